@@ -1,0 +1,2 @@
+//! The `tnsearch` command.
+fn main() {}

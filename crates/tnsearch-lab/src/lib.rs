@@ -1,0 +1,1 @@
+//! Synthetic data and the experiments of the paper.

@@ -1,0 +1,145 @@
+//! The settings of a fit, checked once.
+
+use super::FitError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+
+/// How the cores are improved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Alternating least squares.
+    Als,
+    /// Adam, the paper's evaluator.
+    Adam,
+    /// Levenberg-Marquardt.
+    Lm,
+}
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Method; 3] = [Method::Als, Method::Adam, Method::Lm];
+
+    /// The method's name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Als => "als",
+            Method::Adam => "adam",
+            Method::Lm => "lm",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = FitError;
+
+    fn from_str(s: &str) -> Result<Self, FitError> {
+        Method::ALL.into_iter().find(|m| m.name() == s).ok_or_else(|| FitError::Setting {
+            name: "method",
+            value: format!("'{s}'"),
+            expected: "use als, adam or lm",
+        })
+    }
+}
+
+/// The settings of a fit. [`FitSettings::check`] turns them into the valid form that [`super::fit`]
+/// takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FitSettings {
+    /// How the cores are improved.
+    pub method: Method,
+    /// Independent starts; the best counts.
+    pub restarts: usize,
+    /// Sweeps (ALS), steps (Adam) or iterations (LM) of one start at most.
+    pub max_sweeps: usize,
+    /// A start ends when its RSE improves by less than this fraction over a window of sweeps.
+    pub tolerance: f64,
+    /// A fit ends as soon as a start has reached this RSE.
+    pub stop_rse: f64,
+    /// Wall-clock limit of one fit in seconds. The only setting that makes results depend on the machine.
+    pub max_seconds: Option<f64>,
+    /// Adam's learning rate.
+    pub learning_rate: f64,
+    /// Standard deviation of the initial cores (Adam, LM; ALS does not depend on the scale).
+    pub sigma: f64,
+    /// Refuse a fit that would take more memory than this many bytes.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for FitSettings {
+    fn default() -> Self {
+        FitSettings::of(Method::Als)
+    }
+}
+
+impl FitSettings {
+    /// The defaults of a method; Adam's are the paper's.
+    pub fn of(method: Method) -> Self {
+        let max_sweeps = match method {
+            Method::Als => 200,
+            Method::Adam => 20_000,
+            Method::Lm => 100,
+        };
+        FitSettings {
+            method,
+            restarts: 4,
+            max_sweeps,
+            tolerance: 1e-2,
+            stop_rse: 1e-12,
+            max_seconds: None,
+            learning_rate: 1e-3,
+            sigma: 0.1,
+            max_bytes: None,
+        }
+    }
+
+    /// Checks every setting.
+    pub fn check(self) -> Result<CheckedFit, FitError> {
+        let positive = |name, v: f64| match v > 0.0 && v.is_finite() {
+            true => Ok(()),
+            false => Err(bad(name, v, "it must be a positive number")),
+        };
+        if self.restarts == 0 {
+            return Err(bad("restarts", 0, "it must be at least 1"));
+        }
+        if self.max_sweeps == 0 {
+            return Err(bad("max-sweeps", 0, "it must be at least 1"));
+        }
+        if !(self.tolerance >= 0.0 && self.tolerance < 1.0) {
+            return Err(bad("tolerance", self.tolerance, "it must be at least 0 and below 1"));
+        }
+        if !(self.stop_rse >= 0.0 && self.stop_rse < 1.0) {
+            return Err(bad("stop-rse", self.stop_rse, "it must be at least 0 and below 1"));
+        }
+        positive("learning-rate", self.learning_rate)?;
+        positive("sigma", self.sigma)?;
+        if let Some(s) = self.max_seconds {
+            positive("max-seconds", s)?;
+        }
+        Ok(CheckedFit(self))
+    }
+}
+
+fn bad(name: &'static str, value: impl fmt::Display, expected: &'static str) -> FitError {
+    FitError::Setting { name, value: value.to_string(), expected }
+}
+
+/// Settings that were checked; reads like [`FitSettings`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedFit(FitSettings);
+
+impl Deref for CheckedFit {
+    type Target = FitSettings;
+
+    fn deref(&self) -> &FitSettings {
+        &self.0
+    }
+}

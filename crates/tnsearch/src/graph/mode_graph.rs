@@ -1,0 +1,96 @@
+//! The canonical form of a structure: an edge-labelled graph on the modes.
+
+use std::fmt;
+
+/// A structure written on the modes themselves: vertex `n < modes` carries mode `n`, the vertices
+/// `modes..modes + internal` carry none, edges are `(u, v, rank)` with `u < v` and `rank >= 2`, sorted.
+///
+/// Two structures are equal when their mode graphs are; this is the key of caches and journals, and
+/// the form in which a structure is fitted, so that every way of writing a structure gives the same
+/// cores.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModeGraph {
+    modes: usize,
+    internal: usize,
+    edges: Vec<(usize, usize, usize)>,
+}
+
+impl ModeGraph {
+    /// A mode graph from its edges, which are brought into order; edges of rank 1 are dropped.
+    ///
+    /// # Panics
+    /// If an edge names a vertex that is not there, or a vertex twice, or has rank 0.
+    pub fn new(modes: usize, internal: usize, edges: Vec<(usize, usize, usize)>) -> Self {
+        let mut edges: Vec<_> = edges
+            .into_iter()
+            .filter(|e| e.2 != 1)
+            .map(|(u, v, r)| (u.min(v), u.max(v), r))
+            .collect();
+        edges.sort_unstable();
+        for &(u, v, r) in &edges {
+            assert!(u < v && v < modes + internal && r > 1, "bad edge ({u}, {v}, {r})");
+        }
+        assert!(
+            edges.windows(2).all(|w| (w[0].0, w[0].1) != (w[1].0, w[1].1)),
+            "an edge stands twice"
+        );
+        ModeGraph { modes, internal, edges }
+    }
+
+    /// The number of modes.
+    pub fn modes(&self) -> usize {
+        self.modes
+    }
+
+    /// The number of vertices without a mode.
+    pub fn internal(&self) -> usize {
+        self.internal
+    }
+
+    /// All vertices: those with a mode first.
+    pub fn vertices(&self) -> usize {
+        self.modes + self.internal
+    }
+
+    /// The edges `(u, v, rank)`, `u < v`, `rank >= 2`, sorted.
+    pub fn edges(&self) -> &[(usize, usize, usize)] {
+        &self.edges
+    }
+
+    /// The edges at a vertex, as indices into [`ModeGraph::edges`], in order.
+    pub fn incident(&self, vertex: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.edges.len())
+            .filter(move |&e| self.edges[e].0 == vertex || self.edges[e].1 == vertex)
+    }
+
+    /// The shape of the core at a vertex: its edges in order, then its mode (if it has one).
+    pub fn core_dims(&self, vertex: usize, dims: &[usize]) -> Vec<usize> {
+        let mut shape: Vec<usize> = self.incident(vertex).map(|e| self.edges[e].2).collect();
+        if vertex < self.modes {
+            shape.push(dims[vertex]);
+        }
+        shape
+    }
+
+    /// The number of entries of all cores (internal vertices that lost all their edges not counted).
+    pub fn params(&self, dims: &[usize]) -> u128 {
+        let sizes = (0..self.vertices()).map(|v| crate::tensor::size(&self.core_dims(v, dims)));
+        sizes.fold(0u128, u128::saturating_add)
+    }
+
+    /// The graph as bytes: equal graphs, equal bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_string().into_bytes()
+    }
+}
+
+impl fmt::Display for ModeGraph {
+    /// `4+0:0-1x3,0-3x2,...`: modes, internal vertices, edges with their ranks.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}:", self.modes, self.internal)?;
+        for (k, (u, v, r)) in self.edges.iter().enumerate() {
+            write!(f, "{}{u}-{v}x{r}", if k == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,1 @@
+//! Networks (a structure with its cores) and their contraction.

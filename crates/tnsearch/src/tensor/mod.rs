@@ -1,0 +1,193 @@
+//! Dense real tensors in row-major order.
+
+mod permute;
+
+pub use permute::Permutation;
+
+use thiserror::Error;
+
+/// Why an array cannot be used as a tensor.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum TensorError {
+    /// The number of entries is not the product of the dimensions.
+    #[error("a tensor of dimensions {dims:?} has {expected} entries, but {found} were given")]
+    Length {
+        /// The dimensions asked for.
+        dims: Vec<usize>,
+        /// Their product.
+        expected: u128,
+        /// The number of entries given.
+        found: usize,
+    },
+    /// A NaN or an infinity.
+    #[error("the entry at index {index:?} is {value}; every entry must be a finite number")]
+    NotFinite {
+        /// Where it is.
+        index: Vec<usize>,
+        /// What it is.
+        value: f64,
+    },
+    /// An axis of length zero.
+    #[error("dimension {axis} is 0 in shape {dims:?}; a tensor needs at least one entry")]
+    Empty {
+        /// The axis of length zero.
+        axis: usize,
+        /// The dimensions given.
+        dims: Vec<usize>,
+    },
+    /// Fewer than two modes.
+    #[error(
+        "the array has {order} mode(s), shape {dims:?}; a network needs at least 2 (reshape it first)"
+    )]
+    Order {
+        /// The order found.
+        order: usize,
+        /// The dimensions given.
+        dims: Vec<usize>,
+    },
+    /// Every entry is zero, so that no relative error is defined.
+    #[error("every entry is zero; the relative error of a zero tensor is not defined")]
+    Zero,
+}
+
+/// A dense tensor of real numbers, row-major (the last index runs fastest).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tensor {
+    dims: Vec<usize>,
+    data: Vec<f64>,
+}
+
+impl Tensor {
+    /// A tensor of the given dimensions from its entries in row-major order.
+    ///
+    /// ```
+    /// use tnsearch::tensor::Tensor;
+    /// let t = Tensor::new(vec![2, 3], vec![0., 1., 2., 3., 4., 5.]).unwrap();
+    /// assert_eq!(t.at(&[1, 2]), 5.0);
+    /// assert!(Tensor::new(vec![2, 3], vec![0.0]).is_err());
+    /// ```
+    pub fn new(dims: Vec<usize>, data: Vec<f64>) -> Result<Self, TensorError> {
+        let expected = size(&dims);
+        if expected != data.len() as u128 {
+            let found = data.len();
+            return Err(TensorError::Length { dims, expected, found });
+        }
+        Ok(Tensor { dims, data })
+    }
+
+    /// A tensor of zeros. The caller has checked that it fits in memory.
+    pub fn zeros(dims: Vec<usize>) -> Self {
+        let data = vec![0.0; dims.iter().product()];
+        Tensor { dims, data }
+    }
+
+    /// Checks that the tensor can be searched: order at least 2, no empty axis, finite, not zero.
+    pub fn check(&self) -> Result<(), TensorError> {
+        let dims = || self.dims.clone();
+        if let Some(axis) = self.dims.iter().position(|&d| d == 0) {
+            return Err(TensorError::Empty { axis, dims: dims() });
+        }
+        if self.order() < 2 {
+            return Err(TensorError::Order { order: self.order(), dims: dims() });
+        }
+        if let Some(flat) = self.data.iter().position(|v| !v.is_finite()) {
+            let (index, value) = (unflatten(flat, &self.dims), self.data[flat]);
+            return Err(TensorError::NotFinite { index, value });
+        }
+        if self.data.iter().all(|&v| v == 0.0) {
+            return Err(TensorError::Zero);
+        }
+        Ok(())
+    }
+
+    /// The dimensions I_1, ..., I_N.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// The entries in row-major order.
+    pub fn data(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// The entries in row-major order, to be changed.
+    pub fn data_mut(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// The entries, without the shape.
+    pub fn into_data(self) -> Vec<f64> {
+        self.data
+    }
+
+    /// The number of modes N.
+    pub fn order(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there is no entry at all.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The entry at an index.
+    ///
+    /// # Panics
+    /// If the index is out of range.
+    pub fn at(&self, index: &[usize]) -> f64 {
+        assert_eq!(index.len(), self.order(), "an index needs one number a mode");
+        let mut flat = 0;
+        for (&i, &d) in index.iter().zip(&self.dims) {
+            assert!(i < d, "index {i} is outside dimension {d}");
+            flat = flat * d + i;
+        }
+        self.data[flat]
+    }
+
+    /// The squared Frobenius norm, the sum of the squared entries (pairwise summation).
+    pub fn norm_squared(&self) -> f64 {
+        sum_of_squares(&self.data)
+    }
+
+    /// The tensor with its axes reordered: axis `k` of the result is axis `axes[k]` of this one.
+    pub fn permuted(&self, axes: &[usize]) -> Tensor {
+        let plan = Permutation::new(&self.dims, axes);
+        let mut data = vec![0.0; self.data.len()];
+        plan.apply(&self.data, &mut data);
+        Tensor { dims: axes.iter().map(|&a| self.dims[a]).collect(), data }
+    }
+
+    /// The same entries under other dimensions.
+    pub fn reshaped(self, dims: Vec<usize>) -> Result<Tensor, TensorError> {
+        Tensor::new(dims, self.data)
+    }
+}
+
+/// The number of entries of a tensor of these dimensions (saturating, so that it never overflows).
+pub fn size(dims: &[usize]) -> u128 {
+    dims.iter().fold(1u128, |n, &d| n.saturating_mul(d as u128))
+}
+
+/// Pairwise sum of squares: its rounding error grows with the logarithm of the length.
+pub fn sum_of_squares(v: &[f64]) -> f64 {
+    if v.len() <= 256 {
+        return v.iter().map(|x| x * x).sum();
+    }
+    let (a, b) = v.split_at(v.len() / 2);
+    sum_of_squares(a) + sum_of_squares(b)
+}
+
+/// The multi-index of a position in row-major order.
+pub fn unflatten(mut flat: usize, dims: &[usize]) -> Vec<usize> {
+    let mut index = vec![0; dims.len()];
+    for (i, &d) in index.iter_mut().zip(dims).rev() {
+        *i = flat % d;
+        flat /= d;
+    }
+    index
+}

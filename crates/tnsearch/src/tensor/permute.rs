@@ -1,0 +1,136 @@
+//! Reordering the axes of a dense tensor.
+
+/// A planned reordering of axes: `dst[..] = src[..]` with the axes of `src` taken in another order.
+///
+/// The destination is written in order; the source position is a sum of two table look-ups and a
+/// stride, so that applying a plan needs no index arithmetic and allocates nothing.
+#[derive(Debug, Clone)]
+pub struct Permutation {
+    outer: Vec<usize>,
+    middle: Vec<usize>,
+    inner: usize,
+    stride: usize,
+    identity: bool,
+}
+
+impl Permutation {
+    /// Plans the move: axis `k` of the destination is axis `axes[k]` of a source of dimensions `dims`.
+    ///
+    /// # Panics
+    /// If `axes` is not a permutation of the axes.
+    pub fn new(dims: &[usize], axes: &[usize]) -> Self {
+        assert_eq!(dims.len(), axes.len(), "one axis each");
+        let mut strides = vec![1usize; dims.len()];
+        for k in (0..dims.len().saturating_sub(1)).rev() {
+            strides[k] = strides[k + 1] * dims[k + 1];
+        }
+        // Destination axes as (length, source stride), merged where the source runs on.
+        let mut merged: Vec<(usize, usize)> = Vec::new();
+        for &a in axes {
+            let (d, s) = (dims[a], strides[a]);
+            if d == 1 {
+                continue;
+            }
+            match merged.last_mut() {
+                Some(last) if last.1 == d * s => *last = (last.0 * d, s),
+                _ => merged.push((d, s)),
+            }
+        }
+        let identity = merged.is_empty() || (merged.len() == 1 && merged[0].1 == 1);
+        let (inner, stride) = merged.pop().unwrap_or((1, 1));
+        let half = split_evenly(&merged);
+        Permutation {
+            outer: offsets(&merged[..half]),
+            middle: offsets(&merged[half..]),
+            inner,
+            stride,
+            identity,
+        }
+    }
+
+    /// Whether the entries stay where they are.
+    pub fn is_identity(&self) -> bool {
+        self.identity
+    }
+
+    /// Moves the entries. Both slices have the number of entries the plan was made for.
+    ///
+    /// # Panics
+    /// If a slice has another length than planned.
+    pub fn apply(&self, src: &[f64], dst: &mut [f64]) {
+        let n = self.outer.len() * self.middle.len() * self.inner;
+        assert!(src.len() == n && dst.len() == n, "planned for {n} entries");
+        let mut rows = dst.chunks_exact_mut(self.inner);
+        for &o in &self.outer {
+            for &m in &self.middle {
+                let Some(row) = rows.next() else { return };
+                let from = &src[o + m..];
+                if self.stride == 1 {
+                    row.copy_from_slice(&from[..self.inner]);
+                } else {
+                    for (d, s) in row.iter_mut().zip(from.iter().step_by(self.stride)) {
+                        *d = *s;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where to split the axes so that both tables are short.
+fn split_evenly(axes: &[(usize, usize)]) -> usize {
+    let total: f64 = axes.iter().map(|a| (a.0 as f64).ln()).sum();
+    let mut seen = 0.0;
+    for (k, a) in axes.iter().enumerate() {
+        seen += (a.0 as f64).ln();
+        if seen >= total / 2.0 {
+            return k + 1;
+        }
+    }
+    axes.len()
+}
+
+/// The source offset of every combination of indices of these axes, in row-major order.
+fn offsets(axes: &[(usize, usize)]) -> Vec<usize> {
+    let mut table = vec![0];
+    for &(d, s) in axes {
+        table = table.iter().flat_map(|&o| (0..d).map(move |i| o + i * s)).collect();
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{Tensor, unflatten};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_definition(
+            dims in prop::collection::vec(1usize..5, 1..6),
+            shuffle in any::<prop::sample::Index>(),
+        ) {
+            let n: usize = dims.iter().product();
+            let x = Tensor::new(dims.clone(), (0..n).map(|i| i as f64).collect()).unwrap();
+            let mut axes: Vec<usize> = (0..dims.len()).collect();
+            let k = shuffle.index(dims.len());
+            axes.rotate_left(k);
+            axes.swap(0, k);
+            let y = x.permuted(&axes);
+            for flat in 0..n {
+                let to = unflatten(flat, y.dims());
+                let mut from = vec![0; dims.len()];
+                for (k, &a) in axes.iter().enumerate() { from[a] = to[k]; }
+                prop_assert_eq!(y.at(&to), x.at(&from));
+            }
+        }
+    }
+
+    #[test]
+    fn knows_the_identity() {
+        assert!(Permutation::new(&[2, 3, 4], &[0, 1, 2]).is_identity());
+        assert!(Permutation::new(&[2, 1, 4], &[1, 0, 2]).is_identity());
+        assert!(!Permutation::new(&[2, 3, 4], &[1, 0, 2]).is_identity());
+    }
+}
