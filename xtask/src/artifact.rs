@@ -37,6 +37,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_real_cargo_is_understood() {
+        let path = executable(&["build", "-p", "xtask"], "bin", "xtask").unwrap();
+        assert!(path.is_file(), "{}", path.display());
+        let error = executable(&["build", "-p", "xtask"], "example", "none").unwrap_err();
+        assert_eq!(error.to_string(), "cargo build -p xtask built no example 'none'");
+    }
+
+    #[test]
     fn finds_the_program_and_not_its_test_harness() {
         let line = |test: bool, path: &str| {
             format!(
