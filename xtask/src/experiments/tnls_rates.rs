@@ -106,7 +106,9 @@ fn tensor(
     order: usize,
     index: usize,
 ) -> Result<[Outcome; 2]> {
-    let seed = (1000 * order + index).to_string();
+    // Different seeds, so that the search cannot draw what the generator drew.
+    let hidden_seed = (1000 * order + index).to_string();
+    let seed = (1 + index).to_string();
     // Beside the programs, so inside the target folder, which git ignores.
     let base = programs.tnsearch.parent().context("the program has no folder")?;
     let folder = base.join(format!("experiments/tnls-rates/order{order}-{index:02}"));
@@ -114,7 +116,7 @@ fn tensor(
     let (n, dim) = (order.to_string(), DIM.to_string());
     let hidden = ["--template", "ring", "--order", &n, "--dim", &dim, "--ranks", "1..4"];
     let mut generate = Command::new(&programs.generate);
-    step::run(generate.args(hidden).args(["--seed", &seed, "-o"]).arg(&folder))?;
+    step::run(generate.args(hidden).args(["--seed", &hidden_seed, "-o"]).arg(&folder))?;
     let hidden = params(&read(&folder.join("hidden.json"))?, DIM)?;
     let single = search(programs, options, &folder, order, &seed, 1, hidden)?;
     let several = search(programs, options, &folder, order, &seed, options.runs, hidden)?;
@@ -143,7 +145,11 @@ fn search(
     command.args(["--template", "ring", "--max-rank", "7", "--lambda", "200"]);
     command.args(["--strategy", "tnls", "--iterations", &iterations, "--samples", "60"]);
     command.args(["--c1", "0.9", "--c2", c2, "--seed", seed, "--runs", &runs]);
-    command.arg("--json").arg(&report).arg("-o").arg(folder.join("net.safetensors"));
+    command
+        .arg("--json")
+        .arg(&report)
+        .arg("-o")
+        .arg(folder.join(format!("runs{runs}.safetensors")));
     // The tables are on standard output; what the command says of itself is not part of them.
     command.stdout(std::process::Stdio::null());
     step::run(&mut command)?;
