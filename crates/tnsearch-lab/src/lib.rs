@@ -1,1 +1,5 @@
 //! Synthetic data and the experiments of the paper.
+
+pub mod synthetic;
+
+pub use synthetic::{Generated, Synthetic, SyntheticError};

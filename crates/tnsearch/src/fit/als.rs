@@ -23,14 +23,77 @@ impl Improve for Als {
         let dim = leaves.iter().map(|l| l.dim).max().unwrap_or(1);
         let mut solver = Solver::new(width, dim);
         let mut progress = Progress::new(settings);
+        let mut momentum = Momentum::new(ws);
         ws.refresh();
         for sweep in 1..=settings.max_sweeps {
             let rse = als_sweep(ws, &mut solver);
+            let rse = momentum.after(ws, rse);
             if control.stopped() || progress.finished(rse) {
+                momentum.settle(ws);
                 return sweep;
             }
         }
+        momentum.settle(ws);
         settings.max_sweeps
+    }
+}
+
+/// Extrapolation between sweeps: in a swamp each sweep takes a tiny step in nearly the same direction,
+/// so the next one starts further along it. A sweep that ends worse than the best is taken back.
+struct Momentum {
+    /// The cores after the best sweep, and after the one before it, one after the other.
+    best: Vec<f64>,
+    before: Vec<f64>,
+    best_rse: f64,
+    scale: f64,
+    factor: f64,
+    sweeps: usize,
+}
+
+impl Momentum {
+    /// Plain sweeps before the first extrapolation: most fits that succeed are done by then.
+    const PLAIN: usize = 5;
+    /// The furthest extrapolation, in steps.
+    const LARGEST: f64 = 3.0;
+
+    fn new(ws: &mut Workspace) -> Self {
+        let entries = ws.plan().core_lens().iter().sum();
+        Momentum {
+            best: vec![0.0; entries],
+            before: vec![0.0; entries],
+            best_rse: f64::INFINITY,
+            scale: 1.0,
+            factor: 0.5,
+            sweeps: 0,
+        }
+    }
+
+    /// Looks at the cores after a sweep and moves them to where the next begins; the best error yet.
+    fn after(&mut self, ws: &mut Workspace, rse: f64) -> f64 {
+        self.sweeps += 1;
+        if rse <= self.best_rse {
+            std::mem::swap(&mut self.best, &mut self.before);
+            ws.copy_cores_to(&mut self.best);
+            self.scale = ws.scale;
+            self.best_rse = rse;
+            if self.sweeps > Self::PLAIN {
+                self.factor = (self.factor * 1.5).min(Self::LARGEST);
+                ws.set_cores_between(&self.before, &self.best, self.factor);
+                ws.refresh();
+            }
+        } else {
+            // Back to the best, with a plain sweep next.
+            self.factor = (self.factor * 0.25).max(0.1);
+            self.settle(ws);
+            ws.refresh();
+        }
+        self.best_rse
+    }
+
+    /// Puts the best cores back.
+    fn settle(&self, ws: &mut Workspace) {
+        ws.set_cores_between(&self.before, &self.best, 0.0);
+        ws.scale = self.scale;
     }
 }
 

@@ -23,6 +23,15 @@ const TRIES: usize = 12;
 /// Levenberg-Marquardt.
 pub(super) struct Lm;
 
+impl Lm {
+    /// Floating-point operations of one iteration: the pairs of environments and the factorisation.
+    pub fn iteration_flops(plan: &Plan) -> f64 {
+        let widths: f64 = plan.leaves.iter().map(|l| l.width as f64).sum();
+        let params: f64 = plan.core_lens().iter().map(|&n| n as f64).sum();
+        plan.x.len() as f64 * widths * widths + params.powi(3) / 3.0
+    }
+}
+
 impl Improve for Lm {
     fn walk(&self) -> Walk {
         Walk::Reading

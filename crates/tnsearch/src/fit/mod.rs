@@ -15,6 +15,7 @@ use crate::graph::ModeGraph;
 use crate::rng;
 use crate::tensor::{Tensor, TensorError};
 use control::Control;
+use lm::Lm;
 use plan::{Plan, Walk};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use thiserror::Error;
@@ -144,6 +145,9 @@ pub struct Fitted {
     pub interrupted: bool,
 }
 
+/// A rescue is made where one of its iterations costs at most this: a few milliseconds.
+const RESCUE_FLOPS: f64 = 1e8;
+
 /// A method that improves the cores of a workspace until they are good enough or stall.
 trait Improve: Sync {
     /// Whether the method changes each core as it is visited.
@@ -171,7 +175,7 @@ pub fn fit(
     warm: Option<&[Tensor]>,
     interrupt: &Interrupt,
 ) -> Result<Fitted, FitError> {
-    Starts::new(target, graph, settings, seed, warm, interrupt)?.in_turn()
+    fit_with(target, graph, settings, seed, warm, interrupt, |s| s.in_turn())
 }
 
 /// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
@@ -183,7 +187,48 @@ pub fn fit_parallel(
     warm: Option<&[Tensor]>,
     interrupt: &Interrupt,
 ) -> Result<Fitted, FitError> {
-    Starts::new(target, graph, settings, seed, warm, interrupt)?.in_parallel()
+    fit_with(target, graph, settings, seed, warm, interrupt, |s| s.in_parallel())
+}
+
+/// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
+fn fit_with(
+    target: &Target,
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+    seed: u64,
+    warm: Option<&[Tensor]>,
+    interrupt: &Interrupt,
+    run: fn(&Starts) -> Result<Fitted, FitError>,
+) -> Result<Fitted, FitError> {
+    let starts = Starts::new(target, graph, settings, seed, warm, interrupt)?;
+    let first = run(&starts)?;
+    let rescue = settings.rescue > 0
+        && settings.method == Method::Als
+        && !starts.enough(first.rse)
+        && !first.interrupted
+        && Lm::iteration_flops(&starts.plan) <= RESCUE_FLOPS;
+    if !rescue {
+        return Ok(first);
+    }
+    drop(starts);
+    let lm = FitSettings {
+        method: Method::Lm,
+        restarts: settings.rescue,
+        max_sweeps: 200,
+        tolerance: settings.tolerance.min(1e-3),
+        ..FitSettings::clone(settings)
+    };
+    let lm = lm.check()?;
+    let second = match Starts::new(target, graph, &lm, seed, None, interrupt).and_then(|s| run(&s))
+    {
+        Ok(second) => second,
+        // Too large after all, or no time left: the first answer stands.
+        Err(_) => return Ok(first),
+    };
+    let (sweeps, restarts) = (first.sweeps + second.sweeps, first.restarts + second.restarts);
+    let interrupted = second.interrupted;
+    let best = if second.rse < first.rse { second } else { first };
+    Ok(Fitted { sweeps, restarts, interrupted, ..best })
 }
 
 /// Floating-point operations of the contractions of one ALS sweep (the solves not counted).
@@ -222,7 +267,7 @@ impl<'s> Starts<'s> {
         let method: &'static dyn Improve = match settings.method {
             Method::Als => &als::Als,
             Method::Adam => &adam::Adam,
-            Method::Lm => &lm::Lm,
+            Method::Lm => &Lm,
         };
         let plan = Plan::new(target, graph, method.walk(), settings.max_bytes)?;
         let extra = 8.0 * method.extra_entries(&plan);

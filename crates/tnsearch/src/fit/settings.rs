@@ -67,6 +67,9 @@ pub struct FitSettings {
     /// No further start is made once one has reached this RSE (it is still improved itself): the error a
     /// search asks for.
     pub enough_rse: f64,
+    /// Levenberg-Marquardt starts made where no ALS start was good enough and the parameters are few: they
+    /// often cross the swamps that stop ALS, at ten times the cost.
+    pub rescue: usize,
     /// Wall-clock limit of one fit in seconds. The only setting that makes results depend on the machine.
     pub max_seconds: Option<f64>,
     /// Adam's learning rate.
@@ -98,6 +101,7 @@ impl FitSettings {
             tolerance: if method == Method::Adam { 0.0 } else { 1e-2 },
             stop_rse: 1e-12,
             enough_rse: 1e-12,
+            rescue: 0,
             max_seconds: None,
             learning_rate: 1e-3,
             sigma: 0.1,
@@ -117,11 +121,11 @@ impl FitSettings {
         if self.max_sweeps == 0 {
             return Err(bad("max-sweeps", 0, "it must be at least 1"));
         }
-        if !(self.tolerance >= 0.0 && self.tolerance < 1.0) {
+        if !(0.0..1.0).contains(&self.tolerance) {
             return Err(bad("tolerance", self.tolerance, "it must be at least 0 and below 1"));
         }
         for (name, rse) in [("stop-rse", self.stop_rse), ("enough-rse", self.enough_rse)] {
-            if !(rse >= 0.0 && rse < 1.0) {
+            if !(0.0..1.0).contains(&rse) {
                 return Err(bad(name, rse, "it must be at least 0 and below 1"));
             }
         }

@@ -67,7 +67,7 @@ fn factorise(a: &mut [f64], n: usize, stack: &mut MemBuffer) -> bool {
     }
     for k in 0..n {
         let pivot = a[k * n + k];
-        if !(pivot > 0.0) {
+        if pivot.is_nan() || pivot <= 0.0 {
             return false;
         }
         let inverse = 1.0 / pivot.sqrt();

@@ -84,6 +84,27 @@ impl<'p> Workspace<'p> {
         &mut self.buffers[self.plan.leaves[vertex].core]
     }
 
+    /// Writes all cores one after the other.
+    pub fn copy_cores_to(&self, out: &mut [f64]) {
+        let mut rest = out;
+        for leaf in &self.plan.leaves {
+            let core = &self.buffers[leaf.core];
+            let (head, tail) = rest.split_at_mut(core.len());
+            head.copy_from_slice(core);
+            rest = tail;
+        }
+    }
+
+    /// Sets the cores to `to + factor * (to - from)`.
+    pub fn set_cores_between(&mut self, from: &[f64], to: &[f64], factor: f64) {
+        let mut pairs = from.iter().zip(to);
+        for leaf in &self.plan.leaves {
+            for (x, (from, to)) in self.buffers[leaf.core].iter_mut().zip(&mut pairs) {
+                *x = to + factor * (to - from);
+            }
+        }
+    }
+
     /// Adds `factor` times a step to all cores, which lie one after the other in it.
     pub fn add_to_cores(&mut self, step: &[f64], factor: f64) {
         let mut step = step.iter();

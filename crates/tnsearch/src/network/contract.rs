@@ -31,6 +31,19 @@ impl Labels {
     }
 }
 
+/// About how many bytes [`contract`] takes: every block it makes, and a reordered copy of the largest.
+pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize]) -> f64 {
+    let tree = Tree::best(graph, dims, EXACT_ONCE);
+    let entries = |node: usize| -> f64 {
+        let inside = tree.leaves(node);
+        let modes = inside.iter().filter(|&&v| v < graph.modes()).map(|&v| dims[v] as f64);
+        let cut = graph.edges().iter().filter(|e| inside.contains(&e.0) != inside.contains(&e.1));
+        modes.product::<f64>() * cut.map(|e| e.2 as f64).product::<f64>()
+    };
+    let blocks = (0..tree.nodes.len()).map(entries);
+    8.0 * (blocks.clone().sum::<f64>() + blocks.fold(0.0, f64::max))
+}
+
 /// The dense tensor of a network given on a mode graph (cores shaped as [`ModeGraph::core_dims`]):
 /// `Z = sum over all edges of the product of the cores`. The order of the mergers is found by exact
 /// dynamic programming up to 16 vertices.

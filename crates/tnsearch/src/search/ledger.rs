@@ -130,7 +130,7 @@ mod tests {
 
     /// A fit that can be told from others by its sweeps.
     fn fitted(rse: f64, sweeps: usize) -> Fitted {
-        Fitted { cores: Vec::new(), rse, sweeps, restarts: 1 }
+        Fitted { cores: Vec::new(), rse, sweeps, restarts: 1, interrupted: false }
     }
 
     #[test]

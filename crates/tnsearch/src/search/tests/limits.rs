@@ -236,7 +236,7 @@ fn a_fit_that_saw_the_flag_is_no_evaluation() {
             while !stop.is_set() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Ok(Fitted { cores: Vec::new(), rse: 0.5, sweeps: 1, restarts: 1 })
+            Ok(Fitted { cores: Vec::new(), rse: 0.5, sweeps: 1, restarts: 1, interrupted: false })
         }
     }
     let mut records = Vec::new();
