@@ -1,2 +1,6 @@
 //! The `tnsearch` command.
+
+mod files;
+mod text;
+
 fn main() {}
