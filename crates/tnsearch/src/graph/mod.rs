@@ -1,11 +1,15 @@
 //! Template graphs, permutations, structures and their canonical form.
 
+mod canonical;
+mod families;
 mod mode_graph;
 mod structure;
 mod template;
 
+pub use canonical::Canonical;
+pub use families::{Family, MAX_ORDER};
 pub use mode_graph::ModeGraph;
-pub use structure::{Canonical, Structure, StructureFile, TemplateRef};
+pub use structure::{Structure, StructureFile, TemplateRef};
 pub use template::{Template, VertexFile};
 
 use thiserror::Error;
@@ -52,7 +56,46 @@ pub enum GraphError {
         /// What is wrong with it.
         reason: String,
     },
+    /// An edge of a structure is not one of the template's, or stands twice.
+    #[error("bad edge [{u},{v}]: {reason}")]
+    BadEdge {
+        /// One end.
+        u: usize,
+        /// The other end.
+        v: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A rank is zero, or there is not one rank an edge.
     #[error("bad rank: {0}")]
     BadRank(String),
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Random structures for property tests.
+
+    pub(crate) use super::families::tests::all;
+    use super::*;
+    use crate::rng::Rng;
+    use rand::RngExt as _;
+    use std::sync::Arc;
+
+    /// `0..n` in random order.
+    pub(crate) fn shuffled(n: usize, rng: &mut Rng) -> Vec<usize> {
+        let mut p: Vec<usize> = (0..n).collect();
+        for k in (1..n).rev() {
+            p.swap(k, rng.random_range(0..=k));
+        }
+        p
+    }
+
+    /// A random permutation and ranks in `1..=max_rank`.
+    pub(crate) fn random(template: &Arc<Template>, max_rank: usize, rng: &mut Rng) -> Structure {
+        let external = template.external_vertices();
+        let order = shuffled(external.len(), rng);
+        let permutation = order.iter().map(|&k| external[k]).collect();
+        let ranks = template.edges().iter().map(|_| rng.random_range(1..=max_rank)).collect();
+        Structure::new(template.clone(), permutation, ranks).unwrap()
+    }
 }

@@ -37,6 +37,17 @@ impl ModeGraph {
         ModeGraph { modes, internal, edges }
     }
 
+    /// A mode graph from edges that are in order already.
+    pub(super) fn from_sorted(
+        modes: usize,
+        internal: usize,
+        edges: Vec<(usize, usize, usize)>,
+    ) -> Self {
+        debug_assert!(edges.iter().all(|&(u, v, r)| u < v && v < modes + internal && r > 1));
+        debug_assert!(edges.windows(2).all(|w| (w[0].0, w[0].1) < (w[1].0, w[1].1)));
+        ModeGraph { modes, internal, edges }
+    }
+
     /// The number of modes.
     pub fn modes(&self) -> usize {
         self.modes
@@ -72,10 +83,21 @@ impl ModeGraph {
         shape
     }
 
-    /// The number of entries of all cores (internal vertices that lost all their edges not counted).
+    /// The number of entries of all cores (saturating); internal vertices that lost all their edges
+    /// are not in the graph and not counted.
+    ///
+    /// # Panics
+    /// If `dims` has fewer entries than there are modes.
     pub fn params(&self, dims: &[usize]) -> u128 {
-        let sizes = (0..self.vertices()).map(|v| crate::tensor::size(&self.core_dims(v, dims)));
-        sizes.fold(0u128, u128::saturating_add)
+        let mut size = vec![1u128; self.vertices()];
+        for (s, &d) in size.iter_mut().zip(&dims[..self.modes]) {
+            *s = d as u128;
+        }
+        for &(u, v, r) in &self.edges {
+            size[u] = size[u].saturating_mul(r as u128);
+            size[v] = size[v].saturating_mul(r as u128);
+        }
+        size.into_iter().fold(0, u128::saturating_add)
     }
 
     /// The graph as bytes: equal graphs, equal bytes.

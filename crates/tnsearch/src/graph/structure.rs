@@ -1,25 +1,25 @@
 //! A structure: template, permutation, ranks.
 
-use super::{GraphError, ModeGraph, Template, VertexFile};
+use super::{GraphError, Template, VertexFile};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A template, the vertex each mode sits on, and the rank of each edge.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tnsearch::graph::{Structure, Template};
+/// let ring = Arc::new(Template::ring(3).unwrap());
+/// // Mode 0 on vertex 2, mode 1 on vertex 0, mode 2 on vertex 1; edges (0,1), (0,2), (1,2).
+/// let structure = Structure::new(ring, vec![2, 0, 1], vec![4, 3, 1]).unwrap();
+/// assert_eq!(structure.params(&[5, 6, 7]), 3 * 5 + 4 * 3 * 6 + 4 * 7);
+/// assert_eq!(structure.canonical().graph.to_string(), "3+0:0-1x3,1-2x4");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Structure {
     template: Arc<Template>,
     permutation: Vec<usize>,
     ranks: Vec<usize>,
-}
-
-/// A structure's canonical form and how its template's vertices map onto it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Canonical {
-    /// The edge-labelled graph on the modes.
-    pub graph: ModeGraph,
-    /// For each vertex of the template its vertex in `graph`; none for an internal vertex that lost
-    /// all its edges (its core is the number 1).
-    pub vertex: Vec<Option<usize>>,
 }
 
 /// The JSON form of a structure (DESIGN section 5).
@@ -36,7 +36,7 @@ pub struct StructureFile {
 
 /// How a file names a template.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum TemplateRef {
     /// By name: `"ring"`, `"peps:2x3"`.
     Name(String),
@@ -82,6 +82,12 @@ impl Structure {
         Ok(Structure { template, permutation, ranks })
     }
 
+    /// A structure in which mode `n` sits on the `n`-th external vertex.
+    pub fn identity(template: Arc<Template>, ranks: Vec<usize>) -> Result<Self, GraphError> {
+        let permutation = template.external_vertices();
+        Self::new(template, permutation, ranks)
+    }
+
     /// The template.
     pub fn template(&self) -> &Arc<Template> {
         &self.template
@@ -115,20 +121,27 @@ impl Structure {
     /// The shape of the core at a vertex: its edges in the template's order (rank-1 edges included),
     /// then its mode if it has one.
     pub fn core_dims(&self, vertex: usize, dims: &[usize]) -> Vec<usize> {
-        let edges = self.template.edges().iter().zip(&self.ranks);
-        let mut shape: Vec<usize> =
-            edges.filter(|((u, v), _)| *u == vertex || *v == vertex).map(|(_, &r)| r).collect();
+        let mut shape: Vec<usize> = self.template.incident(vertex).map(|e| self.ranks[e]).collect();
         if let Some(n) = self.permutation.iter().position(|&v| v == vertex) {
             shape.push(dims[n]);
         }
         shape
     }
 
-    /// The number of entries of all cores.
+    /// The number of entries of all cores (saturating).
+    ///
+    /// # Panics
+    /// If `dims` has fewer entries than there are modes.
     pub fn params(&self, dims: &[usize]) -> u128 {
-        let sizes =
-            (0..self.template.vertices()).map(|v| crate::tensor::size(&self.core_dims(v, dims)));
-        sizes.fold(0u128, u128::saturating_add)
+        let mut size = vec![1u128; self.template.vertices()];
+        for (n, &v) in self.permutation.iter().enumerate() {
+            size[v] = dims[n] as u128;
+        }
+        for (&(u, v), &r) in self.template.edges().iter().zip(&self.ranks) {
+            size[u] = size[u].saturating_mul(r as u128);
+            size[v] = size[v].saturating_mul(r as u128);
+        }
+        size.into_iter().fold(0, u128::saturating_add)
     }
 
     /// phi = params / product of the dimensions, the paper's complexity term.
@@ -136,29 +149,149 @@ impl Structure {
         self.params(dims) as f64 / crate::tensor::size(dims) as f64
     }
 
-    /// The canonical form.
-    pub fn canonical(&self) -> Canonical {
-        let modes = self.permutation.len();
-        let mut vertex: Vec<Option<usize>> = self.modes();
-        let mut next = modes;
-        for (v, slot) in vertex.iter_mut().enumerate() {
-            let linked = self.edges().iter().any(|e| (e[0] == v || e[1] == v) && e[2] > 1);
-            if slot.is_none() && linked {
-                *slot = Some(next);
-                next += 1;
-            }
+    /// The JSON form: every edge of the template with its rank, rank 1 included.
+    pub fn to_file(&self) -> StructureFile {
+        StructureFile {
+            template: self.template.to_ref(),
+            permutation: self.permutation.clone(),
+            edges: self.edges(),
         }
-        let edges = self
-            .edges()
-            .into_iter()
-            .filter(|e| e[2] > 1)
-            .filter_map(|[u, v, r]| Some((vertex[u]?, vertex[v]?, r)));
-        let graph = ModeGraph::new(modes, next - modes, edges.collect());
-        Canonical { graph, vertex }
     }
 
-    /// The JSON form.
-    pub fn to_file(&self) -> StructureFile {
-        todo!()
+    /// The structure a file describes; edges it leaves out have rank 1.
+    ///
+    /// ```
+    /// use tnsearch::graph::{Structure, StructureFile};
+    /// let text = r#"{"template":"ring","permutation":[2,0,1],"edges":[[0,1,4],[2,0,3]]}"#;
+    /// let file: StructureFile = serde_json::from_str(text).unwrap();
+    /// let structure = Structure::from_file(&file).unwrap();
+    /// assert_eq!(structure.edges(), [[0, 1, 4], [0, 2, 3], [1, 2, 1]]);
+    /// ```
+    pub fn from_file(file: &StructureFile) -> Result<Self, GraphError> {
+        let template = Arc::new(Template::from_ref(&file.template, file.permutation.len())?);
+        let mut ranks = vec![None; template.edges().len()];
+        for &[u, v, rank] in &file.edges {
+            let bad = |reason| Err(GraphError::BadEdge { u, v, reason });
+            let Ok(e) = template.edges().binary_search(&(u.min(v), u.max(v))) else {
+                return bad(not_in(&template, u, v));
+            };
+            if ranks[e].replace(rank).is_some() {
+                return bad("it stands twice".into());
+            }
+        }
+        let ranks = ranks.into_iter().map(|r| r.unwrap_or(1)).collect();
+        Self::new(template, file.permutation.clone(), ranks)
+    }
+}
+
+/// Why an edge is not one of the template's, with those that are at the same vertex.
+fn not_in(template: &Template, u: usize, v: usize) -> String {
+    let name = template.name();
+    let last = template.vertices() - 1;
+    if u.max(v) > last {
+        return format!("template '{name}' has the vertices 0 to {last}");
+    }
+    let edges = template.incident(u).map(|e| template.edges()[e]);
+    let others: Vec<usize> = edges.map(|(a, b)| if a == u { b } else { a }).collect();
+    format!("template '{name}' has no such edge; it joins vertex {u} to {others:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{all, random};
+    use super::*;
+    use crate::rng::stream;
+
+    fn read(text: &str) -> Result<Structure, GraphError> {
+        Structure::from_file(&serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn files_round_trip() {
+        let mut rng = stream(1, b"structure");
+        for order in 2..=10 {
+            for template in all(order) {
+                let external = (0..template.vertices()).map(|v| template.is_external(v)).collect();
+                let edges = template.edges().to_vec();
+                let own = Template::from_graph("graph", external, edges).unwrap();
+                for template in [template, own] {
+                    let s = random(&Arc::new(template), 5, &mut rng);
+                    let json = serde_json::to_string(&s.to_file()).unwrap();
+                    assert_eq!(read(&json).unwrap(), s);
+                    // Leaving the rank-1 edges out changes nothing.
+                    let mut file = s.to_file();
+                    file.edges.retain(|e| e[2] > 1);
+                    assert_eq!(Structure::from_file(&file).unwrap(), s);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bad_files_are_refused() {
+        let cases = [
+            (
+                r#""ring","permutation":[0,1,2,3],"edges":[[0,2,3]]"#,
+                "bad edge [0,2]: template 'ring' has no such edge; it joins vertex 0 to [1, 3]",
+            ),
+            (
+                r#""ring","permutation":[0,1,2,3],"edges":[[0,4,3]]"#,
+                "bad edge [0,4]: template 'ring' has the vertices 0 to 3",
+            ),
+            (r#""ring","permutation":[0,1,2,3],"edges":[[1,1,3]]"#, "no such edge"),
+            (
+                r#""ring","permutation":[0,1,2,3],"edges":[[0,1,3],[1,0,3]]"#,
+                "bad edge [1,0]: it stands twice",
+            ),
+            (r#""ring","permutation":[0,1,2,3],"edges":[[0,1,0]]"#, "edge [0,1] has rank 0"),
+            (r#""ring","permutation":[0,1,1,3],"edges":[]"#, "bad permutation [0, 1, 1, 3]"),
+            (r#""ring","permutation":[0,1,4,3],"edges":[]"#, "each of the external vertices"),
+            (r#""ring","permutation":[0],"edges":[]"#, "cannot carry 1 modes"),
+            (r#""wheel","permutation":[0,1],"edges":[]"#, "unknown template 'wheel'"),
+            (r#""peps:2x3","permutation":[0,1],"edges":[]"#, "carries 6"),
+            (
+                r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[[0,1]]},"permutation":[0,1,2],"edges":[]"#,
+                "2 external vertices",
+            ),
+            (
+                r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[]},"permutation":[0,1],"edges":[]"#,
+                "not connected",
+            ),
+        ];
+        for (body, reason) in cases {
+            let error = read(&format!("{{\"template\":{body}}}")).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        let unknown = r#"{"template":"ring","permutation":[0,1],"edges":[],"rank":3}"#;
+        assert!(serde_json::from_str::<StructureFile>(unknown).is_err());
+    }
+
+    #[test]
+    fn params_are_the_entries_of_the_cores() {
+        let mut rng = stream(2, b"structure");
+        for order in 2..=10 {
+            for template in all(order) {
+                let s = random(&Arc::new(template), 4, &mut rng);
+                let dims: Vec<usize> = (1..=order).collect();
+                let cores = (0..s.template().vertices()).map(|v| s.core_dims(v, &dims));
+                let entries: usize = cores.map(|c| c.iter().product::<usize>()).sum();
+                assert_eq!(s.params(&dims), entries as u128);
+            }
+        }
+        // Eq. of the ring: the sum of r(k-1) I_k r(k).
+        let ring = Arc::new(Template::ring(3).unwrap());
+        let s = Structure::identity(ring, vec![2, 3, 4]).unwrap();
+        assert_eq!(s.params(&[5, 6, 7]), 2 * 3 * 5 + 2 * 4 * 6 + 3 * 4 * 7);
+        assert_eq!(s.phi(&[5, 6, 7]), 162.0 / 210.0);
+        assert_eq!(s.core_dims(1, &[5, 6, 7]), [2, 4, 6]);
+    }
+
+    #[test]
+    fn huge_ranks_saturate() {
+        let complete = Arc::new(Template::complete(16).unwrap());
+        let ranks = vec![usize::MAX; complete.edges().len()];
+        let s = Structure::identity(complete, ranks).unwrap();
+        assert_eq!(s.params(&[2; 16]), u128::MAX);
+        assert_eq!(s.canonical().graph.params(&[2; 16]), u128::MAX);
     }
 }

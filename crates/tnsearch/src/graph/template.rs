@@ -1,9 +1,17 @@
 //! Template graphs: the formats a tensor network can have.
 
-use super::GraphError;
+use super::{Family, GraphError, TemplateRef};
 use serde::{Deserialize, Serialize};
 
 /// A simple connected graph whose *external* vertices carry one mode each.
+///
+/// ```
+/// use tnsearch::graph::Template;
+/// let ring = Template::parse("ring", 4).unwrap();
+/// assert_eq!(ring.edges(), [(0, 1), (0, 3), (1, 2), (2, 3)]);
+/// let error = Template::parse("peps:2x3", 4).unwrap_err();
+/// assert!(error.to_string().contains("2 rows and 3 columns"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     name: String,
@@ -13,12 +21,27 @@ pub struct Template {
 
 /// A vertex of a JSON template: `{"mode": true}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct VertexFile {
     /// Whether the vertex carries a mode.
     pub mode: bool,
 }
 
+/// A JSON template, read by itself for error messages that name the field.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GraphFile {
+    vertices: Vec<VertexFile>,
+    edges: Vec<[usize; 2]>,
+}
+
 impl Template {
+    /// The template a user names: `path`, `ring`, `star`, `tree`, `complete`, `peps:RxC`, `ht` or
+    /// `mera`, for a tensor of `order` modes.
+    pub fn parse(spec: &str, order: usize) -> Result<Self, GraphError> {
+        Family::parse(spec)?.build(order)
+    }
+
     /// A template from its vertices (whether each carries a mode) and edges.
     pub fn from_graph(
         name: &str,
@@ -26,12 +49,18 @@ impl Template {
         edges: Vec<(usize, usize)>,
     ) -> Result<Self, GraphError> {
         let n = external.len();
+        let modes = external.iter().filter(|&&e| e).count();
+        if modes < 2 {
+            return Err(GraphError::BadGraph(format!(
+                "it has {n} vertices, {modes} of them with a mode; at least 2 must carry one"
+            )));
+        }
         let mut sorted = Vec::with_capacity(edges.len());
         for &(u, v) in &edges {
             if u >= n || v >= n {
                 return Err(GraphError::BadGraph(format!(
                     "edge [{u},{v}] names a vertex that is not there (vertices are 0 to {})",
-                    n.saturating_sub(1)
+                    n - 1
                 )));
             }
             if u == v {
@@ -52,6 +81,69 @@ impl Template {
             )));
         }
         Ok(template)
+    }
+
+    /// A template from JSON text, `{"vertices":[{"mode":true},...],"edges":[[0,1],...]}`.
+    ///
+    /// ```
+    /// use tnsearch::graph::Template;
+    /// let text = r#"{"vertices":[{"mode":true},{"mode":false},{"mode":true}],"edges":[[0,1],[1,2]]}"#;
+    /// let template = Template::from_json("mine", text).unwrap();
+    /// assert_eq!((template.order(), template.vertices()), (2, 3));
+    /// ```
+    pub fn from_json(name: &str, text: &str) -> Result<Self, GraphError> {
+        let file: GraphFile = serde_json::from_str(text).map_err(|e| {
+            GraphError::BadGraph(format!(
+                "{e}; a graph is {{\"vertices\":[{{\"mode\":true}},...],\"edges\":[[0,1],...]}}"
+            ))
+        })?;
+        Self::from_file(name, &file.vertices, &file.edges)
+    }
+
+    /// The template a file names, for a tensor of `order` modes.
+    pub fn from_ref(reference: &TemplateRef, order: usize) -> Result<Self, GraphError> {
+        let template = match reference {
+            TemplateRef::Name(name) => Self::parse(name, order)?,
+            TemplateRef::Graph { vertices, edges } => Self::from_file("graph", vertices, edges)?,
+        };
+        template.check_order(order)?;
+        Ok(template)
+    }
+
+    fn from_file(
+        name: &str,
+        vertices: &[VertexFile],
+        edges: &[[usize; 2]],
+    ) -> Result<Self, GraphError> {
+        let external = vertices.iter().map(|v| v.mode).collect();
+        Self::from_graph(name, external, edges.iter().map(|&[u, v]| (u, v)).collect())
+    }
+
+    /// How a file names this template: by name if it is a named one, else by its graph.
+    pub fn to_ref(&self) -> TemplateRef {
+        if self.family().is_some() {
+            return TemplateRef::Name(self.name.clone());
+        }
+        TemplateRef::Graph {
+            vertices: self.external.iter().map(|&mode| VertexFile { mode }).collect(),
+            edges: self.edges.iter().map(|&(u, v)| [u, v]).collect(),
+        }
+    }
+
+    /// Which of the named templates this is; none for a graph of the user's own.
+    pub fn family(&self) -> Option<Family> {
+        let family = Family::parse(&self.name).ok()?;
+        (family.build(self.order()).as_ref() == Ok(self)).then_some(family)
+    }
+
+    /// Checks that the template carries as many modes as a tensor of `order` has.
+    pub fn check_order(&self, order: usize) -> Result<(), GraphError> {
+        let external = self.order();
+        if external != order {
+            let template = self.name.clone();
+            return Err(GraphError::ModeCount { template, external, order });
+        }
+        Ok(())
     }
 
     /// The template's name, as the user wrote it.
@@ -84,31 +176,89 @@ impl Template {
         &self.edges
     }
 
+    /// The edges at a vertex, as indices into [`Template::edges`], in order.
+    pub fn incident(&self, vertex: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.edges.len())
+            .filter(move |&e| self.edges[e].0 == vertex || self.edges[e].1 == vertex)
+    }
+
     fn unreachable_vertex(&self) -> Option<usize> {
-        let n = self.vertices();
-        let mut seen = vec![false; n];
+        let mut neighbours = vec![Vec::new(); self.vertices()];
+        for &(u, v) in &self.edges {
+            neighbours[u].push(v);
+            neighbours[v].push(u);
+        }
+        let mut seen = vec![false; self.vertices()];
         let mut stack = vec![0];
         while let Some(v) = stack.pop() {
-            if v >= n || std::mem::replace(&mut seen[v], true) {
-                continue;
-            }
-            for &(a, b) in &self.edges {
-                if a == v {
-                    stack.push(b);
-                } else if b == v {
-                    stack.push(a);
-                }
+            if !std::mem::replace(&mut seen[v], true) {
+                stack.extend(&neighbours[v]);
             }
         }
         seen.iter().position(|s| !s)
     }
+}
 
-    /// The cycle 0-1-...-(n-1)-0 (tensor ring).
-    pub fn ring(n: usize) -> Result<Self, GraphError> {
-        let mut edges: Vec<_> = (1..n).map(|v| (v - 1, v)).collect();
-        if n > 2 {
-            edges.push((0, n - 1));
+#[cfg(test)]
+mod tests {
+    use super::super::families::tests::all;
+    use super::*;
+
+    fn refusal(vertices: &str, edges: &str) -> String {
+        let text = format!("{{\"vertices\":{vertices},\"edges\":{edges}}}");
+        Template::from_json("mine", &text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn bad_json_graphs_are_refused() {
+        const THREE: &str = r#"[{"mode":true},{"mode":true},{"mode":false}]"#;
+        let cases = [
+            (THREE, "[[0,1],[1,3]]", "edge [1,3] names a vertex that is not there"),
+            (THREE, "[[0,1],[1,1]]", "joins a vertex to itself"),
+            (THREE, "[[0,1],[1,2],[1,0]]", "edge [0,1] stands twice"),
+            (THREE, "[[0,1]]", "not connected: vertex 2"),
+            (THREE, "[[0,2]]", "not connected: vertex 1"),
+            ("[]", "[]", "0 vertices"),
+            (r#"[{"mode":false},{"mode":false}]"#, "[[0,1]]", "0 of them with a mode"),
+            (r#"[{"mode":true},{"mode":false}]"#, "[[0,1]]", "1 of them with a mode"),
+            (r#"[{"mode":1}]"#, "[]", "invalid type"),
+            (r#"[{"dim":3}]"#, "[]", "unknown field `dim`"),
+            (THREE, "[[0,1,2]]", "a graph is"),
+            (THREE, "[[0,-1]]", "invalid value"),
+        ];
+        for (vertices, edges, reason) in cases {
+            let error = refusal(vertices, edges);
+            assert!(error.contains(reason), "{error}");
         }
-        Self::from_graph("ring", vec![true; n], edges)
+        assert!(Template::from_json("mine", "{\"edges\":[]}").is_err());
+        assert!(Template::from_json("mine", "").is_err());
+    }
+
+    #[test]
+    fn references_round_trip() {
+        for order in 2..=10 {
+            for t in all(order) {
+                let json = serde_json::to_string(&t.to_ref()).unwrap();
+                assert_eq!(json, format!("\"{}\"", t.name()));
+                let back: TemplateRef = serde_json::from_str(&json).unwrap();
+                assert_eq!(Template::from_ref(&back, order).unwrap(), t);
+                // The same graph under a name of its own goes by its graph.
+                let own =
+                    Template::from_graph("graph", t.external.clone(), t.edges.clone()).unwrap();
+                let json = serde_json::to_string(&own.to_ref()).unwrap();
+                let back: TemplateRef = serde_json::from_str(&json).unwrap();
+                assert_eq!(Template::from_ref(&back, order).unwrap(), own);
+                assert_eq!(Template::from_json("graph", &json).unwrap(), own);
+                let error = Template::from_ref(&back, order + 1).unwrap_err();
+                assert!(matches!(error, GraphError::ModeCount { .. }));
+            }
+        }
+    }
+
+    #[test]
+    fn a_graph_with_a_borrowed_name_is_no_family() {
+        let t = Template::from_graph("ring", vec![true; 3], vec![(0, 1), (1, 2)]).unwrap();
+        assert_eq!(t.family(), None);
+        assert!(matches!(t.to_ref(), TemplateRef::Graph { .. }));
     }
 }
