@@ -1,1 +1,31 @@
-//! Searching structures.
+//! Searching structures: strategies propose, the runner evaluates and keeps the best.
+
+mod batch;
+mod driver;
+mod error;
+mod evaluator;
+mod history;
+mod journal;
+mod ledger;
+mod neighbourhood;
+mod objective;
+mod result;
+mod run;
+mod runner;
+mod settings;
+mod strategy;
+mod tnls;
+
+pub use error::SearchError;
+pub use evaluator::{Evaluator, FitEvaluator};
+pub use history::{HistoryPoint, ParetoPoint};
+pub use journal::{EvaluationRecord, Journal, JournalError};
+pub use neighbourhood::sample_neighbour;
+pub use objective::{CheckedObjective, Objective};
+pub use result::{
+    Best, Counts, LowerBound, Observer, Progress, RunSummary, Score, SearchResult, StoppedBy,
+};
+pub use runner::Runner;
+pub use settings::{CheckedRunner, RunnerSettings};
+pub use strategy::{Outcome, Source, Strategy};
+pub use tnls::{CheckedTnls, Tnls, TnlsSettings};

@@ -1,0 +1,410 @@
+//! A search under way: rounds of asking, sorting out, fitting and telling.
+
+use super::batch::{Batch, Event, Job};
+use super::ledger::{Done, Ledger};
+use super::{
+    Best, Counts, EvaluationRecord, JournalError, Outcome, Progress, RunSummary, Runner, Score,
+    SearchError, SearchResult, Source, StoppedBy,
+};
+use crate::fit::{FitError, Fitted, Interrupt};
+use crate::graph::{GraphError, ModeGraph, Structure};
+use rayon::ThreadPool;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// A proposed structure on its way to its outcome.
+enum Step {
+    /// Answered already: cached, pruned or refused.
+    Known(Outcome),
+    /// To be fitted: an index into the round's jobs.
+    Job(usize),
+    /// The same structure as an earlier one of this generation.
+    SameAs(usize),
+}
+
+/// One generation of every run that has not finished, in the order of the runs.
+#[derive(Default)]
+struct Round {
+    steps: Vec<(usize, Step)>,
+    jobs: Vec<Job>,
+}
+
+/// A search under way.
+pub(super) struct Search<'a, 'p> {
+    runner: Runner<'a>,
+    pool: &'p ThreadPool,
+    /// Seen by running fits; set for an interrupt, a deadline or an error.
+    stop: &'p Interrupt,
+    begun: Instant,
+    /// Seconds spent before a resume.
+    before: f64,
+    ledger: Ledger,
+    seen: Seen,
+    next_sequence: u64,
+    generation: u64,
+    stopped_by: Option<StoppedBy>,
+    journal_error: Option<JournalError>,
+}
+
+/// The state shown to the observer: the ledger's, and what this round has added so far.
+#[derive(Default)]
+struct Seen {
+    counts: Counts,
+    best: Option<Score>,
+}
+
+impl<'a, 'p> Search<'a, 'p> {
+    pub(super) fn new(runner: Runner<'a>, pool: &'p ThreadPool, stop: &'p Interrupt) -> Self {
+        Search {
+            before: runner.records.values().map(|r| r.seconds).fold(0.0, f64::max),
+            ledger: Ledger::new(runner.objective),
+            runner,
+            pool,
+            stop,
+            begun: Instant::now(),
+            seen: Seen::default(),
+            next_sequence: 0,
+            generation: 0,
+            stopped_by: None,
+            journal_error: None,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<SearchResult, SearchError> {
+        loop {
+            if self.runner.interrupt.is_set() {
+                self.stopped_by = Some(StoppedBy::Interrupted);
+            }
+            if self.stopped_by.is_some() {
+                break;
+            }
+            let round = self.plan()?;
+            if round.steps.is_empty() {
+                self.stopped_by = Some(StoppedBy::Finished);
+                break;
+            }
+            let done = self.resolve(&round)?;
+            let outcomes = self.enter(&round, &done);
+            if self.stopped_by.is_none() {
+                for (run, outcomes) in self.runner.runs.iter_mut().zip(&outcomes) {
+                    if !run.finished {
+                        run.strategy.tell(outcomes);
+                    }
+                }
+            }
+            self.observe();
+        }
+        self.finish()
+    }
+
+    /// Asks every strategy and sorts out which of the structures must be fitted.
+    fn plan(&mut self) -> Result<Round, SearchError> {
+        self.generation += 1;
+        self.seen.counts = self.ledger.counts;
+        let mut round = Round::default();
+        for k in 0..self.runner.runs.len() {
+            if self.runner.runs[k].finished {
+                continue;
+            }
+            let asked = self.runner.runs[k].strategy.ask();
+            self.runner.runs[k].finished = asked.is_empty();
+            let mut first: HashMap<ModeGraph, usize> = HashMap::new();
+            for structure in asked {
+                let job = self.job(k, structure)?;
+                let step = if let Some(&outcome) = self.runner.runs[k].cache.get(&job.graph) {
+                    Step::Known(Outcome { source: Source::Cached, ..outcome })
+                } else if let Some(&same) = first.get(&job.graph) {
+                    Step::SameAs(same)
+                } else if let Some(outcome) = self.verdict_without_fit(&job) {
+                    Step::Known(outcome)
+                } else {
+                    first.insert(job.graph.clone(), round.jobs.len());
+                    round.jobs.push(Job { sequence: self.next_sequence, ..job });
+                    self.next_sequence += 1;
+                    Step::Job(round.jobs.len() - 1)
+                };
+                if let Step::Known(outcome) = &step {
+                    self.seen.counts.add(outcome);
+                }
+                round.steps.push((k, step));
+            }
+        }
+        Ok(round)
+    }
+
+    fn job(&self, run: usize, structure: Structure) -> Result<Job, GraphError> {
+        let dims = &self.runner.dims;
+        if structure.permutation().len() != dims.len() {
+            return Err(GraphError::ModeCount {
+                template: structure.template().name().to_owned(),
+                external: structure.permutation().len(),
+                order: dims.len(),
+            });
+        }
+        let (params, phi) = (structure.params(dims), structure.phi(dims));
+        let graph = structure.canonical().graph;
+        let seed = self.runner.runs[run].seed;
+        Ok(Job { run, seed, sequence: 0, structure, graph, params, phi })
+    }
+
+    /// The outcome of a structure that need not be fitted: one beyond the parameter budget, or too large
+    /// for any use. (Lower bounds on the RSE belong here; they may look at what was known before this
+    /// round only, so that the verdict does not depend on threads.)
+    fn verdict_without_fit(&self, job: &Job) -> Option<Outcome> {
+        let objective = self.runner.objective;
+        let outcome = |loss, source| Outcome { loss, rse: None, params: job.params, source };
+        if let Some(loss) = objective.loss_beyond_budget(job.params) {
+            return Some(outcome(loss, Source::Pruned));
+        }
+        if job.phi >= self.runner.settings.max_phi {
+            return Some(outcome(objective.loss(job.params, job.phi, 1.0), Source::Refused));
+        }
+        None
+    }
+
+    /// Fits the jobs, or finds them on record; none for those that a budget or an interrupt left out.
+    fn resolve(&mut self, round: &Round) -> Result<Vec<Option<Done>>, SearchError> {
+        let jobs = &round.jobs;
+        let mut done = vec![None; jobs.len()];
+        let mut from = 0;
+        // More than one turn only where a fit was refused, which leaves its share of the budget to others.
+        while from < jobs.len() && self.stopped_by.is_none() {
+            let budget = self.runner.settings.max_evaluations.unwrap_or(u64::MAX);
+            let left = budget.saturating_sub(self.seen.counts.evaluations);
+            let to = jobs.len().min(from.saturating_add(left.try_into().unwrap_or(usize::MAX)));
+            if to == from {
+                self.stopped_by = Some(StoppedBy::MaxEvaluations);
+                break;
+            }
+            let mut fresh = Vec::new();
+            for k in from..to {
+                match self.runner.records.get(&(jobs[k].run, jobs[k].graph.to_string())) {
+                    Some(record) => {
+                        let rse = (!record.refused).then_some(record.rse);
+                        let seconds = record.seconds;
+                        done[k] = Some(self.note(&jobs[k], Done { rse, seconds }));
+                    }
+                    None => fresh.push(k),
+                }
+            }
+            self.fit(jobs, &fresh, &mut done)?;
+            from = to;
+        }
+        Ok(done)
+    }
+
+    /// Fits some of the jobs.
+    fn fit(
+        &mut self,
+        jobs: &[Job],
+        which: &[usize],
+        done: &mut [Option<Done>],
+    ) -> Result<(), SearchError> {
+        if which.is_empty() {
+            return Ok(());
+        }
+        self.watch();
+        let batch = Batch {
+            pool: self.pool,
+            max_parallel: self.runner.settings.max_parallel.unwrap_or(usize::MAX),
+            evaluator: self.runner.evaluator,
+            stop: self.stop,
+        };
+        let mut failure: Option<(usize, FitError)> = None;
+        let chosen: Vec<&Job> = which.iter().map(|&k| &jobs[k]).collect();
+        batch.evaluate(&chosen, |event| {
+            if let Event::Done(k, result) = event {
+                match result {
+                    Ok(fitted) => done[which[k]] = Some(self.fitted(chosen[k], fitted)),
+                    Err(FitError::Memory { .. }) => done[which[k]] = Some(self.refused(chosen[k])),
+                    Err(FitError::Interrupted) => {}
+                    // Of several errors the first in order, so that the message is the same every time.
+                    Err(error) if failure.as_ref().is_none_or(|(first, _)| k < *first) => {
+                        failure = Some((k, error));
+                        self.stop.set();
+                    }
+                    Err(_) => {}
+                }
+            }
+            self.watch();
+        });
+        failure.map_or(Ok(()), |(_, error)| Err(error.into()))
+    }
+
+    /// A fit has ended well.
+    fn fitted(&mut self, job: &Job, fitted: Fitted) -> Done {
+        // An error that is no number cannot be compared or written down.
+        if !fitted.rse.is_finite() {
+            return self.refused(job);
+        }
+        let done = self.note(job, Done { rse: Some(fitted.rse), seconds: self.seconds() });
+        self.record(job, &done, fitted.sweeps, fitted.restarts);
+        let loss = self.ledger.outcome(job, &done).loss;
+        self.ledger.keep(job, Score { loss, rse: fitted.rse, params: job.params }, fitted);
+        self.observe();
+        done
+    }
+
+    /// A fit was refused.
+    fn refused(&mut self, job: &Job) -> Done {
+        let done = self.note(job, Done { rse: None, seconds: self.seconds() });
+        self.record(job, &done, 0, 0);
+        done
+    }
+
+    /// Adds a result to what the observer sees.
+    fn note(&mut self, job: &Job, done: Done) -> Done {
+        let outcome = self.ledger.outcome(job, &done);
+        self.seen.counts.add(&outcome);
+        if let Some(rse) = done.rse {
+            let score = Score { loss: outcome.loss, rse, params: job.params };
+            if self.seen.best.is_none_or(|best| self.runner.objective.better(&score, &best)) {
+                self.seen.best = Some(score);
+            }
+        }
+        done
+    }
+
+    /// Writes a result to the journal. A journal that fails is given up; the search goes on.
+    fn record(&mut self, job: &Job, done: &Done, sweeps: usize, restarts: usize) {
+        let Some(journal) = &mut self.runner.journal else { return };
+        let record = EvaluationRecord {
+            run: job.run,
+            key: job.graph.to_string(),
+            permutation: job.structure.permutation().to_vec(),
+            ranks: job.structure.ranks().to_vec(),
+            params: job.params.try_into().unwrap_or(u64::MAX),
+            rse: done.rse.unwrap_or(1.0),
+            loss: self.ledger.outcome(job, done).loss,
+            sweeps,
+            restarts,
+            seconds: done.seconds,
+            refused: done.rse.is_none(),
+        };
+        if let Err(error) = journal.append(&record) {
+            self.runner.journal = None;
+            self.journal_error = Some(error);
+        }
+    }
+
+    /// Enters a round's results in the order of proposal; the outcomes of each run.
+    fn enter(&mut self, round: &Round, done: &[Option<Done>]) -> Vec<Vec<Outcome>> {
+        let mut outcomes = vec![Vec::new(); self.runner.runs.len()];
+        for (run, step) in &round.steps {
+            let outcome = match step {
+                Step::Known(outcome) => {
+                    self.ledger.counts.add(outcome);
+                    *outcome
+                }
+                Step::SameAs(job) => {
+                    let Some(same) = &done[*job] else { continue };
+                    let outcome = self.ledger.outcome(&round.jobs[*job], same);
+                    let outcome = Outcome { source: Source::Cached, ..outcome };
+                    self.ledger.counts.add(&outcome);
+                    outcome
+                }
+                Step::Job(job) => match &done[*job] {
+                    Some(done) => {
+                        let job = &round.jobs[*job];
+                        let outcome = self.ledger.enter(job, done);
+                        self.runner.runs[*run].learn(self.runner.objective, job, outcome);
+                        outcome
+                    }
+                    // The budget ends the search here, whatever would have come for free behind.
+                    None if self.stopped_by == Some(StoppedBy::MaxEvaluations) => break,
+                    None => continue,
+                },
+            };
+            self.runner.runs[*run].counts.add(&outcome);
+            outcomes[*run].push(outcome);
+        }
+        self.seen.counts = self.ledger.counts;
+        outcomes
+    }
+
+    /// Stops the fits when the time is up or the interrupt flag is set.
+    fn watch(&mut self) {
+        if self.stopped_by.is_some() {
+            return;
+        }
+        if self.runner.interrupt.is_set() {
+            self.stopped_by = Some(StoppedBy::Interrupted);
+        } else if self.runner.settings.max_seconds.is_some_and(|limit| self.seconds() >= limit) {
+            self.stopped_by = Some(StoppedBy::MaxSeconds);
+        }
+        if self.stopped_by.is_some() {
+            self.stop.set();
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.before + self.begun.elapsed().as_secs_f64()
+    }
+
+    fn observe(&mut self) {
+        let runs = self.runner.runs.iter();
+        let progress = Progress {
+            counts: self.seen.counts,
+            best: self.seen.best,
+            target_reached: self.reached(self.seen.best.as_ref()),
+            generation: self.generation,
+            planned_samples: runs.map(|r| r.strategy.planned_samples()).sum(),
+            seconds: self.seconds(),
+        };
+        if let Some(observer) = &mut self.runner.observer {
+            observer.on_progress(&progress);
+        }
+    }
+
+    fn reached(&self, score: Option<&Score>) -> bool {
+        score.is_some_and(|s| self.runner.objective.reached(s.params, s.rse))
+    }
+
+    fn finish(mut self) -> Result<SearchResult, SearchError> {
+        let cores = self.ledger.take_cores();
+        let best = self.ledger.leader.take().map(|leader| {
+            let (evaluator, graph, seed) = (self.runner.evaluator, &leader.graph, leader.seed);
+            // A best that came from a journal is fitted again, not to be interrupted: without cores
+            // there is no answer.
+            let fitted = match cores {
+                Some(fitted) => fitted,
+                None => self.pool.install(|| evaluator.evaluate(graph, seed, &Interrupt::new()))?,
+            };
+            // Same as recorded, unless fits have a time limit; the cores' own error is the true one.
+            let (params, rse) = (leader.score.params, fitted.rse);
+            let loss = self.runner.objective.loss(params, leader.phi, rse);
+            Ok::<_, FitError>(Best {
+                score: Score { loss, rse, params },
+                fitted,
+                structure: leader.structure,
+                graph: leader.graph,
+                phi: leader.phi,
+                run: leader.run,
+                seed,
+            })
+        });
+        let best = best.transpose()?;
+        let seconds = self.seconds();
+        let counts = self.ledger.counts;
+        let runs = self.runner.runs.iter().map(|run| RunSummary {
+            seed: run.seed,
+            counts: run.counts,
+            best: run.best,
+            target_reached: self.reached(run.best.as_ref()),
+        });
+        Ok(SearchResult {
+            strategy: self.runner.runs[0].strategy.name(),
+            target_reached: self.reached(best.as_ref().map(|b| &b.score)),
+            best,
+            counts,
+            runs: runs.collect(),
+            stopped_by: self.stopped_by.unwrap_or(StoppedBy::Finished),
+            seconds,
+            history: self.ledger.history.finish(counts.evaluations, counts.samples, seconds),
+            pareto: self.ledger.pareto.into_points(),
+            lower_bound: None,
+            certified_optimal: false,
+            journal_error: self.journal_error,
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! What can go wrong before or during a search.
+
+use crate::fit::FitError;
+use crate::graph::GraphError;
+use std::fmt;
+use thiserror::Error;
+
+/// Why a search could not be made.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// A setting is out of range.
+    #[error("{name} is {value}; {expected}")]
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// No structure can be as small as asked for.
+    #[error(
+        "max-params is {max_params}, but even with all ranks 1 a network has {least} parameters"
+    )]
+    TooFewParams {
+        /// The budget given.
+        max_params: u128,
+        /// The parameters of the smallest network.
+        least: u128,
+    },
+    /// A strategy proposed a structure that does not fit the tensor.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A fit failed for a reason that no other structure would cure.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(String),
+}
+
+impl SearchError {
+    pub(super) fn setting(
+        name: &'static str,
+        value: impl fmt::Display,
+        expected: &'static str,
+    ) -> Self {
+        SearchError::Setting { name, value: value.to_string(), expected }
+    }
+}

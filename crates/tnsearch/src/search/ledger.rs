@@ -1,0 +1,115 @@
+//! The account of a search: counts, the best, how it improved, the Pareto front.
+//!
+//! Results are entered in the order in which structures were proposed, whenever their fits ended; so
+//! the account does not depend on the number of threads.
+
+use super::batch::Job;
+use super::history::{History, Pareto};
+use super::{CheckedObjective, Counts, Outcome, Score, Source};
+use crate::fit::Fitted;
+use crate::graph::{ModeGraph, Structure};
+use std::cmp::Ordering;
+
+/// The result of a job.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Done {
+    /// The RSE of its fit; none where it was refused.
+    pub rse: Option<f64>,
+    /// When the fit ended.
+    pub seconds: f64,
+}
+
+/// The best structure so far.
+#[derive(Debug)]
+pub(super) struct Leader {
+    pub score: Score,
+    pub sequence: u64,
+    pub structure: Structure,
+    pub graph: ModeGraph,
+    pub phi: f64,
+    pub run: usize,
+    pub seed: u64,
+}
+
+/// The cores of the best fit that ended so far.
+#[derive(Debug)]
+struct Kept {
+    score: Score,
+    sequence: u64,
+    fitted: Fitted,
+}
+
+#[derive(Debug)]
+pub(super) struct Ledger {
+    objective: CheckedObjective,
+    pub counts: Counts,
+    pub history: History,
+    pub pareto: Pareto,
+    pub leader: Option<Leader>,
+    kept: Option<Kept>,
+}
+
+impl Ledger {
+    pub(super) fn new(objective: CheckedObjective) -> Self {
+        Ledger {
+            objective,
+            counts: Counts::default(),
+            history: History::default(),
+            pareto: Pareto::default(),
+            leader: None,
+            kept: None,
+        }
+    }
+
+    /// What a strategy is told of a job that was fitted or refused.
+    pub(super) fn outcome(&self, job: &Job, done: &Done) -> Outcome {
+        let rse = done.rse.unwrap_or(1.0);
+        let loss = self.objective.loss(job.params, job.phi, rse);
+        let source = if done.rse.is_some() { Source::Evaluated } else { Source::Refused };
+        Outcome { loss, rse: done.rse, params: job.params, source }
+    }
+
+    /// Keeps the cores of a fit that has just ended if it is the best yet. Only one set of cores is held
+    /// at a time; which one is left in the end does not depend on the order in which fits end.
+    pub(super) fn keep(&mut self, job: &Job, score: Score, fitted: Fitted) {
+        let beats = |other: &Score, sequence: u64| {
+            let order = self.objective.compare(&score, other);
+            order.then(job.sequence.cmp(&sequence)) == Ordering::Less
+        };
+        if self.leader.as_ref().is_none_or(|l| beats(&l.score, l.sequence))
+            && self.kept.as_ref().is_none_or(|k| beats(&k.score, k.sequence))
+        {
+            self.kept = Some(Kept { score, sequence: job.sequence, fitted });
+        }
+    }
+
+    /// Enters a job's result; jobs are entered in the order of their sequence.
+    pub(super) fn enter(&mut self, job: &Job, done: &Done) -> Outcome {
+        let outcome = self.outcome(job, done);
+        self.counts.add(&outcome);
+        self.history.at(done.seconds);
+        if let Some(rse) = done.rse {
+            let score = Score { loss: outcome.loss, rse, params: job.params };
+            self.pareto.add(job.params, rse);
+            if self.leader.as_ref().is_none_or(|l| self.objective.better(&score, &l.score)) {
+                self.history.improved(self.counts.evaluations, self.counts.samples, score);
+                self.leader = Some(Leader {
+                    score,
+                    sequence: job.sequence,
+                    structure: job.structure.clone(),
+                    graph: job.graph.clone(),
+                    phi: job.phi,
+                    run: job.run,
+                    seed: job.seed,
+                });
+            }
+        }
+        outcome
+    }
+
+    /// The cores of the best structure, unless its result came from a journal.
+    pub(super) fn take_cores(&mut self) -> Option<Fitted> {
+        let sequence = self.leader.as_ref()?.sequence;
+        self.kept.take().filter(|kept| kept.sequence == sequence).map(|kept| kept.fitted)
+    }
+}

@@ -1,0 +1,36 @@
+//! One of several independent runs.
+
+use super::batch::Job;
+use super::{CheckedObjective, Counts, Outcome, Score, Strategy};
+use crate::graph::ModeGraph;
+use std::collections::HashMap;
+
+/// One strategy and what the runner knows about it.
+pub(super) struct Run<'a> {
+    pub seed: u64,
+    pub strategy: Box<dyn Strategy + 'a>,
+    /// Whether the strategy has proposed nothing more.
+    pub finished: bool,
+    /// What became of every structure it proposed and that was fitted.
+    pub cache: HashMap<ModeGraph, Outcome>,
+    pub counts: Counts,
+    pub best: Option<Score>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(seed: u64, strategy: Box<dyn Strategy + 'a>) -> Self {
+        let (counts, cache) = (Counts::default(), HashMap::new());
+        Run { seed, strategy, finished: false, cache, counts, best: None }
+    }
+
+    /// Remembers the outcome of a job.
+    pub(super) fn learn(&mut self, objective: CheckedObjective, job: &Job, outcome: Outcome) {
+        self.cache.insert(job.graph.clone(), outcome);
+        if let Some(rse) = outcome.rse {
+            let score = Score { loss: outcome.loss, rse, params: outcome.params };
+            if self.best.is_none_or(|best| objective.better(&score, &best)) {
+                self.best = Some(score);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The runner's settings, checked once.
+
+use super::SearchError;
+use serde::{Deserialize, Serialize};
+use std::ops::Deref;
+
+/// Budgets and limits of a search, over all its runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunnerSettings {
+    /// Fit at most this many structures. The cut is made in the order in which they are proposed, so it
+    /// does not depend on the number of threads.
+    pub max_evaluations: Option<u64>,
+    /// End after this many seconds, with the best so far; the time before a resume counts.
+    pub max_seconds: Option<f64>,
+    /// Structures with `params >= max_phi * prod(dims)` are not fitted. 10 in the authors' program.
+    pub max_phi: f64,
+    /// Threads; none: one a processor.
+    pub threads: Option<usize>,
+    /// Fits at the same time, where memory is short; none: one a thread.
+    pub max_parallel: Option<usize>,
+}
+
+impl Default for RunnerSettings {
+    fn default() -> Self {
+        RunnerSettings {
+            max_evaluations: None,
+            max_seconds: None,
+            max_phi: 10.0,
+            threads: None,
+            max_parallel: None,
+        }
+    }
+}
+
+impl RunnerSettings {
+    /// Checks every setting.
+    pub fn check(self) -> Result<CheckedRunner, SearchError> {
+        let count = |name, n: Option<u64>| match n {
+            Some(0) => Err(SearchError::setting(name, 0, "it must be at least 1")),
+            _ => Ok(()),
+        };
+        count("max-evaluations", self.max_evaluations)?;
+        count("threads", self.threads.map(|n| n as u64))?;
+        count("max-parallel", self.max_parallel.map(|n| n as u64))?;
+        // Above this the thread library would fail, or bring the machine down.
+        if let Some(n) = self.threads.filter(|&n| n > 4096) {
+            return Err(SearchError::setting("threads", n, "it must be at most 4096"));
+        }
+        if let Some(s) = self.max_seconds.filter(|s| !(*s > 0.0 && s.is_finite())) {
+            return Err(SearchError::setting("max-seconds", s, "it must be a positive number"));
+        }
+        if !(self.max_phi > 0.0) {
+            return Err(SearchError::setting("max-phi", self.max_phi, "it must be above 0"));
+        }
+        Ok(CheckedRunner(self))
+    }
+}
+
+/// Settings that were checked; reads like [`RunnerSettings`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedRunner(RunnerSettings);
+
+impl Default for CheckedRunner {
+    fn default() -> Self {
+        CheckedRunner(RunnerSettings::default())
+    }
+}
+
+impl Deref for CheckedRunner {
+    type Target = RunnerSettings;
+
+    fn deref(&self) -> &RunnerSettings {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_budgets_that_allow_nothing() {
+        let bad = |change: fn(&mut RunnerSettings)| {
+            let mut s = RunnerSettings::default();
+            change(&mut s);
+            s.check().unwrap_err().to_string()
+        };
+        assert_eq!(
+            bad(|s| s.max_evaluations = Some(0)),
+            "max-evaluations is 0; it must be at least 1"
+        );
+        assert_eq!(
+            bad(|s| s.max_seconds = Some(-1.0)),
+            "max-seconds is -1; it must be a positive number"
+        );
+        assert!(bad(|s| s.max_seconds = Some(f64::NAN)).starts_with("max-seconds is NaN"));
+        assert!(bad(|s| s.threads = Some(0)).starts_with("threads is 0"));
+        assert!(bad(|s| s.threads = Some(1_000_000)).starts_with("threads is 1000000"));
+        assert!(bad(|s| s.max_parallel = Some(0)).starts_with("max-parallel is 0"));
+        assert!(bad(|s| s.max_phi = 0.0).starts_with("max-phi is 0"));
+        assert!(RunnerSettings::default().check().is_ok());
+    }
+}

@@ -1,0 +1,52 @@
+//! The interface of a search strategy.
+
+use crate::graph::Structure;
+
+/// Proposes structures and learns from what became of them; the [`super::Runner`] does the rest.
+///
+/// One ask is one generation. The runner answers every generation with one tell, one outcome a
+/// structure, in the same order; then it asks again. A strategy must be a pure function of its settings,
+/// its seed and what it was told, never of time: that is what makes a resumed search end like an
+/// uninterrupted one.
+pub trait Strategy: Send {
+    /// The strategy's name on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// The next generation; none when the strategy has finished.
+    fn ask(&mut self) -> Vec<Structure>;
+
+    /// What became of the structures of the last ask, in its order.
+    fn tell(&mut self, outcomes: &[Outcome]);
+
+    /// How many structures it will propose in all, where it knows (for progress bars).
+    fn planned_samples(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// What became of a proposed structure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// The number to minimise ([`super::CheckedObjective::loss`]). Where the structure was not fitted,
+    /// a value that it cannot go below (pruned), or that of the zero network (refused).
+    pub loss: f64,
+    /// The RSE of its fit, where there was one.
+    pub rse: Option<f64>,
+    /// Its number of parameters.
+    pub params: u128,
+    /// How the loss was obtained.
+    pub source: Source,
+}
+
+/// How the loss of a structure was obtained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The structure was fitted: an evaluation.
+    Evaluated,
+    /// The same structure had been proposed before in this run.
+    Cached,
+    /// It is known without a fit that it cannot be the answer.
+    Pruned,
+    /// It is too large to be fitted.
+    Refused,
+}
