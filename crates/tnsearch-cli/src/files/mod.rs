@@ -4,6 +4,7 @@ mod dtype;
 mod error;
 mod literal;
 mod memory;
+pub mod network;
 pub mod npy;
 mod npz;
 pub mod output;
