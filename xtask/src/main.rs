@@ -1,2 +1,42 @@
-//! The developers' commands.
-fn main() {}
+//! The developers' commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask experiments`.
+
+mod artifact;
+mod bench;
+mod experiments;
+mod json;
+mod python;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The developers' commands of tnsearch.
+
+  cargo xtask test                    everything that must pass before a change is merged
+  cargo xtask bench [--no-criterion]  criterion benches, then the ratio to the peer
+  cargo xtask experiments <name>      an experiment; without a name, the list of them
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rest = arguments.get(1..).unwrap_or_default();
+    let result = match arguments.first().map(String::as_str) {
+        Some("test") => test::run(rest),
+        Some("bench") => bench::run(rest),
+        Some("experiments") => experiments::run(rest),
+        Some("help" | "--help" | "-h") => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Some(other) => Err(step::usage(format!("unknown command '{other}'\n\n{HELP}"))),
+        None => Err(step::usage(format!("no command given\n\n{HELP}"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            step::exit_code(&error)
+        }
+    }
+}

@@ -1,13 +1,24 @@
 //! Fitting the cores of a given structure: minimise `RSE = ||X - Z||^2 / ||X||^2` over the cores.
 
+mod adam;
+mod als;
+mod control;
+mod lm;
+mod plan;
 mod settings;
+mod solve;
+mod workspace;
 
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
+use crate::rng;
 use crate::tensor::{Tensor, TensorError};
-use std::sync::atomic::{AtomicBool, Ordering};
+use control::Control;
+use plan::{Plan, Walk};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use thiserror::Error;
+use workspace::Workspace;
 
 /// Why a fit could not be made.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -57,6 +68,13 @@ pub enum FitError {
     /// The fit was interrupted before it had a result.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl FitError {
+    fn memory(needed: f64, limit: u64) -> Self {
+        let mb = |bytes: f64| (bytes / 1e6).ceil() as u64;
+        FitError::Memory { needed: mb(needed), limit: mb(limit as f64) }
+    }
 }
 
 /// A flag that asks running work to stop soon (Ctrl-C, a deadline). Shared by reference.
@@ -122,9 +140,26 @@ pub struct Fitted {
     pub sweeps: usize,
     /// Restarts made: fewer than asked for when one reached the stopping error.
     pub restarts: usize,
+    /// Whether an interrupt cut the fit short: this is then the best so far.
+    pub interrupted: bool,
 }
 
-/// Fits the cores of `graph` to `target`: the best of several starts.
+/// A method that improves the cores of a workspace until they are good enough or stall.
+trait Improve: Sync {
+    /// Whether the method changes each core as it is visited.
+    fn walk(&self) -> Walk;
+
+    /// Entries the method needs beside the plan's buffers.
+    fn extra_entries(&self, _plan: &Plan) -> f64 {
+        0.0
+    }
+
+    /// Improves the cores in place; the number of sweeps made.
+    fn improve(&self, ws: &mut Workspace, settings: &FitSettings, control: &Control) -> usize;
+}
+
+/// Fits the cores of `graph` to `target`: the best of several starts, one after the other, ending
+/// early when one reaches the stopping error. With `warm`, the first start begins at those cores.
 ///
 /// The result is a pure function of the target, the graph, the settings and `seed`, whatever the
 /// number of threads (unless a time limit or an interrupt cuts it short).
@@ -136,6 +171,154 @@ pub fn fit(
     warm: Option<&[Tensor]>,
     interrupt: &Interrupt,
 ) -> Result<Fitted, FitError> {
-    let _ = (target, graph, settings, seed, warm, interrupt);
-    todo!("the engine is on its way")
+    Starts::new(target, graph, settings, seed, warm, interrupt)?.in_turn()
 }
+
+/// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
+pub fn fit_parallel(
+    target: &Target,
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+    seed: u64,
+    warm: Option<&[Tensor]>,
+    interrupt: &Interrupt,
+) -> Result<Fitted, FitError> {
+    Starts::new(target, graph, settings, seed, warm, interrupt)?.in_parallel()
+}
+
+/// Floating-point operations of the contractions of one ALS sweep (the solves not counted).
+pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> {
+    Ok(Plan::new(target, graph, Walk::Changing, None)?.walk_flops())
+}
+
+/// One start's outcome.
+struct Start {
+    cores: Vec<Tensor>,
+    rse: f64,
+    sweeps: usize,
+}
+
+/// All that the starts of one fit share.
+struct Starts<'s> {
+    plan: Plan<'s>,
+    method: &'static dyn Improve,
+    settings: &'s FitSettings,
+    seed: u64,
+    warm: Option<&'s [Tensor]>,
+    interrupt: &'s Interrupt,
+    deadline: Option<std::time::Instant>,
+    winner: AtomicUsize,
+}
+
+impl<'s> Starts<'s> {
+    fn new(
+        target: &'s Target,
+        graph: &'s ModeGraph,
+        settings: &'s CheckedFit,
+        seed: u64,
+        warm: Option<&'s [Tensor]>,
+        interrupt: &'s Interrupt,
+    ) -> Result<Self, FitError> {
+        let method: &'static dyn Improve = match settings.method {
+            Method::Als => &als::Als,
+            Method::Adam => &adam::Adam,
+            Method::Lm => &lm::Lm,
+        };
+        let plan = Plan::new(target, graph, method.walk(), settings.max_bytes)?;
+        let extra = 8.0 * method.extra_entries(&plan);
+        if let Some(limit) = settings.max_bytes.filter(|&limit| extra > limit as f64) {
+            return Err(FitError::memory(extra, limit));
+        }
+        if let Some(cores) = warm {
+            check_shapes(graph, target.dims(), cores)?;
+        }
+        Ok(Starts {
+            plan,
+            method,
+            settings,
+            seed,
+            warm,
+            interrupt,
+            deadline: Control::deadline(settings),
+            winner: AtomicUsize::new(usize::MAX),
+        })
+    }
+
+    /// Makes start number `index`; nothing if it was interrupted before its first sweep ended.
+    fn make(&self, index: usize) -> Option<Start> {
+        let control = Control {
+            interrupt: self.interrupt,
+            deadline: self.deadline,
+            winner: &self.winner,
+            start: index,
+        };
+        if control.stopped() && (index > 0 || self.interrupt.is_set()) {
+            return None;
+        }
+        let mut ws = Workspace::new(&self.plan);
+        match self.warm {
+            Some(cores) if index == 0 => ws.set_cores(cores),
+            _ => {
+                let mut label = self.plan.graph.to_bytes();
+                label.extend(format!("/start {index}").bytes());
+                ws.randomise(&mut rng::stream(self.seed, &label), self.settings.sigma);
+            }
+        }
+        let sweeps = self.method.improve(&mut ws, self.settings, &control);
+        ws.refresh();
+        let rse = ws.residual() / self.plan.norm_squared;
+        // A start that blew up is no better than the zero network.
+        let rse = if rse.is_finite() { rse } else { f64::INFINITY };
+        if rse <= self.settings.stop_rse {
+            self.winner.fetch_min(index, Ordering::Relaxed);
+        }
+        Some(Start { cores: ws.cores(), rse, sweeps })
+    }
+
+    fn in_turn(&self) -> Result<Fitted, FitError> {
+        let starts = (0..self.settings.restarts).map(|index| self.make(index));
+        self.best_of(starts)
+    }
+
+    fn in_parallel(&self) -> Result<Fitted, FitError> {
+        use rayon::prelude::*;
+        let starts: Vec<Option<Start>> =
+            (0..self.settings.restarts).into_par_iter().map(|index| self.make(index)).collect();
+        self.best_of(starts.into_iter())
+    }
+
+    /// The best start, counting no start after the first that reached the stopping error.
+    fn best_of(&self, starts: impl Iterator<Item = Option<Start>>) -> Result<Fitted, FitError> {
+        let mut best: Option<Start> = None;
+        let (mut sweeps, mut restarts) = (0, 0);
+        for start in starts {
+            let Some(start) = start else { break };
+            sweeps += start.sweeps;
+            restarts += 1;
+            let done = start.rse <= self.settings.stop_rse;
+            if best.as_ref().is_none_or(|b| start.rse < b.rse) {
+                best = Some(start);
+            }
+            if done {
+                break;
+            }
+        }
+        let best = best.ok_or(FitError::Interrupted)?;
+        let interrupted = self.interrupt.is_set();
+        Ok(Fitted { cores: best.cores, rse: best.rse, sweeps, restarts, interrupted })
+    }
+}
+
+fn check_shapes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Result<(), FitError> {
+    for vertex in 0..graph.vertices() {
+        let expected = graph.core_dims(vertex, dims);
+        let found = cores.get(vertex).map_or(Vec::new(), |c| c.dims().to_vec());
+        if found != expected {
+            return Err(FitError::WarmStart { vertex, found, expected });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -60,7 +60,7 @@ pub struct FitSettings {
     pub restarts: usize,
     /// Sweeps (ALS), steps (Adam) or iterations (LM) of one start at most.
     pub max_sweeps: usize,
-    /// A start ends when its RSE improves by less than this fraction over a window of sweeps.
+    /// A start ends when its RSE improves by less than this fraction over a window of sweeps (0: never).
     pub tolerance: f64,
     /// A fit ends as soon as a start has reached this RSE.
     pub stop_rse: f64,

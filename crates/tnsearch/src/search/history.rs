@@ -103,7 +103,7 @@ mod tests {
             let mut expected: Vec<(u128, f64)> = points.iter().copied()
                 .filter(|&(p, r)| !points.iter().any(|&(q, s)| (q <= p && s < r) || (q < p && s <= r)))
                 .collect();
-            expected.sort_by(|a, b| a.0.cmp(&b.0));
+            expected.sort_by_key(|p| p.0);
             expected.dedup();
             let found: Vec<(u128, f64)> =
                 front.into_points().iter().map(|p| (p.params, p.rse)).collect();

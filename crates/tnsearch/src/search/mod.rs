@@ -16,6 +16,9 @@ mod settings;
 mod strategy;
 mod tnls;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::SearchError;
 pub use evaluator::{Evaluator, FitEvaluator};
 pub use history::{HistoryPoint, ParetoPoint};

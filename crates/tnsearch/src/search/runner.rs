@@ -28,7 +28,7 @@ static NEVER: Interrupt = Interrupt::new();
 /// let evaluator = FitEvaluator { target: &target, settings: FitSettings::default().check()? };
 /// let tnls = TnlsSettings::default().check()?;
 /// let result = Runner::new(target.dims(), Objective::MaxRse(1e-4).check()?, &evaluator)
-///     .runs(1, 5, |seed| Box::new(Tnls::new(template.clone(), tnls.clone(), seed)))
+///     .runs(1, 5, |seed| Tnls::new(template.clone(), tnls.clone(), seed))
 ///     .search()?;
 /// if let Some(best) = result.best {
 ///     println!("{:?}: {} params", best.structure.edges(), best.score.params);
@@ -65,14 +65,14 @@ impl<'a> Runner<'a> {
 
     /// Adds `count` independent runs; run k has the seed [`rng::derived_seed`]`(seed, k)`, which also
     /// seeds its fits.
-    pub fn runs(
+    pub fn runs<S: Strategy + 'a>(
         mut self,
         seed: u64,
         count: usize,
-        mut strategy: impl FnMut(u64) -> Box<dyn Strategy + 'a>,
+        mut strategy: impl FnMut(u64) -> S,
     ) -> Self {
         for seed in (0..count).map(|k| rng::derived_seed(seed, k)) {
-            self.runs.push(Run::new(seed, strategy(seed)));
+            self.runs.push(Run::new(seed, Box::new(strategy(seed))));
         }
         self
     }

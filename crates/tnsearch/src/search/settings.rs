@@ -49,7 +49,7 @@ impl RunnerSettings {
         if let Some(s) = self.max_seconds.filter(|s| !(*s > 0.0 && s.is_finite())) {
             return Err(SearchError::setting("max-seconds", s, "it must be a positive number"));
         }
-        if !(self.max_phi > 0.0) {
+        if self.max_phi.is_nan() || self.max_phi <= 0.0 {
             return Err(SearchError::setting("max-phi", self.max_phi, "it must be above 0"));
         }
         Ok(CheckedRunner(self))
@@ -57,14 +57,8 @@ impl RunnerSettings {
 }
 
 /// Settings that were checked; reads like [`RunnerSettings`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckedRunner(RunnerSettings);
-
-impl Default for CheckedRunner {
-    fn default() -> Self {
-        CheckedRunner(RunnerSettings::default())
-    }
-}
 
 impl Deref for CheckedRunner {
     type Target = RunnerSettings;

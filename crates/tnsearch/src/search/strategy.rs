@@ -24,6 +24,24 @@ pub trait Strategy: Send {
     }
 }
 
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn ask(&mut self) -> Vec<Structure> {
+        (**self).ask()
+    }
+
+    fn tell(&mut self, outcomes: &[Outcome]) {
+        (**self).tell(outcomes);
+    }
+
+    fn planned_samples(&self) -> Option<u64> {
+        (**self).planned_samples()
+    }
+}
+
 /// What became of a proposed structure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {

@@ -1,5 +1,6 @@
 //! Dense real tensors in row-major order.
 
+pub mod matmul;
 mod permute;
 
 pub use permute::Permutation;

@@ -1,0 +1,72 @@
+//! Times one ALS sweep against the machine's matrix-product rate; prints one JSON line.
+//!
+//! `cargo run --release -p tnsearch --example sweep_speed`
+
+use std::time::Instant;
+use tnsearch::fit::{FitSettings, Interrupt, Target, fit, sweep_flops};
+use tnsearch::graph::ModeGraph;
+use tnsearch::rng::stream;
+use tnsearch::tensor::Tensor;
+use tnsearch::tensor::matmul::{Strides, matmul};
+
+fn main() {
+    let gemm = gemm_rate();
+    let (large, large_flops) = sweep(4, 8, 6, 20);
+    let (small, small_flops) = sweep(3, 6, 3, 2000);
+    println!(
+        "{{\"sweep_ms\":{:.4},\"sweep_3_6_us\":{:.2},\"gemm512_gflops\":{:.1},\
+         \"gemm_fraction\":{:.3},\"gemm_fraction_3_6\":{:.3}}}",
+        large * 1e3,
+        small * 1e6,
+        gemm / 1e9,
+        large_flops / large / gemm,
+        small_flops / small / gemm,
+    );
+}
+
+fn random(dims: Vec<usize>) -> Tensor {
+    use rand::RngExt;
+    let mut rng = stream(1, b"sweep speed");
+    let n = dims.iter().product();
+    Tensor::new(dims, (0..n).map(|_| rng.random::<f64>() - 0.5).collect()).expect("right length")
+}
+
+/// Seconds a sweep, the median over repetitions of (time of 3n sweeps - time of n sweeps) / 2n, and
+/// its floating-point operations.
+fn sweep(dim: usize, order: usize, rank: usize, n: usize) -> (f64, f64) {
+    let target = Target::new(random(vec![dim; order])).expect("a fine tensor");
+    let mut edges: Vec<_> = (1..order).map(|v| (v - 1, v, rank)).collect();
+    edges.push((0, order - 1, rank));
+    let graph = ModeGraph::new(order, 0, edges);
+    let time = |max_sweeps| {
+        let settings = FitSettings {
+            restarts: 1,
+            max_sweeps,
+            tolerance: 0.0,
+            stop_rse: 0.0,
+            ..FitSettings::default()
+        };
+        let settings = settings.check().expect("good settings");
+        let start = Instant::now();
+        let fitted = fit(&target, &graph, &settings, 1, None, &Interrupt::new()).expect("a fit");
+        assert_eq!(fitted.sweeps, max_sweeps);
+        start.elapsed().as_secs_f64()
+    };
+    let mut rates: Vec<f64> = (0..15).map(|_| (time(3 * n) - time(n)) / (2 * n) as f64).collect();
+    rates.sort_by(f64::total_cmp);
+    (rates[rates.len() / 2], sweep_flops(&target, &graph).expect("a plan"))
+}
+
+/// Flops a second of a 512 x 512 x 512 product, the best of several.
+fn gemm_rate() -> f64 {
+    let n = 512;
+    let (a, b) = (random(vec![n, n]), random(vec![n, n]));
+    let mut c = vec![0.0; n * n];
+    let best = (0..10).map(|_| {
+        let start = Instant::now();
+        let s = Strides::row_major(n);
+        matmul((n, n, n), &mut c, a.data(), s, b.data(), s);
+        start.elapsed().as_secs_f64()
+    });
+    2.0 * (n as f64).powi(3) / best.fold(f64::INFINITY, f64::min)
+}

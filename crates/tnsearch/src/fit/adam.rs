@@ -1,0 +1,70 @@
+//! Adam on all cores at once: the paper's evaluator.
+
+use super::control::{Control, Progress};
+use super::plan::Walk;
+use super::workspace::{Visit, Workspace};
+use super::{FitSettings, Improve};
+
+const BETA1: f64 = 0.9;
+const BETA2: f64 = 0.999;
+const EPSILON: f64 = 1e-8;
+/// Steps over which the error must fall by the tolerance.
+const WINDOW: usize = 500;
+
+/// Adam (Kingma and Ba 2014) on `RSE`, whose gradient at core v is `2 (H g - t) / ||X||^2`.
+pub(super) struct Adam;
+
+impl Improve for Adam {
+    fn walk(&self) -> Walk {
+        Walk::Reading
+    }
+
+    fn improve(&self, ws: &mut Workspace, settings: &FitSettings, control: &Control) -> usize {
+        let sizes = ws.plan().core_lens();
+        let zeros = || -> Vec<Vec<f64>> { sizes.iter().map(|&n| vec![0.0; n]).collect() };
+        let (mut gradient, mut first, mut second) = (zeros(), zeros(), zeros());
+        let mut progress = Progress::with_window(settings, WINDOW);
+        let (mut power1, mut power2) = (1.0, 1.0);
+        for step in 1..=settings.max_sweeps {
+            let rse = rse_and_gradient(ws, &mut gradient);
+            if control.stopped() || progress.finished(rse) {
+                return step;
+            }
+            power1 *= BETA1;
+            power2 *= BETA2;
+            let rate = settings.learning_rate / (1.0 - power1);
+            let correction = 1.0 / (1.0 - power2);
+            for (v, gradient) in gradient.iter().enumerate() {
+                let moments = first[v].iter_mut().zip(&mut second[v]);
+                for ((x, g), (m, s)) in ws.core_mut(v).iter_mut().zip(gradient).zip(moments) {
+                    *m = BETA1 * *m + (1.0 - BETA1) * g;
+                    *s = BETA2 * *s + (1.0 - BETA2) * g * g;
+                    *x -= rate * *m / ((*s * correction).sqrt() + EPSILON);
+                }
+            }
+        }
+        settings.max_sweeps
+    }
+}
+
+/// The RSE of the cores and its gradient with respect to each (as `[mode, edges]`).
+pub(super) fn rse_and_gradient(ws: &mut Workspace, gradient: &mut [Vec<f64>]) -> f64 {
+    let norm_squared = ws.plan().norm_squared;
+    let mut rse = None;
+    ws.refresh();
+    ws.walk(|Visit { vertex, core, rhs, gram, width, .. }| {
+        let out = &mut gradient[vertex];
+        let mut energy = 0.0;
+        let columns = out.chunks_exact_mut(width).zip(core.chunks_exact(width));
+        for ((out, g), t) in columns.zip(rhs.chunks_exact(width)) {
+            for (i, out) in out.iter_mut().enumerate() {
+                let row = &gram[i * width..(i + 1) * width];
+                let hg: f64 = row.iter().zip(g).map(|(h, g)| h * g).sum();
+                *out = 2.0 * (hg - t[i]) / norm_squared;
+                energy += g[i] * (hg - 2.0 * t[i]);
+            }
+        }
+        rse.get_or_insert((norm_squared + energy) / norm_squared);
+    });
+    rse.unwrap_or(1.0)
+}

@@ -1,0 +1,72 @@
+//! When a start ends: interrupts, deadlines, convergence, stalling.
+
+use super::{FitSettings, Interrupt};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What can end a start from outside.
+pub(super) struct Control<'c> {
+    pub interrupt: &'c Interrupt,
+    pub deadline: Option<Instant>,
+    /// The first start that reached the stopping error; later ones are no longer needed.
+    pub winner: &'c AtomicUsize,
+    pub start: usize,
+}
+
+impl Control<'_> {
+    pub fn deadline(settings: &FitSettings) -> Option<Instant> {
+        let limit = settings.max_seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        limit.and_then(|limit| Instant::now().checked_add(limit))
+    }
+
+    /// Whether this start should end now.
+    pub fn stopped(&self) -> bool {
+        self.interrupt.is_set()
+            || self.winner.load(Ordering::Relaxed) < self.start
+            || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+}
+
+/// Watches the error of a start: ends it when it is small enough or no longer falls.
+pub(super) struct Progress {
+    stop_rse: f64,
+    keep: f64,
+    window: usize,
+    since: usize,
+    mark: f64,
+}
+
+impl Progress {
+    /// Sweeps over which the error must fall by the tolerance.
+    const WINDOW: usize = 10;
+
+    pub fn new(settings: &FitSettings) -> Self {
+        Progress {
+            stop_rse: settings.stop_rse,
+            keep: 1.0 - settings.tolerance,
+            window: Self::WINDOW,
+            since: 0,
+            mark: f64::INFINITY,
+        }
+    }
+
+    /// The same with another window.
+    pub fn with_window(settings: &FitSettings, window: usize) -> Self {
+        Progress { window, ..Self::new(settings) }
+    }
+
+    /// Takes the error after a sweep; true when the start is finished.
+    pub fn finished(&mut self, rse: f64) -> bool {
+        if rse <= self.stop_rse || !rse.is_finite() {
+            return true;
+        }
+        self.since += 1;
+        if self.since < self.window {
+            return false;
+        }
+        let stalled = self.keep < 1.0 && rse > self.keep * self.mark;
+        self.mark = rse;
+        self.since = 0;
+        stalled
+    }
+}

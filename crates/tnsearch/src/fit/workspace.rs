@@ -1,0 +1,226 @@
+//! The buffers of one fit in progress, and the steps that work on them.
+
+use super::plan::{Leaf, Plan, Source, Step};
+use crate::graph::ModeGraph;
+use crate::network::contraction::Scratch;
+use crate::rng::Rng;
+use crate::tensor::matmul::{Strides, matmul};
+use crate::tensor::{Permutation, Tensor, sum_of_squares};
+use rand_distr::{Distribution, StandardNormal};
+
+/// The cores of a fit and everything a sweep writes to: allocated once, used for all sweeps.
+pub(super) struct Workspace<'p> {
+    plan: &'p Plan<'p>,
+    buffers: Vec<Vec<f64>>,
+    scratch: Scratch,
+    /// The network's tensor is `scale` times the contraction of the cores.
+    pub scale: f64,
+}
+
+/// A vertex whose environment is ready.
+pub(super) struct Visit<'v> {
+    pub vertex: usize,
+    /// `[mode, edges]`, to be changed if the walk allows it.
+    pub core: &'v mut [f64],
+    /// `t = <X, dZ/dG>`, like the core.
+    pub rhs: &'v [f64],
+    /// `H`, width x width, for cores without the network's scale.
+    pub gram: &'v [f64],
+    pub width: usize,
+    pub scale: &'v mut f64,
+}
+
+impl<'p> Workspace<'p> {
+    /// Buffers for a plan, with all cores zero.
+    pub fn new(plan: &'p Plan<'p>) -> Self {
+        let buffers = plan.buffer_lens.iter().map(|&len| vec![0.0; len]).collect();
+        Workspace { plan, buffers, scratch: plan.scratch(), scale: 1.0 }
+    }
+
+    pub fn plan(&self) -> &'p Plan<'p> {
+        self.plan
+    }
+
+    /// Independent normal entries of standard deviation `sigma`.
+    pub fn randomise(&mut self, rng: &mut Rng, sigma: f64) {
+        self.scale = 1.0;
+        for leaf in &self.plan.leaves {
+            for entry in &mut self.buffers[leaf.core] {
+                let normal: f64 = StandardNormal.sample(rng);
+                *entry = sigma * normal;
+            }
+        }
+    }
+
+    /// Takes cores shaped as [`ModeGraph::core_dims`].
+    pub fn set_cores(&mut self, cores: &[Tensor]) {
+        self.scale = 1.0;
+        for (v, leaf) in self.plan.leaves.iter().enumerate() {
+            let to = move_mode(self.plan.graph, v, cores[v].dims(), true);
+            to.apply(cores[v].data(), &mut self.buffers[leaf.core]);
+        }
+    }
+
+    /// The cores, shaped as [`ModeGraph::core_dims`], the scale spread evenly over them.
+    pub fn cores(&self) -> Vec<Tensor> {
+        let share = self.scale.abs().powf(1.0 / self.plan.leaves.len() as f64);
+        let cores = self.plan.leaves.iter().enumerate().map(|(v, leaf)| {
+            let mut shape = self.plan.graph.core_dims(v, self.plan.dims);
+            let to_shape = shape.clone();
+            if v < self.plan.graph.modes() {
+                shape.rotate_right(1);
+            }
+            let back = move_mode(self.plan.graph, v, &shape, false);
+            let mut data = vec![0.0; self.buffers[leaf.core].len()];
+            back.apply(&self.buffers[leaf.core], &mut data);
+            data.iter_mut().for_each(|x| *x *= share);
+            Tensor::new(to_shape, data).unwrap_or_else(|e| unreachable!("{e}"))
+        });
+        cores.collect()
+    }
+
+    /// The core of a vertex as `[mode, edges]`.
+    pub fn core_mut(&mut self, vertex: usize) -> &mut [f64] {
+        &mut self.buffers[self.plan.leaves[vertex].core]
+    }
+
+    /// Adds `factor` times a step to all cores, which lie one after the other in it.
+    pub fn add_to_cores(&mut self, step: &[f64], factor: f64) {
+        let mut step = step.iter();
+        for leaf in &self.plan.leaves {
+            for (x, s) in self.buffers[leaf.core].iter_mut().zip(&mut step) {
+                *x += factor * s;
+            }
+        }
+    }
+
+    /// Scales all cores alike so that the network's norm is that of X.
+    pub fn rescale_to_target(&mut self) {
+        self.refresh();
+        let mut norm_squared = 0.0;
+        self.walk(|Visit { vertex, core, gram, width, .. }| {
+            if vertex == 0 {
+                for g in core.chunks_exact(width) {
+                    for (row, gi) in gram.chunks_exact(width).zip(g) {
+                        norm_squared += gi * row.iter().zip(g).map(|(h, g)| h * g).sum::<f64>();
+                    }
+                }
+            }
+        });
+        let cores = self.plan.leaves.len() as f64;
+        let factor = (self.plan.norm_squared / norm_squared).powf(0.5 / cores);
+        if factor.is_finite() && factor > 0.0 {
+            for leaf in &self.plan.leaves {
+                self.buffers[leaf.core].iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+    }
+
+    /// M of a node of the tree.
+    pub fn block(&self, node: usize) -> &[f64] {
+        &self.buffers[self.plan.block[node].0]
+    }
+
+    /// Computes every block from the cores.
+    pub fn refresh(&mut self) {
+        for node in 0..self.plan.renew.len() {
+            self.renew(node);
+        }
+    }
+
+    fn renew(&mut self, node: usize) {
+        let plan = self.plan;
+        for step in &plan.renew[node] {
+            self.step(step);
+        }
+    }
+
+    /// Walks over all vertices, handing each to `visit` when its environment is ready.
+    pub fn walk(&mut self, mut visit: impl FnMut(Visit<'_>)) {
+        let plan = self.plan;
+        for step in &plan.walk {
+            match step {
+                Step::Visit(vertex) => self.visit(*vertex, &mut visit),
+                Step::Renew(node) => self.renew(*node),
+                step => self.step(step),
+            }
+        }
+    }
+
+    fn visit(&mut self, vertex: usize, visit: &mut impl FnMut(Visit<'_>)) {
+        let Leaf { core, rhs, gram, width, .. } = self.plan.leaves[vertex];
+        let mut own = std::mem::take(&mut self.buffers[core]);
+        visit(Visit {
+            vertex,
+            core: &mut own,
+            rhs: &self.buffers[rhs],
+            gram: &self.buffers[gram],
+            width,
+            scale: &mut self.scale,
+        });
+        self.buffers[core] = own;
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Contract { a, b, dst, plan } => {
+                let mut out = std::mem::take(&mut self.buffers[*dst]);
+                let read = |source: &Source| match *source {
+                    Source::X => &self.plan.x[..],
+                    Source::Buffer(k) => &self.buffers[k][..],
+                };
+                plan.run(read(a), read(b), &mut out, &mut self.scratch);
+                self.buffers[*dst] = out;
+            }
+            Step::Reorder { src, dst, plan } => {
+                let mut out = std::mem::take(&mut self.buffers[*dst]);
+                plan.apply(&self.buffers[*src], &mut out);
+                self.buffers[*dst] = out;
+            }
+            Step::Visit(_) | Step::Renew(_) => unreachable!("handled by the walk"),
+        }
+    }
+
+    /// The explicit residual `||X - Z||^2`, in stripes so that Z is never held whole. The blocks must
+    /// be fresh.
+    pub fn residual(&self) -> f64 {
+        /// Entries of Z held at a time.
+        const STRIPE: usize = 1 << 18;
+        let (rows, columns, cut) = self.plan.root;
+        let lay_out = |(buffer, order): &(usize, Permutation)| {
+            let mut out = vec![0.0; self.buffers[*buffer].len()];
+            order.apply(&self.buffers[*buffer], &mut out);
+            out
+        };
+        let [left, right] = [lay_out(&self.plan.halves[0]), lay_out(&self.plan.halves[1])];
+        let height = (STRIPE / columns).clamp(1, rows);
+        let mut z = vec![0.0; height * columns];
+        let mut total = 0.0;
+        for (left, x) in left.chunks(height * cut).zip(self.plan.x.chunks(height * columns)) {
+            let m = x.len() / columns;
+            matmul(
+                (m, columns, cut),
+                &mut z,
+                left,
+                Strides::row_major(cut),
+                &right,
+                Strides::row_major(columns),
+            );
+            let z = &mut z[..x.len()];
+            z.iter_mut().zip(x).for_each(|(z, x)| *z = x - self.scale * *z);
+            total += sum_of_squares(z);
+        }
+        total
+    }
+}
+
+/// Moves a core's mode from the last axis to the first, or back.
+fn move_mode(graph: &ModeGraph, vertex: usize, dims: &[usize], to_front: bool) -> Permutation {
+    let mut axes: Vec<usize> = (0..dims.len()).collect();
+    match (vertex < graph.modes(), to_front) {
+        (false, _) => {}
+        (true, true) => axes.rotate_right(1),
+        (true, false) => axes.rotate_left(1),
+    }
+    Permutation::new(dims, &axes)
+}

@@ -1,0 +1,229 @@
+//! One pairwise contraction of labelled tensors, planned once and run many times without allocation.
+
+use crate::tensor::Permutation;
+use crate::tensor::matmul::{Strides, matmul};
+
+/// An index of a tensor: the modes and edges of a network are numbered, and each number has a length.
+pub type Label = usize;
+
+/// Moving an entry costs about as much as this many floating-point operations.
+const FLOPS_PER_MOVE: f64 = 25.0;
+
+/// Whether A and B have their summed labels first, and whether the product is taken as `B^T A^T`.
+const LAYOUTS: [(bool, bool, bool); 8] = [
+    (false, true, false),
+    (true, true, false),
+    (true, true, true),
+    (true, false, true),
+    (false, true, true),
+    (false, false, true),
+    (false, false, false),
+    (true, false, false),
+];
+
+/// A planned contraction `C = sum over the shared labels of A * B`.
+///
+/// Each operand is either used as it lies or copied into scratch with its axes reordered; the product
+/// itself is one matrix product. The order of C's labels falls out of the plan ([`Contraction::labels`])
+/// unless it was asked for.
+#[derive(Debug, Clone)]
+pub struct Contraction {
+    a: Operand,
+    b: Operand,
+    /// Whether the matrix product is taken as `B^T A^T`, so that C has B's labels first.
+    swapped: bool,
+    m: usize,
+    n: usize,
+    k: usize,
+    labels: Vec<Label>,
+    finish: Option<Permutation>,
+    flops: f64,
+}
+
+/// How an operand is read: reordered or as it lies, and whether its summed labels come first.
+#[derive(Debug, Clone)]
+struct Operand {
+    reorder: Option<Permutation>,
+    /// Layout [K, free] rather than [free, K].
+    summed_first: bool,
+    len: usize,
+}
+
+/// Scratch space of contractions: reordered operands and unfinished results.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    c: Vec<f64>,
+}
+
+impl Scratch {
+    /// Makes room for a contraction.
+    pub fn reserve(&mut self, contraction: &Contraction) {
+        let [a, b, c] = contraction.scratch_lens();
+        for (buffer, len) in [(&mut self.a, a), (&mut self.b, b), (&mut self.c, c)] {
+            if buffer.len() < len {
+                buffer.resize(len, 0.0);
+            }
+        }
+    }
+}
+
+impl Contraction {
+    /// Plans the contraction of tensors with these labels (row-major); `lengths[label]` is the length
+    /// of an index. With `want`, the result has its labels in that order.
+    pub fn plan(a: &[Label], b: &[Label], lengths: &[usize], want: Option<&[Label]>) -> Self {
+        let size = |ls: &[Label]| ls.iter().map(|&l| lengths[l]).product::<usize>();
+        let free_a: Vec<Label> = a.iter().copied().filter(|l| !b.contains(l)).collect();
+        let free_b: Vec<Label> = b.iter().copied().filter(|l| !a.contains(l)).collect();
+        let sum_a: Vec<Label> = a.iter().copied().filter(|l| b.contains(l)).collect();
+        let sum_b: Vec<Label> = b.iter().copied().filter(|l| a.contains(l)).collect();
+        let (m, n, k) = (size(&free_a), size(&free_b), size(&sum_a));
+
+        // Every way to lay out the operands; the cheapest by entries moved and idle vector lanes.
+        let stays = |has: &[Label], first: &[Label], then: &[Label]| {
+            let long = |l: &&Label| lengths[**l] > 1;
+            has.iter().filter(long).eq(first.iter().chain(then).filter(long))
+        };
+        let flops = 2.0 * m as f64 * n as f64 * k as f64;
+        let mut best = (f64::INFINITY, &sum_a, true, true, false);
+        for sum in [&sum_a, &sum_b] {
+            for (a_first, b_first, swapped) in LAYOUTS {
+                // The factor whose free labels run along the vector lanes needs them contiguous.
+                let (lanes, contiguous) = if swapped { (m, a_first) } else { (n, b_first) };
+                if !contiguous && lanes > 1 {
+                    continue;
+                }
+                let in_place = |has: &[Label], free: &[Label], first: bool| {
+                    if first { stays(has, sum, free) } else { stays(has, free, sum) }
+                };
+                let done = want.is_none_or(|w| match swapped {
+                    false => stays(w, &free_a, &free_b),
+                    true => stays(w, &free_b, &free_a),
+                });
+                let moved = if in_place(a, &free_a, a_first) { 0 } else { m * k }
+                    + if in_place(b, &free_b, b_first) { 0 } else { n * k }
+                    + if done { 0 } else { m * n };
+                let idle = lanes.next_multiple_of(4) as f64 / lanes as f64;
+                let cost = flops * idle + FLOPS_PER_MOVE * moved as f64;
+                if cost < best.0 {
+                    best = (cost, sum, a_first, b_first, swapped);
+                }
+            }
+        }
+        let (_, sum, a_first, b_first, swapped) = best;
+        let natural: Vec<Label> = match swapped {
+            false => free_a.iter().chain(&free_b).copied().collect(),
+            true => free_b.iter().chain(&free_a).copied().collect(),
+        };
+        let finish = want.map(|w| reorder(&natural, w, lengths)).filter(|p| !p.is_identity());
+        Contraction {
+            a: Operand::plan(a, &free_a, sum, a_first, lengths),
+            b: Operand::plan(b, &free_b, sum, b_first, lengths),
+            swapped,
+            m,
+            n,
+            k,
+            labels: want.map_or(natural, <[Label]>::to_vec),
+            finish,
+            flops,
+        }
+    }
+
+    /// The labels of the result, in row-major order.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+
+    /// The number of entries of the result.
+    pub fn result_len(&self) -> usize {
+        self.m * self.n
+    }
+
+    /// Floating-point operations of one run.
+    pub fn flops(&self) -> f64 {
+        self.flops
+    }
+
+    /// Scratch entries needed for the two operands and the unfinished result.
+    pub fn scratch_lens(&self) -> [usize; 3] {
+        let finish = if self.finish.is_some() { self.m * self.n } else { 0 };
+        [self.a.moved(), self.b.moved(), finish]
+    }
+
+    /// Runs the contraction. The slices have the lengths planned for; `scratch` was reserved.
+    pub fn run(&self, a: &[f64], b: &[f64], c: &mut [f64], scratch: &mut Scratch) {
+        let Scratch { a: scratch_a, b: scratch_b, c: scratch_c } = scratch;
+        let a = self.a.lay_out(a, scratch_a);
+        let b = self.b.lay_out(b, scratch_b);
+        let a_strides = self.a.strides(self.m, self.k);
+        let b_strides = self.b.strides(self.n, self.k);
+        let product = match &self.finish {
+            Some(_) => &mut scratch_c[..self.m * self.n],
+            None => &mut *c,
+        };
+        match self.swapped {
+            false => {
+                matmul((self.m, self.n, self.k), product, a, a_strides, b, b_strides.transposed())
+            }
+            true => {
+                matmul((self.n, self.m, self.k), product, b, b_strides, a, a_strides.transposed())
+            }
+        }
+        if let Some(finish) = &self.finish {
+            finish.apply(&scratch_c[..self.m * self.n], c);
+        }
+    }
+}
+
+impl Operand {
+    fn plan(
+        has: &[Label],
+        free: &[Label],
+        sum: &[Label],
+        summed_first: bool,
+        lengths: &[usize],
+    ) -> Self {
+        let wanted: Vec<Label> = match summed_first {
+            true => sum.iter().chain(free).copied().collect(),
+            false => free.iter().chain(sum).copied().collect(),
+        };
+        let permutation = reorder(has, &wanted, lengths);
+        let len = has.iter().map(|&l| lengths[l]).product();
+        let reorder = Some(permutation).filter(|p| !p.is_identity());
+        Operand { reorder, summed_first, len }
+    }
+
+    fn moved(&self) -> usize {
+        if self.reorder.is_some() { self.len } else { 0 }
+    }
+
+    /// The operand as a matrix free x K.
+    fn strides(&self, free: usize, k: usize) -> Strides {
+        match self.summed_first {
+            true => Strides { rows: 1, cols: free },
+            false => Strides { rows: k, cols: 1 },
+        }
+    }
+
+    fn lay_out<'s>(&self, data: &'s [f64], scratch: &'s mut [f64]) -> &'s [f64] {
+        match &self.reorder {
+            None => data,
+            Some(permutation) => {
+                let scratch = &mut scratch[..self.len];
+                permutation.apply(data, scratch);
+                scratch
+            }
+        }
+    }
+}
+
+/// The reordering of axes that brings labels `from` into the order `to`.
+pub fn reorder(from: &[Label], to: &[Label], lengths: &[usize]) -> Permutation {
+    let dims: Vec<usize> = from.iter().map(|&l| lengths[l]).collect();
+    let axes: Vec<usize> = to
+        .iter()
+        .map(|l| from.iter().position(|f| f == l).unwrap_or_else(|| unreachable!("same labels")))
+        .collect();
+    Permutation::new(&dims, &axes)
+}

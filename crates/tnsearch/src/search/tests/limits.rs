@@ -1,0 +1,206 @@
+//! Budgets, refusals, errors and reports.
+
+use super::*;
+
+#[test]
+fn the_budget_of_evaluations_is_exact_and_cuts_in_order() {
+    let objective = Objective::Lambda(20.0);
+    let formula = Formula::default();
+    let whole = runner(objective, &formula, settings()).runs(5, 2, tnls).search().unwrap();
+    let all = whole.counts.evaluations;
+    for max in [1, 2, 3, 17, all - 1, all, all + 1] {
+        let mut results = Vec::new();
+        for threads in [1, 4] {
+            let formula = Formula { slow: true, ..Formula::default() };
+            let settings =
+                RunnerSettings { max_evaluations: Some(max), threads: Some(threads), ..settings() };
+            let result = runner(objective, &formula, settings).runs(5, 2, tnls).search().unwrap();
+            assert_eq!(result.counts.evaluations, max.min(all));
+            assert_eq!(formula.calls.lock().unwrap().len() as u64, max.min(all));
+            let cut = if max < all { StoppedBy::MaxEvaluations } else { StoppedBy::Finished };
+            assert_eq!(result.stopped_by, cut);
+            results.push(timeless(result));
+        }
+        assert_eq!(results[0], results[1]);
+        // The history up to the cut is that of the whole search.
+        let improvements = whole.history.iter().filter(|p| p.evaluations <= max).count();
+        let losses = |h: &[HistoryPoint]| h.iter().map(|p| p.loss).collect::<Vec<_>>();
+        let expected = &losses(&whole.history)[..improvements];
+        assert!(losses(&results[0].history).starts_with(expected), "max {max}");
+    }
+}
+
+#[test]
+fn a_refused_fit_does_not_spend_the_budget() {
+    let formula = Formula { refuse_above: Some(90), ..Formula::default() };
+    let settings = RunnerSettings { max_evaluations: Some(25), ..settings() };
+    let result =
+        runner(Objective::Lambda(20.0), &formula, settings).runs(5, 2, tnls).search().unwrap();
+    assert_eq!(result.counts.evaluations, 25);
+    assert!(result.counts.refused > 0);
+    assert_eq!(result.stopped_by, StoppedBy::MaxEvaluations);
+}
+
+#[test]
+fn time_runs_out_with_the_best_so_far() {
+    // Takes forever from the 21st call on, unless stopped.
+    let flag = Arc::new(Interrupt::new());
+    let formula = Formula { flag_after: Some((20, flag)), ..Formula::default() };
+    let settings = RunnerSettings { max_seconds: Some(0.3), ..settings() };
+    let result =
+        runner(Objective::Lambda(20.0), &formula, settings).runs(5, 1, tnls).search().unwrap();
+    assert_eq!(result.stopped_by, StoppedBy::MaxSeconds);
+    assert!(result.counts.evaluations >= 19 && result.best.is_some());
+    assert!(result.seconds >= 0.3 && result.seconds < 3.0, "{}", result.seconds);
+    assert_eq!(result.history.last().unwrap().seconds, result.seconds);
+}
+
+#[test]
+fn time_before_a_resume_counts_but_records_are_still_used() {
+    let formula = Formula::default();
+    let mut records = Vec::new();
+    let first = runner(Objective::Lambda(20.0), &formula, settings())
+        .runs(5, 1, tnls)
+        .journal(&mut records)
+        .search()
+        .unwrap();
+    records.iter_mut().for_each(|r| r.seconds += 100.0);
+    records.truncate(40);
+    let settings = RunnerSettings { max_seconds: Some(50.0), ..settings() };
+    let again = runner(Objective::Lambda(20.0), &formula, settings)
+        .runs(5, 1, tnls)
+        .resume(records)
+        .search()
+        .unwrap();
+    assert_eq!(again.stopped_by, StoppedBy::MaxSeconds);
+    assert_eq!(again.counts.evaluations, 40);
+    assert!(again.seconds > 100.0 && first.seconds < 50.0);
+    assert!(again.best.is_some());
+}
+
+#[test]
+fn nothing_beyond_the_parameter_budget_is_fitted() {
+    let formula = Formula::default();
+    let result =
+        runner(Objective::MaxParams(80), &formula, settings()).runs(5, 2, tnls).search().unwrap();
+    assert!(result.counts.pruned > 0 && result.counts.evaluations > 0);
+    assert!(result.pareto.iter().all(|p| p.params <= 80));
+    assert!(result.target_reached && result.best.unwrap().score.params <= 80);
+
+    let least = DIMS.iter().sum::<usize>() as u128;
+    let error = runner(Objective::MaxParams(least - 1), &formula, settings())
+        .runs(5, 2, tnls)
+        .search()
+        .unwrap_err();
+    assert_eq!(error, SearchError::TooFewParams { max_params: 14, least: 15 });
+}
+
+#[test]
+fn a_target_out_of_reach_leaves_the_best_by_loss() {
+    let formula = Formula::default();
+    let result =
+        runner(Objective::MaxRse(1e-12), &formula, settings()).runs(5, 1, tnls).search().unwrap();
+    assert!(!result.target_reached && !result.runs[0].target_reached);
+    let best = result.best.unwrap();
+    assert_eq!(best.score.loss, result.history.last().unwrap().loss);
+}
+
+#[test]
+fn large_structures_are_refused_and_valued_as_the_zero_network() {
+    /// Proposes one structure and keeps what it is told.
+    struct Once(Option<Structure>, Arc<Mutex<Vec<Outcome>>>);
+    impl Strategy for Once {
+        fn name(&self) -> &'static str {
+            "once"
+        }
+        fn ask(&mut self) -> Vec<Structure> {
+            self.0.take().into_iter().collect()
+        }
+        fn tell(&mut self, outcomes: &[Outcome]) {
+            self.1.lock().unwrap().extend(outcomes);
+        }
+    }
+    let formula = Formula::default();
+    let ring = Arc::new(Template::ring(5).unwrap());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    // phi = 15 * 144 / 216 = 10: the first that is too large.
+    let large = Structure::new(ring.clone(), vec![0, 1, 2, 3, 4], vec![12; 5]).unwrap();
+    let result = runner(Objective::Lambda(20.0), &formula, settings())
+        .runs(1, 1, |_| Once(Some(large.clone()), told.clone()))
+        .search()
+        .unwrap();
+    assert!(result.best.is_none() && !result.target_reached && result.history.is_empty());
+    assert_eq!((result.counts.samples, result.counts.refused), (1, 1));
+    let outcome = Outcome { loss: 10.0 + 20.0, rse: None, params: 2160, source: Source::Refused };
+    assert_eq!(*told.lock().unwrap(), [outcome]);
+    assert!(formula.calls.lock().unwrap().is_empty());
+
+    // A structure for another order is an error, not a panic.
+    let other = Structure::new(Arc::new(Template::ring(4).unwrap()), vec![0, 1, 2, 3], vec![1; 4]);
+    let error = runner(Objective::Lambda(20.0), &formula, settings())
+        .runs(1, 1, |_| Once(other.clone().ok(), told.clone()))
+        .search()
+        .unwrap_err();
+    assert!(error.to_string().contains("4 external vertices, but the tensor has 5"), "{error}");
+}
+
+#[test]
+fn an_error_of_a_fit_ends_the_search() {
+    let error = FitError::Modes { structure: 1, tensor: 2 };
+    fn fail(_: &ModeGraph) -> Option<FitError> {
+        Some(FitError::Modes { structure: 1, tensor: 2 })
+    }
+    let formula = Formula { fail_on: Some(fail), ..Formula::default() };
+    let result = runner(Objective::Lambda(20.0), &formula, settings()).runs(5, 2, tnls).search();
+    assert_eq!(result.unwrap_err(), SearchError::Fit(error));
+    let result = runner(Objective::Lambda(20.0), &formula, settings()).search();
+    assert_eq!(result.unwrap_err().to_string(), "runs is 0; it must be at least 1");
+}
+
+#[test]
+fn a_full_disk_does_not_lose_the_search() {
+    struct Full(usize);
+    impl Journal for Full {
+        fn append(&mut self, _: &EvaluationRecord) -> Result<(), JournalError> {
+            self.0 += 1;
+            if self.0 > 3 { Err(JournalError::new("no space left")) } else { Ok(()) }
+        }
+    }
+    let formula = Formula::default();
+    let whole = runner(Objective::Lambda(20.0), &formula, settings()).runs(5, 1, tnls).search();
+    let mut full = Full(0);
+    let mut result = runner(Objective::Lambda(20.0), &formula, settings())
+        .runs(5, 1, tnls)
+        .journal(&mut full)
+        .search()
+        .unwrap();
+    assert_eq!(result.journal_error.take().unwrap().to_string(), "no space left");
+    assert_eq!(timeless(result), timeless(whole.unwrap()));
+    assert_eq!(full.0, 4, "a journal that failed is left alone");
+}
+
+#[test]
+fn progress_grows_and_ends_at_the_result() {
+    let formula = Formula { slow: true, ..Formula::default() };
+    let objective = Objective::MaxRse(1e-3).check().unwrap();
+    let mut seen: Vec<Progress> = Vec::new();
+    let mut observer = |p: &Progress| seen.push(*p);
+    let result = runner(objective.get(), &formula, settings())
+        .runs(5, 2, tnls)
+        .observer(&mut observer)
+        .search()
+        .unwrap();
+    for pair in seen.windows(2) {
+        assert!(pair[0].counts.samples <= pair[1].counts.samples);
+        assert!(pair[0].counts.evaluations <= pair[1].counts.evaluations);
+        assert!(pair[0].generation <= pair[1].generation && pair[0].seconds <= pair[1].seconds);
+        if let (Some(a), Some(b)) = (pair[0].best, pair[1].best) {
+            assert!(!objective.better(&a, &b), "the best got worse");
+        }
+    }
+    let last = seen.last().unwrap();
+    assert_eq!(last.counts, result.counts);
+    assert_eq!(last.best, Some(result.best.unwrap().score));
+    assert_eq!((last.planned_samples, last.generation), (Some(242), 7));
+    assert!(seen.len() as u64 >= result.counts.evaluations);
+}

@@ -1,0 +1,55 @@
+"""What the tests share: the command, and the numpy reader printed in docs/formats.md."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Runs the program named by TNSEARCH (`cargo xtask test` sets it) and checks its exit code."""
+    program = os.environ.get("TNSEARCH")
+    if not program:
+        pytest.exit("set TNSEARCH to the tnsearch program, or use `cargo xtask test`", 2)
+
+    def run(*arguments, code):
+        line = [program, *map(str, arguments)]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+        assert done.returncode == code, f"{line} ended with {done.returncode}:\n{done.stderr}"
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def tnsearch(command):
+    """Runs the command, which must succeed; returns its standard output."""
+    return lambda *arguments: command(*arguments, code=0).stdout
+
+
+@pytest.fixture(scope="session")
+def refused(command):
+    """Runs the command on bad input, which it must refuse; returns its standard error."""
+    return lambda *arguments: command(*arguments, code=2).stderr
+
+
+@pytest.fixture(scope="session")
+def info(tnsearch):
+    """The JSON that `tnsearch info` gives about a file."""
+    return lambda source: json.loads(tnsearch("info", source, "--json", "-"))
+
+
+@pytest.fixture(scope="session")
+def read_network():
+    """The reader of docs/formats.md, taken from the page itself."""
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", text, re.S)
+    names = {}
+    exec(code, names)
+    return names["read_network"]

@@ -1,0 +1,298 @@
+//! How often TNLS finds the hidden ring or a smaller one: the paper's section 5.1 with our command.
+
+use crate::json::Value;
+use crate::{artifact, step};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+pub const ABOUT: &str = "success rates of TNLS on hidden rings, single runs and best of 5 \
+                         (--orders 6,8 --count 10 --quick)";
+
+/// Mode dimension and largest RSE of the paper's synthetic tables.
+const DIM: usize = 3;
+const MAX_RSE: f64 = 1e-4;
+
+#[derive(Debug, PartialEq)]
+struct Options {
+    orders: Vec<usize>,
+    count: usize,
+    iterations: usize,
+    runs: usize,
+    quick: bool,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Options> {
+        let (mut orders, mut count, mut quick) = (vec![6, 8], None, false);
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--orders" => orders = value()?.split(',').map(number).collect::<Result<_>>()?,
+                "--count" => count = Some(number(value()?)?),
+                "--quick" => quick = true,
+                _ => bail!("unknown option '{word}'; use --orders 6,8 --count 10 --quick"),
+            }
+        }
+        // Quick shows that the experiment works; its rates are not the paper's.
+        let (count_default, iterations, runs) = if quick { (2, 10, 2) } else { (10, 30, 5) };
+        if let Some(order) = orders.iter().find(|&&n| !(3..=12).contains(&n)) {
+            bail!("--orders has {order}; a ring of dimension {DIM} is searched at orders 3 to 12");
+        }
+        let count = count.unwrap_or(count_default);
+        if count == 0 {
+            bail!("--count is 0; it must be at least 1");
+        }
+        Ok(Options { orders, count, iterations, runs, quick })
+    }
+}
+
+fn number(word: &str) -> Result<usize> {
+    usize::from_str(word).with_context(|| format!("'{word}' is not a whole number"))
+}
+
+/// What one call of `tnsearch search` ended with.
+#[derive(Debug, Clone, PartialEq)]
+struct Outcome {
+    /// Params of the hidden structure / params of the one found.
+    eff: f64,
+    rse: f64,
+    evaluations: f64,
+    seconds: f64,
+}
+
+impl Outcome {
+    fn success(&self) -> bool {
+        self.rse <= MAX_RSE && self.eff >= 1.0
+    }
+}
+
+struct Programs {
+    tnsearch: PathBuf,
+    generate: PathBuf,
+}
+
+/// Generates the rings, searches each, and prints the tables.
+pub fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments).map_err(|e| step::usage(format!("{e:#}")))?;
+    let programs = step::step("building tnsearch and the generator", || {
+        let cli = ["build", "--release", "-p", "tnsearch-cli"];
+        let lab = ["build", "--release", "-p", "tnsearch-lab", "--example", "generate"];
+        Ok(Programs {
+            tnsearch: artifact::executable(&cli, "bin", "tnsearch")?,
+            generate: artifact::executable(&lab, "example", "generate")?,
+        })
+    })?;
+    let mut rows = Vec::new();
+    for &order in &options.orders {
+        let mut pairs = Vec::new();
+        for index in 0..options.count {
+            let title = format!("order {order}, tensor {} of {}", index + 1, options.count);
+            pairs.push(step::step(&title, || tensor(&programs, &options, order, index))?);
+        }
+        rows.push((order, pairs));
+    }
+    print!("\n{}\n{}", details(&rows, options.runs), summary(&rows, &options));
+    Ok(())
+}
+
+/// One hidden ring: a single run, then several runs of which the best is kept.
+fn tensor(
+    programs: &Programs,
+    options: &Options,
+    order: usize,
+    index: usize,
+) -> Result<[Outcome; 2]> {
+    // Different seeds, so that the search cannot draw what the generator drew.
+    let hidden_seed = (1000 * order + index).to_string();
+    let seed = (1 + index).to_string();
+    // Beside the programs, so inside the target folder, which git ignores.
+    let base = programs.tnsearch.parent().context("the program has no folder")?;
+    let folder = base.join(format!("experiments/tnls-rates/order{order}-{index:02}"));
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let (n, dim) = (order.to_string(), DIM.to_string());
+    let hidden = ["--template", "ring", "--order", &n, "--dim", &dim, "--ranks", "1..4"];
+    let mut generate = Command::new(&programs.generate);
+    step::run(generate.args(hidden).args(["--seed", &hidden_seed, "-o"]).arg(&folder))?;
+    let hidden = params(&read(&folder.join("hidden.json"))?, DIM)?;
+    let single = search(programs, options, &folder, order, &seed, 1, hidden)?;
+    let several = search(programs, options, &folder, order, &seed, options.runs, hidden)?;
+    Ok([single, several])
+}
+
+fn search(
+    programs: &Programs,
+    options: &Options,
+    folder: &Path,
+    order: usize,
+    seed: &str,
+    runs: usize,
+    hidden_params: f64,
+) -> Result<Outcome> {
+    // The paper's c2 for orders 4, 6 and 8; the others take the nearest.
+    let c2 = match order {
+        ..=4 => "0.9",
+        5..=6 => "0.94",
+        _ => "0.98",
+    };
+    let report = folder.join(format!("runs{runs}.json"));
+    let (iterations, runs) = (options.iterations.to_string(), runs.to_string());
+    let mut command = Command::new(&programs.tnsearch);
+    command.arg("search").arg(folder.join("X.npy"));
+    command.args(["--template", "ring", "--max-rank", "7", "--lambda", "200"]);
+    command.args(["--strategy", "tnls", "--iterations", &iterations, "--samples", "60"]);
+    command.args(["--c1", "0.9", "--c2", c2, "--seed", seed, "--runs", &runs]);
+    command
+        .arg("--json")
+        .arg(&report)
+        .arg("-o")
+        .arg(folder.join(format!("runs{runs}.safetensors")));
+    // The tables are on standard output; what the command says of itself is not part of them.
+    command.stdout(std::process::Stdio::null());
+    step::run(&mut command)?;
+    let report = read(&report)?;
+    let outcome = Outcome {
+        eff: hidden_params / report.number("params")?,
+        rse: report.number("rse")?,
+        evaluations: report.number("evaluations")?,
+        seconds: report.number("seconds")?,
+    };
+    let word = if outcome.success() { "found" } else { "missed" };
+    println!(
+        "    runs {runs}: {word}, Eff {:.2}, RSE {:.1e}, {} evaluations, {:.1} s",
+        outcome.eff, outcome.rse, outcome.evaluations, outcome.seconds
+    );
+    Ok(outcome)
+}
+
+fn read(path: &Path) -> Result<Value> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Value::parse(&text).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The params of a structure file all of whose modes have dimension `dim`: the sum over the
+/// external vertices of dim times the ranks of their edges.
+fn params(structure: &Value, dim: usize) -> Result<f64> {
+    let edges = structure.get("edges")?.elements()?;
+    let edges: Vec<Vec<usize>> = edges.iter().map(Value::indices).collect::<Result<_>>()?;
+    if edges.iter().any(|e| e.len() != 3) {
+        bail!("hidden.json has an edge that is not [u, v, rank]");
+    }
+    let core = |v: usize| -> usize {
+        dim * edges.iter().filter(|e| e[..2].contains(&v)).map(|e| e[2]).product::<usize>()
+    };
+    let permutation = structure.get("permutation")?.indices()?;
+    Ok(permutation.into_iter().map(core).sum::<usize>() as f64)
+}
+
+type Row = (usize, Vec<[Outcome; 2]>);
+
+/// Every tensor: single run and best of several.
+fn details(rows: &[Row], runs: usize) -> String {
+    let mut out = format!(
+        "| order | tensor | Eff, 1 run | RSE, 1 run | Eff, {runs} runs | RSE, {runs} runs |\n"
+    );
+    out += "| ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for (order, pairs) in rows {
+        for (k, [a, b]) in pairs.iter().enumerate() {
+            out += &format!(
+                "| {order} | {} | {:.2} | {:.1e} | {:.2} | {:.1e} |\n",
+                k + 1,
+                a.eff,
+                a.rse,
+                b.eff,
+                b.rse
+            );
+        }
+    }
+    out
+}
+
+/// Successes, and median evaluations and seconds of a call, per order.
+fn summary(rows: &[Row], options: &Options) -> String {
+    let runs = options.runs;
+    let mut out = String::new();
+    if options.quick {
+        out += "Quick: fewer iterations and runs than the paper's, so these are not its rates.\n\n";
+    }
+    out += &format!(
+        "Success: RSE <= {MAX_RSE:e} and Eff >= 1. Evaluations and seconds: median of a call.\n\n"
+    );
+    out += &format!(
+        "| order | success, 1 run | success, {runs} runs | evaluations, 1 run | evaluations, \
+         {runs} runs | seconds, 1 run | seconds, {runs} runs |\n"
+    );
+    out += "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for (order, pairs) in rows {
+        let of = |which: usize, f: fn(&Outcome) -> f64| median(pairs.iter().map(|p| f(&p[which])));
+        let successes = |which: usize| pairs.iter().filter(|p| p[which].success()).count();
+        out += &format!(
+            "| {order} | {} of {n} | {} of {n} | {:.0} | {:.0} | {:.1} | {:.1} |\n",
+            successes(0),
+            successes(1),
+            of(0, |o| o.evaluations),
+            of(1, |o| o.evaluations),
+            of(0, |o| o.seconds),
+            of(1, |o| o.seconds),
+            n = pairs.len(),
+        );
+    }
+    out
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(line: &str) -> Result<Options> {
+        Options::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_have_the_papers_defaults() {
+        let paper =
+            Options { orders: vec![6, 8], count: 10, iterations: 30, runs: 5, quick: false };
+        assert_eq!(options("").unwrap(), paper);
+        let quick = options("--quick --orders 4 --count 3").unwrap();
+        assert_eq!((quick.orders, quick.count, quick.iterations), (vec![4], 3, 10));
+        for bad in ["--orders", "--orders 2", "--orders 6,", "--count 0", "--count x", "--slow"] {
+            assert!(options(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn params_of_a_ring() {
+        let ring = r#"{"template":"ring","permutation":[2,0,1],"edges":[[0,1,2],[0,2,3],[1,2,1]]}"#;
+        // Vertex 0: 3 * 2 * 3, vertex 1: 3 * 2 * 1, vertex 2: 3 * 3 * 1.
+        assert_eq!(params(&Value::parse(ring).unwrap(), 3).unwrap(), 33.0);
+    }
+
+    #[test]
+    fn success_needs_both_the_error_and_the_size() {
+        let outcome = |eff, rse| Outcome { eff, rse, evaluations: 100.0, seconds: 2.0 };
+        let pairs = vec![
+            [outcome(1.0, 1e-4), outcome(1.2, 1e-9)],
+            [outcome(0.99, 1e-9), outcome(1.0, 1e-9)],
+            [outcome(1.5, 2e-4), outcome(0.5, 1e-9)],
+        ];
+        let table = summary(&[(6, pairs)], &options("").unwrap());
+        let last = table.lines().last().unwrap();
+        assert_eq!(last, "| 6 | 1 of 3 | 2 of 3 | 100 | 100 | 2.0 | 2.0 |");
+    }
+
+    #[test]
+    fn the_median_of_an_even_count_is_the_mean_of_the_middle() {
+        assert_eq!(median([4.0, 1.0, 2.0, 8.0].into_iter()), 3.0);
+    }
+}

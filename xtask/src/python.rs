@@ -1,0 +1,34 @@
+//! The virtual environment `.venv` of the Python parts.
+
+use crate::step;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+
+const NEEDED: &str = "python3 3.11 or newer, with its venv module, is needed \
+                      (Debian and Ubuntu: apt install python3-venv)";
+
+/// Makes `.venv` if it is not there, installs a requirements file (a path from the root), and
+/// returns the environment's interpreter.
+pub fn environment(requirements: &str) -> Result<PathBuf> {
+    let folder = step::root().join(".venv");
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !works(&python) {
+        let check = "import sys; sys.exit(sys.version_info < (3, 11))";
+        step::run(&mut step::command("python3", &["-c", check])).context(NEEDED)?;
+        // --clear: what an interrupted run left behind is not an environment.
+        let mut venv = step::command("python3", &["-m", "venv", "--clear"]);
+        step::run(venv.arg(&folder)).context(NEEDED)?;
+    }
+    // Without network access when everything is there already.
+    let pip =
+        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements];
+    step::run(&mut step::command(&python, &pip))
+        .with_context(|| format!("cannot install {requirements}"))?;
+    Ok(python)
+}
+
+/// Whether the environment is whole: its interpreter starts and has pip.
+fn works(python: &std::path::Path) -> bool {
+    let probe = std::process::Command::new(python).args(["-m", "pip", "--version"]).output();
+    probe.is_ok_and(|o| o.status.success())
+}

@@ -1,0 +1,32 @@
+//! `cargo xtask test`: everything that must pass before a change is merged.
+
+use crate::{artifact, python, step};
+use anyhow::Result;
+
+/// Runs all checks in order; the first that fails ends the run.
+pub fn run(arguments: &[String]) -> Result<()> {
+    if let Some(extra) = arguments.first() {
+        return Err(step::usage(format!("`cargo xtask test` takes no arguments, not '{extra}'")));
+    }
+    step::step("cargo xtask test", || {
+        step::run_step(&mut step::cargo(&["fmt", "--all", "--", "--check"]))?;
+        let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        step::run_step(&mut step::cargo(&clippy))?;
+        step::run_step(&mut step::cargo(&["test", "--workspace"]))?;
+        python_tests()
+    })
+}
+
+/// The files the command reads and writes, checked with numpy alone.
+fn python_tests() -> Result<()> {
+    let python = step::step("the Python environment .venv", || {
+        python::environment("tests/python/requirements.txt")
+    })?;
+    // The program `cargo test` has just built (the same features, so nothing is built again; the
+    // dev profile is optimised).
+    let tnsearch = step::step("the tnsearch program", || {
+        artifact::executable(&["test", "--workspace", "--no-run"], "bin", "tnsearch")
+    })?;
+    let mut pytest = step::command(python, &["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    step::run_step(pytest.arg("tests/python").env("TNSEARCH", tnsearch))
+}
