@@ -56,7 +56,8 @@ impl DiskJournal {
             file.read_to_end(&mut bytes).map_err(io)?;
         }
         if !bytes.is_empty() && !resume {
-            let reason = "it has the record of a search; use --resume to continue it, or another file";
+            let reason =
+                "it has the record of a search; use --resume to continue it, or another file";
             return Err(refused(reason.into()));
         }
         let (records, good) = parse(&bytes, header).map_err(refused)?;

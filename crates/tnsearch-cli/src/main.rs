@@ -36,9 +36,7 @@ impl From<Exit> for ExitCode {
 fn main() -> ExitCode {
     let ended = match Cli::try_parse() {
         Ok(cli) => commands::run(cli),
-        Err(e) if !e.use_stderr() => {
-            terminal::print(&e.render().to_string()).map(|()| Exit::Done)
-        }
+        Err(e) if !e.use_stderr() => terminal::print(&e.render().to_string()).map(|()| Exit::Done),
         Err(e) => Err(anyhow::anyhow!(terminal::usage_line(&e.render().to_string()))),
     };
     match ended {

@@ -10,6 +10,16 @@ pub fn gigabytes(bytes: u128) -> String {
     }
 }
 
+/// An amount of memory in the unit that suits it.
+pub fn bytes(n: u128) -> String {
+    match n {
+        0..1_000 => format!("{n} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        _ => format!("{} GB", gigabytes(n)),
+    }
+}
+
 /// Dimensions as `3 x 4 x 5`.
 pub fn shape(dims: &[usize]) -> String {
     dims.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
@@ -44,11 +54,18 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!([0.0, 0.012345, 7.594, 123.4, 54321.0].map(number).join(" "), "0 0.0123 7.59 123 54321");
+        assert_eq!(
+            [0.0, 0.012345, 7.594, 123.4, 54321.0].map(number).join(" "),
+            "0 0.0123 7.59 123 54321"
+        );
         assert_eq!([1e-12, 3.456e8, -2.5].map(number).join(" "), "1.00e-12 3.46e8 -2.50");
-        assert_eq!([0.44, 38.2, 725.0, 12_000.0].map(duration).join(", "), "0.4 s, 38 s, 12 min 5 s, 3 h 20 min");
+        assert_eq!(
+            [0.44, 38.2, 725.0, 12_000.0].map(duration).join(", "),
+            "0.4 s, 38 s, 12 min 5 s, 3 h 20 min"
+        );
         assert_eq!(gigabytes(8_000_000_000), "8.00");
         assert_eq!(gigabytes(1_000_000), "0.0010");
+        assert_eq!([12, 5_832, 134_217_728].map(bytes).join(" "), "12 bytes 5.8 kB 134.2 MB");
         assert_eq!(shape(&[3, 4]), "3 x 4");
     }
 }

@@ -5,7 +5,7 @@ use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
 use super::report::{StructureReport, line, structure_lines, tensor_text};
 use crate::Exit;
 use crate::files::{self, Layout, Listed, MemoryLimit, network, network::StoredNetwork};
-use crate::text::{gigabytes, number, shape};
+use crate::text::{bytes, number, shape};
 use clap::Args;
 use serde::Serialize;
 use tnsearch::tensor::unflatten;
@@ -119,7 +119,7 @@ fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Resu
         let mut out = String::new();
         line(&mut out, "tensor", tensor_text(&args.file, tensor.dims()));
         line(&mut out, "type", type_text(&layout));
-        line(&mut out, "dense", format!("{} GB in memory", gigabytes(8 * tensor.len() as u128)));
+        line(&mut out, "dense", format!("{} in memory", bytes(8 * tensor.len() as u128)));
         line(&mut out, "norm", number(norm));
         if let Err(e) = tensor.check() {
             line(&mut out, "problem", e);

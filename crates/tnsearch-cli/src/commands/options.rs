@@ -13,10 +13,10 @@ use tnsearch::graph::{Family, Template};
 #[command(next_help_heading = "Fitting")]
 pub struct FitOptions {
     /// Independent starts of a fit; the best counts [default: 4]
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     restarts: Option<usize>,
     /// Sweeps (ALS), steps (Adam) or iterations (LM) of one start at most [default: 200, 20000, 100]
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     max_sweeps: Option<usize>,
     /// A start ends when its error falls by less than this fraction over some sweeps (0: never)
     #[arg(long, value_name = "T", value_parser = real, allow_negative_numbers = true)]

@@ -5,7 +5,8 @@ use crate::terminal;
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
-use std::io::Write;
+use serde_json::ser::Formatter;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Options of every command that reports something.
@@ -53,8 +54,12 @@ impl ReportOptions {
 
 impl Report {
     /// Writes the summary: as JSON where asked, and for people unless standard output is taken.
-    pub fn write(&self, json: &impl Serialize, text: impl FnOnce() -> String) -> anyhow::Result<()> {
-        let rendered = || Ok::<_, anyhow::Error>(serde_json::to_string_pretty(json)? + "\n");
+    pub fn write(
+        &self,
+        json: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        let rendered = || render(json);
         let written = match &self.json {
             Json::No => Ok(()),
             Json::Stdout => return terminal::print(&rendered()?),
@@ -68,6 +73,45 @@ impl Report {
             terminal::print(&text())?;
         }
         Ok(written?)
+    }
+}
+
+/// JSON with one line a field.
+fn render(json: &impl Serialize) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    json.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, Lines::default()))?;
+    bytes.push(b'\n');
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// Breaks lines between the fields of the outermost object only.
+#[derive(Default)]
+struct Lines {
+    depth: usize,
+}
+
+impl Formatter for Lines {
+    fn begin_object<W: ?Sized + io::Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        w.write_all(b"{")
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        w.write_all(if self.depth == 0 { b"\n}" } else { b"}" })
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        w: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        w.write_all(if first { b"" } else { b"," })?;
+        w.write_all(if self.depth == 1 { b"\n  " } else { b"" })
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, w: &mut W) -> io::Result<()> {
+        w.write_all(if self.depth == 1 { b": " } else { b":" })
     }
 }
 

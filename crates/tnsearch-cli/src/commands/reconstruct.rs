@@ -64,7 +64,11 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         let (shape, params) = (shape(dims), stored.network.params());
-        line(&mut out, "written", format!("{}, {shape}, from {params} params", args.output.display()));
+        line(
+            &mut out,
+            "written",
+            format!("{}, {shape}, from {params} params", args.output.display()),
+        );
         out
     })?;
     Ok(Exit::Done)

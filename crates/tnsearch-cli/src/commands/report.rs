@@ -63,11 +63,7 @@ pub fn structure_lines(out: &mut String, structure: &Structure, dims: &[usize], 
         true => format!("{} times smaller", number(1.0 / phi)),
         false => format!("{} times larger", number(phi)),
     };
-    line(
-        out,
-        "params",
-        format!("{dense} -> {params}, {ratio} (log10 CR {:.3})", -phi.log10()),
-    );
+    line(out, "params", format!("{dense} -> {params}, {ratio} (log10 CR {:.3})", -phi.log10()));
     line(out, "error", format!("RSE {}, RE {} (its square root)", number(rse), number(rse.sqrt())));
     let permutation: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
     line(out, "permutation", format!("modes 0, 1, ... on vertices {}", permutation.join(", ")));

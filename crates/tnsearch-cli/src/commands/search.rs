@@ -351,7 +351,7 @@ fn text(
     line(&mut out, "tensor", tensor_text(&args.tensor, dims));
     let objective = match settings.objective {
         Objective::Lambda(l) => format!("smallest phi + {l} * RSE"),
-        Objective::MaxRse(e) => format!("fewest params with RSE <= {}", number(e)),
+        Objective::MaxRse(e) => format!("fewest params with RSE <= {e:e}"),
         Objective::MaxParams(p) => format!("smallest RSE with at most {p} params"),
     };
     let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
@@ -382,7 +382,8 @@ fn text(
     line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
     if result.runs.len() > 1 {
         let reached = result.runs.iter().filter(|r| r.target_reached).count();
-        let found = result.best.as_ref().map_or(String::new(), |b| format!(", best is run {}", b.run));
+        let found =
+            result.best.as_ref().map_or(String::new(), |b| format!(", best is run {}", b.run));
         line(&mut out, "runs", format!("{reached} of {} reached the target{found}", args.runs));
     }
     line(&mut out, "ended by", result.stopped_by.name().replace('_', "-"));

@@ -98,9 +98,8 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
         return Err(not(format!("its metadata has no \"format\": \"{FORMAT}\"")));
     }
     let notes = file.notes();
-    let note = |name: &str| {
-        notes.get(name).ok_or_else(|| not(format!("its metadata has no '{name}'")))
-    };
+    let note =
+        |name: &str| notes.get(name).ok_or_else(|| not(format!("its metadata has no '{name}'")));
     let version = note("version")?;
     if version != "1" {
         return Err(not(format!("its format version is {version}; this program knows version 1")));

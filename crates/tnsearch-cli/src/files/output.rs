@@ -71,11 +71,6 @@ impl Output {
         Ok(Output { path: path.to_owned(), way })
     }
 
-    /// The path as the user gave it.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Writes the file.
     pub fn write(
         &self,
