@@ -9,6 +9,7 @@ mod terminal;
 mod text;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use commands::Cli;
 use std::process::ExitCode;
 
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
     let ended = match Cli::try_parse() {
         Ok(cli) => commands::run(cli),
         Err(e) if !e.use_stderr() => terminal::print(&e.render().to_string()).map(|()| Exit::Done),
+        Err(e) if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(anyhow::anyhow!("no command given; try 'tnsearch demo' or 'tnsearch --help'"))
+        }
         Err(e) => Err(anyhow::anyhow!(terminal::usage_line(&e.render().to_string()))),
     };
     match ended {

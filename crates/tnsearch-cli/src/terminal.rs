@@ -30,12 +30,9 @@ pub fn usage_line(rendered: &str) -> String {
     });
     let first = paragraphs.next().unwrap_or_default();
     let mut line = first.strip_prefix("error: ").unwrap_or(&first).to_owned();
-    for tip in paragraphs.filter_map(|p| p.strip_prefix("tip: ").map(str::to_owned)) {
+    let tips = paragraphs.filter_map(|p| p.strip_prefix("tip: ").map(str::to_owned));
+    for tip in tips.filter(|tip| !tip.starts_with("to pass")) {
         line = format!("{line}; {tip}");
-    }
-    // Asked without a command, the parser answers with the whole help.
-    if line.len() > 300 {
-        return "no command given; see 'tnsearch --help'".to_owned();
     }
     line
 }

@@ -1,22 +1,13 @@
 //! Numbers for people.
 
-/// Bytes in GB, with two digits after the point where that says something.
-pub fn gigabytes(bytes: u128) -> String {
-    let gb = bytes as f64 / 1e9;
-    match gb {
-        g if g >= 1e15 => format!("{g:.1e}"),
-        g if g >= 0.1 => format!("{g:.2}"),
-        g => format!("{g:.4}"),
-    }
-}
-
 /// An amount of memory in the unit that suits it.
 pub fn bytes(n: u128) -> String {
     match n {
         0..1_000 => format!("{n} bytes"),
         1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
         1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
-        _ => format!("{} GB", gigabytes(n)),
+        1_000_000_000..1_000_000_000_000_000 => format!("{:.2} GB", n as f64 / 1e9),
+        _ => format!("{:.1e} GB", n as f64 / 1e9),
     }
 }
 
@@ -63,9 +54,10 @@ mod tests {
             [0.44, 38.2, 725.0, 12_000.0].map(duration).join(", "),
             "0.4 s, 38 s, 12 min 5 s, 3 h 20 min"
         );
-        assert_eq!(gigabytes(8_000_000_000), "8.00");
-        assert_eq!(gigabytes(1_000_000), "0.0010");
-        assert_eq!([12, 5_832, 134_217_728].map(bytes).join(" "), "12 bytes 5.8 kB 134.2 MB");
+        assert_eq!(
+            [12, 5_832, 134_217_728, 8_000_000_000].map(bytes).join(" "),
+            "12 bytes 5.8 kB 134.2 MB 8.00 GB"
+        );
         assert_eq!(shape(&[3, 4]), "3 x 4");
     }
 }

@@ -28,6 +28,9 @@ const STRATEGIES: [&str; 1] = ["tnls"];
 /// The strategies there will be.
 const PLANNED: [&str; 4] = ["tnale", "tnga", "greedy", "exact"];
 
+/// Structures that may be under way at a time; each takes some hundred bytes.
+const MAX_GENERATION: usize = 1_000_000;
+
 /// Find the smallest network for a tensor.
 ///
 /// TENSOR is a .npy file, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY.
@@ -220,6 +223,14 @@ impl Search {
             ..RunnerSettings::default()
         };
         runner.clone().check()?;
+        if self.runs.saturating_mul(self.samples) > MAX_GENERATION {
+            bail!(
+                "--runs {} times --samples {} is more than {MAX_GENERATION} structures at a time; \
+                 use fewer of either",
+                self.runs,
+                self.samples
+            );
+        }
         Ok(Settings {
             objective,
             tnls: tnls.check()?,

@@ -1,6 +1,6 @@
 //! What can be wrong with a file, in one line each.
 
-use crate::text::gigabytes;
+use crate::text::bytes;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tnsearch::tensor::TensorError;
@@ -54,8 +54,8 @@ pub enum Problem {
     Dtype(String),
     /// It would take too much memory.
     #[error(
-        "its {entries} entries need {} GB of memory as 64-bit numbers, but {} GB are {why}",
-        gigabytes(*needed), gigabytes(u128::from(*limit))
+        "its {entries} entries need {} of memory as 64-bit numbers, but only {} is {why}",
+        bytes(*needed), bytes(u128::from(*limit))
     )]
     Memory {
         /// Number of entries.

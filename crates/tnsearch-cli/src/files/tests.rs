@@ -175,8 +175,8 @@ fn what_does_not_fit_is_refused_with_a_figure() {
     let problem = read_tensor(&path, MemoryLimit::new(Some(3_000_000_000))).unwrap_err().problem;
     assert_eq!(
         problem.to_string(),
-        "its 1000000000 entries need 8.00 GB of memory as 64-bit numbers, but 3.00 GB are allowed \
-         by --max-memory"
+        "its 1000000000 entries need 8.00 GB of memory as 64-bit numbers, but only 3.00 GB is \
+         allowed by --max-memory"
     );
 }
 
