@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Control<'c> {
     pub interrupt: &'c Interrupt,
     pub deadline: Option<Instant>,
-    /// The first start that reached the stopping error; later ones are no longer needed.
+    /// The first start that was good enough; later ones are no longer needed.
     pub winner: &'c AtomicUsize,
     pub start: usize,
 }

@@ -269,10 +269,14 @@ impl<'s> Starts<'s> {
         let rse = ws.residual() / self.plan.norm_squared;
         // A start that blew up is no better than the zero network.
         let rse = if rse.is_finite() { rse } else { f64::INFINITY };
-        if rse <= self.settings.stop_rse {
+        if self.enough(rse) {
             self.winner.fetch_min(index, Ordering::Relaxed);
         }
         Some(Start { cores: ws.cores(), rse, sweeps })
+    }
+
+    fn enough(&self, rse: f64) -> bool {
+        rse <= self.settings.stop_rse.max(self.settings.enough_rse)
     }
 
     fn in_turn(&self) -> Result<Fitted, FitError> {
@@ -287,7 +291,7 @@ impl<'s> Starts<'s> {
         self.best_of(starts.into_iter())
     }
 
-    /// The best start, counting no start after the first that reached the stopping error.
+    /// The best start, counting no start after the first that was good enough.
     fn best_of(&self, starts: impl Iterator<Item = Option<Start>>) -> Result<Fitted, FitError> {
         let mut best: Option<Start> = None;
         let (mut sweeps, mut restarts) = (0, 0);
@@ -295,7 +299,7 @@ impl<'s> Starts<'s> {
             let Some(start) = start else { break };
             sweeps += start.sweeps;
             restarts += 1;
-            let done = start.rse <= self.settings.stop_rse;
+            let done = self.enough(start.rse);
             if best.as_ref().is_none_or(|b| start.rse < b.rse) {
                 best = Some(start);
             }

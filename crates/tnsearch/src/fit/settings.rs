@@ -64,6 +64,9 @@ pub struct FitSettings {
     pub tolerance: f64,
     /// A fit ends as soon as a start has reached this RSE.
     pub stop_rse: f64,
+    /// No further start is made once one has reached this RSE (it is still improved itself): the error a
+    /// search asks for.
+    pub enough_rse: f64,
     /// Wall-clock limit of one fit in seconds. The only setting that makes results depend on the machine.
     pub max_seconds: Option<f64>,
     /// Adam's learning rate.
@@ -92,8 +95,9 @@ impl FitSettings {
             method,
             restarts: 4,
             max_sweeps,
-            tolerance: 1e-2,
+            tolerance: if method == Method::Adam { 0.0 } else { 1e-2 },
             stop_rse: 1e-12,
+            enough_rse: 1e-12,
             max_seconds: None,
             learning_rate: 1e-3,
             sigma: 0.1,
@@ -116,8 +120,10 @@ impl FitSettings {
         if !(self.tolerance >= 0.0 && self.tolerance < 1.0) {
             return Err(bad("tolerance", self.tolerance, "it must be at least 0 and below 1"));
         }
-        if !(self.stop_rse >= 0.0 && self.stop_rse < 1.0) {
-            return Err(bad("stop-rse", self.stop_rse, "it must be at least 0 and below 1"));
+        for (name, rse) in [("stop-rse", self.stop_rse), ("enough-rse", self.enough_rse)] {
+            if !(rse >= 0.0 && rse < 1.0) {
+                return Err(bad(name, rse, "it must be at least 0 and below 1"));
+            }
         }
         positive("learning-rate", self.learning_rate)?;
         positive("sigma", self.sigma)?;
