@@ -113,3 +113,53 @@ impl Ledger {
         self.kept.take().filter(|kept| kept.sequence == sequence).map(|kept| kept.fitted)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Template;
+    use crate::search::Objective;
+    use std::sync::Arc;
+
+    fn job(sequence: u64) -> Job {
+        let ring = Arc::new(Template::ring(4).unwrap());
+        let structure = Structure::new(ring, vec![0, 1, 2, 3], vec![2; 4]).unwrap();
+        let graph = structure.canonical().graph;
+        Job { run: 0, seed: 1, sequence, structure, graph, params: 40, phi: 0.5 }
+    }
+
+    /// A fit that can be told from others by its sweeps.
+    fn fitted(rse: f64, sweeps: usize) -> Fitted {
+        Fitted { cores: Vec::new(), rse, sweeps, restarts: 1 }
+    }
+
+    #[test]
+    fn of_equal_fits_the_cores_of_the_first_proposed_are_kept() {
+        let rses = [0.5, 0.1, 0.1, 0.3, 0.1];
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 1, 3], [3, 2, 1, 4, 0]] {
+            let mut ledger = Ledger::new(Objective::Lambda(1.0).check().unwrap());
+            // The fits end in this order...
+            for k in order {
+                let score = Score { loss: 0.5 + rses[k], rse: rses[k], params: 40 };
+                ledger.keep(&job(k as u64), score, fitted(rses[k], k));
+            }
+            // ...and are entered in that of their proposal.
+            for (k, &rse) in rses.iter().enumerate() {
+                ledger.enter(&job(k as u64), &Done { rse: Some(rse), seconds: 0.0 });
+            }
+            assert_eq!(ledger.leader.as_ref().unwrap().sequence, 1);
+            assert_eq!(ledger.take_cores().unwrap().sweeps, 1, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_best_from_a_journal_has_no_cores() {
+        let mut ledger = Ledger::new(Objective::Lambda(1.0).check().unwrap());
+        ledger.enter(&job(0), &Done { rse: Some(0.1), seconds: 0.0 });
+        let score = Score { loss: 0.8, rse: 0.3, params: 40 };
+        ledger.keep(&job(1), score, fitted(0.3, 1));
+        ledger.enter(&job(1), &Done { rse: Some(0.3), seconds: 0.0 });
+        assert_eq!(ledger.leader.as_ref().unwrap().sequence, 0);
+        assert!(ledger.take_cores().is_none());
+    }
+}

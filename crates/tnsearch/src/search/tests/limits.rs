@@ -107,26 +107,13 @@ fn a_target_out_of_reach_leaves_the_best_by_loss() {
 
 #[test]
 fn large_structures_are_refused_and_valued_as_the_zero_network() {
-    /// Proposes one structure and keeps what it is told.
-    struct Once(Option<Structure>, Arc<Mutex<Vec<Outcome>>>);
-    impl Strategy for Once {
-        fn name(&self) -> &'static str {
-            "once"
-        }
-        fn ask(&mut self) -> Vec<Structure> {
-            self.0.take().into_iter().collect()
-        }
-        fn tell(&mut self, outcomes: &[Outcome]) {
-            self.1.lock().unwrap().extend(outcomes);
-        }
-    }
     let formula = Formula::default();
     let ring = Arc::new(Template::ring(5).unwrap());
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let told = Told::default();
     // phi = 15 * 144 / 216 = 10: the first that is too large.
     let large = Structure::new(ring.clone(), vec![0, 1, 2, 3, 4], vec![12; 5]).unwrap();
     let result = runner(Objective::Lambda(20.0), &formula, settings())
-        .runs(1, 1, |_| Once(Some(large.clone()), told.clone()))
+        .runs(1, 1, |_| Script(vec![vec![large.clone()]], told.clone()))
         .search()
         .unwrap();
     assert!(result.best.is_none() && !result.target_reached && result.history.is_empty());
@@ -136,9 +123,10 @@ fn large_structures_are_refused_and_valued_as_the_zero_network() {
     assert!(formula.calls.lock().unwrap().is_empty());
 
     // A structure for another order is an error, not a panic.
-    let other = Structure::new(Arc::new(Template::ring(4).unwrap()), vec![0, 1, 2, 3], vec![1; 4]);
+    let ring = Arc::new(Template::ring(4).unwrap());
+    let other = Structure::new(ring, vec![0, 1, 2, 3], vec![1; 4]).unwrap();
     let error = runner(Objective::Lambda(20.0), &formula, settings())
-        .runs(1, 1, |_| Once(other.clone().ok(), told.clone()))
+        .runs(1, 1, |_| Script(vec![vec![other.clone()]], told.clone()))
         .search()
         .unwrap_err();
     assert!(error.to_string().contains("4 external vertices, but the tensor has 5"), "{error}");
@@ -203,4 +191,63 @@ fn progress_grows_and_ends_at_the_result() {
     assert_eq!(last.best, Some(result.best.unwrap().score));
     assert_eq!((last.planned_samples, last.generation), (Some(242), 7));
     assert!(seen.len() as u64 >= result.counts.evaluations);
+}
+
+#[test]
+fn a_generation_is_told_in_order_and_counted_up_to_the_cut() {
+    let ring = Arc::new(Template::ring(5).unwrap());
+    let of = |rank| Structure::new(ring.clone(), vec![0, 1, 2, 3, 4], vec![rank; 5]).unwrap();
+    // The ring read backwards: the same structure in other words.
+    let same = Structure::new(ring.clone(), vec![4, 3, 2, 1, 0], vec![2; 5]).unwrap();
+    let generation = vec![of(2), same, of(1), of(12), of(3), of(2), of(1)];
+    let search = |max_evaluations| {
+        let (formula, told) = (Formula::default(), Told::default());
+        let result = runner(
+            Objective::Lambda(20.0),
+            &formula,
+            RunnerSettings { max_evaluations, ..settings() },
+        )
+        .runs(1, 1, |_| Script(vec![generation.clone()], told.clone()))
+        .search()
+        .unwrap();
+        (result, told.lock().unwrap().clone())
+    };
+    let (result, told) = search(None);
+    let counts = Counts { samples: 7, evaluations: 3, cached: 3, pruned: 0, refused: 1 };
+    assert_eq!(result.counts, counts);
+    use Source::{Cached, Evaluated, Refused};
+    let sources: Vec<Source> = told.iter().map(|o| o.source).collect();
+    assert_eq!(sources, [Evaluated, Cached, Evaluated, Refused, Evaluated, Cached, Cached]);
+    assert_eq!((told[0].loss, told[2].rse), (told[1].loss, told[6].rse));
+
+    // The third fit is beyond the budget: the four before it count, the two behind it do not.
+    let (result, told) = search(Some(2));
+    let counts = Counts { samples: 4, evaluations: 2, cached: 1, pruned: 0, refused: 1 };
+    assert_eq!((result.counts, result.runs[0].counts), (counts, counts));
+    assert!(told.is_empty(), "a generation that was cut is not told");
+}
+
+#[test]
+fn a_fit_that_saw_the_flag_is_no_evaluation() {
+    /// Runs until it is stopped and then gives what it has, as if it were done.
+    struct CutShort;
+    impl Evaluator for CutShort {
+        fn evaluate(&self, _: &ModeGraph, _: u64, stop: &Interrupt) -> Result<Fitted, FitError> {
+            while !stop.is_set() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(Fitted { cores: Vec::new(), rse: 0.5, sweeps: 1, restarts: 1 })
+        }
+    }
+    let mut records = Vec::new();
+    let settings = RunnerSettings { max_seconds: Some(0.05), ..settings() }.check().unwrap();
+    let result = Runner::new(&DIMS, Objective::Lambda(20.0).check().unwrap(), &CutShort)
+        .settings(settings)
+        .runs(5, 1, tnls)
+        .journal(&mut records)
+        .search()
+        .unwrap();
+    assert_eq!(result.stopped_by, StoppedBy::MaxSeconds);
+    assert!(result.best.is_none() && result.counts.samples == 0);
+    assert!(records.is_empty(), "its error is not that of an undisturbed fit");
 }
