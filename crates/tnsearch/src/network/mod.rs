@@ -2,6 +2,373 @@
 
 mod contract;
 pub mod contraction;
+mod text;
 pub mod tree;
 
 pub use contract::{Labels, contract};
+pub use text::draw;
+
+use crate::graph::{GraphError, ModeGraph, Structure};
+use crate::tensor::Tensor;
+use thiserror::Error;
+
+/// Why cores do not make a network.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// The dimensions are not one a mode.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A mode of dimension zero.
+    #[error("mode {mode} has dimension 0 in {dims:?}; dimensions are at least 1")]
+    Dimension {
+        /// The mode.
+        mode: usize,
+        /// The dimensions given.
+        dims: Vec<usize>,
+    },
+    /// Not one core a vertex.
+    #[error("{found} cores were given, but the structure has {expected} vertices")]
+    CoreCount {
+        /// The number of cores given.
+        found: usize,
+        /// The number needed.
+        expected: usize,
+    },
+    /// A core has another shape than its edges and mode ask for.
+    #[error("core {vertex} has shape {found:?}, the structure needs {expected:?}")]
+    CoreShape {
+        /// The vertex.
+        vertex: usize,
+        /// The shape given.
+        found: Vec<usize>,
+        /// The shape needed.
+        expected: Vec<usize>,
+    },
+}
+
+/// A structure with the dimensions of its modes and a core at each vertex of its template.
+///
+/// The core of a vertex has one axis for each of the template's edges there, in the template's
+/// order and rank-1 edges included, then one for its mode if it carries one
+/// ([`Structure::core_dims`]).
+///
+/// ```
+/// use std::sync::Arc;
+/// use tnsearch::graph::{Structure, Template};
+/// use tnsearch::network::Network;
+/// use tnsearch::tensor::Tensor;
+/// let structure = Structure::identity(Arc::new(Template::path(2).unwrap()), vec![1]).unwrap();
+/// let u = Tensor::new(vec![1, 2], vec![1.0, 2.0]).unwrap();
+/// let v = Tensor::new(vec![1, 3], vec![3.0, 4.0, 5.0]).unwrap();
+/// let network = Network::new(structure, vec![2, 3], vec![u, v]).unwrap();
+/// assert_eq!(network.params(), 5);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    structure: Structure,
+    dims: Vec<usize>,
+    cores: Vec<Tensor>,
+}
+
+impl Network {
+    /// A network from one core a vertex of the template, shaped as [`Structure::core_dims`].
+    pub fn new(
+        structure: Structure,
+        dims: Vec<usize>,
+        cores: Vec<Tensor>,
+    ) -> Result<Self, NetworkError> {
+        check_dims(&structure, &dims)?;
+        check_cores(&cores, structure.template().vertices(), |v| structure.core_dims(v, &dims))?;
+        Ok(Network { structure, dims, cores })
+    }
+
+    /// A network from cores fitted on the structure's canonical mode graph, one a vertex of
+    /// [`Structure::canonical`]'s graph, shaped as [`ModeGraph::core_dims`].
+    ///
+    /// The axes are brought into the template's order and rank-1 axes inserted; an internal vertex
+    /// that is not in the mode graph gets the number 1 as its core.
+    pub fn from_fitted(
+        structure: Structure,
+        dims: Vec<usize>,
+        cores: Vec<Tensor>,
+    ) -> Result<Self, NetworkError> {
+        check_dims(&structure, &dims)?;
+        let map = AxisMap::new(&structure);
+        let graph = &map.graph;
+        check_cores(&cores, graph.vertices(), |v| graph.core_dims(v, &dims))?;
+        let place = |v: usize| {
+            let shape = structure.core_dims(v, &dims);
+            let data = match map.vertex[v] {
+                Some(w) => cores[w].permuted(&map.axes(&structure, v, w)).into_data(),
+                None => vec![1.0],
+            };
+            Tensor::new(shape, data).expect("a rank-1 axis changes no size")
+        };
+        let placed = (0..structure.template().vertices()).map(place).collect();
+        Ok(Network { structure, dims, cores: placed })
+    }
+
+    /// The canonical mode graph and the cores on it: the inverse of [`Network::from_fitted`].
+    ///
+    /// The numbers at internal vertices that are not in the mode graph are multiplied into the core
+    /// of mode 0, so that the tensor stays the same.
+    pub fn to_mode_graph(&self) -> (ModeGraph, Vec<Tensor>) {
+        let map = AxisMap::new(&self.structure);
+        let mut placed = vec![None; map.graph.vertices()];
+        let mut factor = 1.0;
+        for (v, core) in self.cores.iter().enumerate() {
+            let Some(w) = map.vertex[v] else {
+                factor *= core.data()[0];
+                continue;
+            };
+            // Undo the move from the mode graph: its axis `axes[k]` is axis `k` without rank 1.
+            let axes = map.axes(&self.structure, v, w);
+            let mut back = vec![0; axes.len()];
+            for (k, &a) in axes.iter().enumerate() {
+                back[a] = k;
+            }
+            let shape = map.graph.core_dims(w, &self.dims);
+            let moved = axes.iter().map(|&a| shape[a]).collect();
+            let core = Tensor::new(moved, core.data().to_vec());
+            placed[w] = Some(core.expect("a rank-1 axis changes no size").permuted(&back));
+        }
+        let mut cores: Vec<Tensor> = placed.into_iter().flatten().collect();
+        if factor != 1.0 {
+            cores[0].data_mut().iter_mut().for_each(|x| *x *= factor);
+        }
+        (map.graph, cores)
+    }
+
+    /// The structure.
+    pub fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
+    /// The dimensions of the modes.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// The cores, one a vertex of the template.
+    pub fn cores(&self) -> &[Tensor] {
+        &self.cores
+    }
+
+    /// The structure, the dimensions and the cores.
+    pub fn into_parts(self) -> (Structure, Vec<usize>, Vec<Tensor>) {
+        (self.structure, self.dims, self.cores)
+    }
+
+    /// The number of entries of all cores.
+    pub fn params(&self) -> u128 {
+        self.structure.params(&self.dims)
+    }
+
+    /// phi = params / product of the dimensions.
+    pub fn phi(&self) -> f64 {
+        self.structure.phi(&self.dims)
+    }
+}
+
+fn check_dims(structure: &Structure, dims: &[usize]) -> Result<(), NetworkError> {
+    structure.template().check_order(dims.len())?;
+    match dims.iter().position(|&d| d == 0) {
+        Some(mode) => Err(NetworkError::Dimension { mode, dims: dims.to_vec() }),
+        None => Ok(()),
+    }
+}
+
+fn check_cores(
+    cores: &[Tensor],
+    expected: usize,
+    shape: impl Fn(usize) -> Vec<usize>,
+) -> Result<(), NetworkError> {
+    if cores.len() != expected {
+        return Err(NetworkError::CoreCount { found: cores.len(), expected });
+    }
+    for (vertex, core) in cores.iter().enumerate() {
+        let expected = shape(vertex);
+        if core.dims() != expected {
+            return Err(NetworkError::CoreShape { vertex, found: core.dims().to_vec(), expected });
+        }
+    }
+    Ok(())
+}
+
+/// How the cores on the template and those on the mode graph correspond.
+struct AxisMap {
+    graph: ModeGraph,
+    vertex: Vec<Option<usize>>,
+}
+
+impl AxisMap {
+    fn new(structure: &Structure) -> Self {
+        let canonical = structure.canonical();
+        AxisMap { graph: canonical.graph, vertex: canonical.vertex }
+    }
+
+    /// The axes of the core at vertex `w` of the mode graph in the order of vertex `v` of the
+    /// template, rank-1 edges left out; the mode comes last in both.
+    fn axes(&self, structure: &Structure, v: usize, w: usize) -> Vec<usize> {
+        let other_end = |e: usize| {
+            let (a, b) = structure.template().edges()[e];
+            self.vertex[if a == v { b } else { a }]
+        };
+        let neighbours: Vec<usize> = self
+            .graph
+            .incident(w)
+            .map(|e| self.graph.edges()[e])
+            .map(|(a, b, _)| if a == w { b } else { a })
+            .collect();
+        let edges = structure.template().incident(v).filter(|&e| structure.ranks()[e] > 1);
+        let position = |e| neighbours.iter().position(|&n| Some(n) == other_end(e));
+        let mut axes: Vec<usize> = edges.filter_map(position).collect();
+        if w < self.graph.modes() {
+            axes.push(neighbours.len());
+        }
+        axes
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::graph::testing::{all, random, shuffled};
+    use crate::graph::{Family, Template};
+    use crate::rng::{Rng, stream};
+    use crate::tensor::unflatten;
+    use rand::RngExt as _;
+    use std::sync::Arc;
+
+    /// The tensor of cores on a graph by the definition: for each entry the sum over all values of
+    /// all edges of the product of the cores' entries. `mode[v]` is the mode of vertex `v`; the axes
+    /// of a core are its edges in the order of `edges`, then its mode.
+    pub(crate) fn einsum(
+        edges: &[[usize; 3]],
+        mode: &[Option<usize>],
+        dims: &[usize],
+        cores: &[Tensor],
+    ) -> Tensor {
+        let ranks: Vec<usize> = edges.iter().map(|e| e[2]).collect();
+        let (entries, terms): (usize, usize) = (dims.iter().product(), ranks.iter().product());
+        let mut data = vec![0.0; entries];
+        for (flat, z) in data.iter_mut().enumerate() {
+            let at = unflatten(flat, dims);
+            for term in 0..terms {
+                let on = unflatten(term, &ranks);
+                *z += (0..cores.len())
+                    .map(|v| {
+                        let here = (0..edges.len()).filter(|&e| edges[e][..2].contains(&v));
+                        let index: Vec<usize> =
+                            here.map(|e| on[e]).chain(mode[v].map(|n| at[n])).collect();
+                        cores[v].at(&index)
+                    })
+                    .product::<f64>();
+            }
+        }
+        Tensor::new(dims.to_vec(), data).unwrap()
+    }
+
+    fn dense(network: &Network) -> Tensor {
+        let s = network.structure();
+        einsum(&s.edges(), &s.modes(), network.dims(), network.cores())
+    }
+
+    fn dense_on_modes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Tensor {
+        let edges: Vec<[usize; 3]> = graph.edges().iter().map(|&(u, v, r)| [u, v, r]).collect();
+        let mode: Vec<Option<usize>> =
+            (0..graph.vertices()).map(|v| (v < graph.modes()).then_some(v)).collect();
+        einsum(&edges, &mode, dims, cores)
+    }
+
+    fn random_tensor(dims: Vec<usize>, rng: &mut Rng) -> Tensor {
+        let n = dims.iter().product();
+        Tensor::new(dims, (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()).unwrap()
+    }
+
+    fn assert_close(a: &Tensor, b: &Tensor) {
+        assert_eq!(a.dims(), b.dims());
+        for (x, y) in a.data().iter().zip(b.data()) {
+            assert!((x - y).abs() <= 1e-12 * (1.0 + x.abs()), "{x} is not {y}");
+        }
+    }
+
+    /// A structure with different ranks on neighbouring edges whose einsum has few terms.
+    fn small(template: &Arc<Template>, rng: &mut Rng) -> (Structure, Vec<usize>) {
+        let start = random(template, 1, rng);
+        let mut ranks = start.ranks().to_vec();
+        let mut dims = vec![1; template.order()];
+        let mut budget = 1 << 11;
+        for k in shuffled(ranks.len() + dims.len(), rng) {
+            let (slot, most) = match k.checked_sub(ranks.len()) {
+                Some(n) => (&mut dims[n], 3),
+                None => (&mut ranks[k], 4),
+            };
+            let want = rng.random_range(1..=most);
+            if budget / want > 0 {
+                *slot = want;
+                budget /= want;
+            }
+        }
+        (Structure::new(template.clone(), start.permutation().to_vec(), ranks).unwrap(), dims)
+    }
+
+    #[test]
+    fn moving_between_template_and_mode_graph_keeps_the_tensor() {
+        let mut rng = stream(1, b"network");
+        let internal = r#"{"vertices":[{"mode":false},{"mode":true},{"mode":false},{"mode":true},
+            {"mode":true}],"edges":[[0,1],[0,2],[0,3],[2,3],[2,4],[1,4]]}"#;
+        let mut templates: Vec<Template> = (2..=10).flat_map(all).collect();
+        templates.push(Template::from_json("mine", internal).unwrap());
+        for template in templates {
+            let template = Arc::new(template);
+            for _ in 0..4 {
+                let (structure, dims) = small(&template, &mut rng);
+                let graph = structure.canonical().graph;
+                let shapes = (0..graph.vertices()).map(|v| graph.core_dims(v, &dims));
+                let fitted: Vec<Tensor> = shapes.map(|d| random_tensor(d, &mut rng)).collect();
+                let network =
+                    Network::from_fitted(structure.clone(), dims.clone(), fitted.clone()).unwrap();
+                assert_close(&dense(&network), &dense_on_modes(&graph, &dims, &fitted));
+                // The placed cores are a valid network, and the way back gives the same cores.
+                let again = Network::new(structure.clone(), dims.clone(), network.cores().to_vec())
+                    .unwrap();
+                assert_eq!(again, network);
+                assert_eq!(network.to_mode_graph(), (graph.clone(), fitted));
+
+                // From cores on the template: numbers at dropped vertices are kept too.
+                let shapes = (0..template.vertices()).map(|v| structure.core_dims(v, &dims));
+                let cores = shapes.map(|d| random_tensor(d, &mut rng)).collect();
+                let network = Network::new(structure.clone(), dims.clone(), cores).unwrap();
+                let (on, cores) = network.to_mode_graph();
+                assert_eq!(on, graph);
+                assert_close(&dense_on_modes(&on, &dims, &cores), &dense(&network));
+                assert_eq!(network.params(), structure.params(&dims));
+            }
+        }
+    }
+
+    #[test]
+    fn bad_cores_are_refused() {
+        let s =
+            Structure::identity(Arc::new(Family::Ring.build(3).unwrap()), vec![2, 1, 3]).unwrap();
+        let core = |dims: &[usize]| Tensor::zeros(dims.to_vec());
+        let good = || vec![core(&[2, 1, 4]), core(&[2, 3, 5]), core(&[1, 3, 6])];
+        let make = |dims: &[usize], cores| Network::new(s.clone(), dims.to_vec(), cores);
+        assert!(make(&[4, 5, 6], good()).is_ok());
+        let refusal = |dims: &[usize], cores| make(dims, cores).unwrap_err().to_string();
+        assert!(refusal(&[4, 5], good()).contains("the tensor has 2 modes"));
+        assert!(refusal(&[4, 0, 6], good()).contains("mode 1 has dimension 0"));
+        assert!(refusal(&[4, 5, 6], good()[..2].to_vec()).contains("2 cores were given"));
+        assert_eq!(
+            refusal(&[4, 5, 7], good()),
+            "core 2 has shape [1, 3, 6], the structure needs [1, 3, 7]"
+        );
+        // On the mode graph 0-1x2, 1-2x3 the rank-1 axes are gone.
+        let fitted = vec![core(&[2, 4]), core(&[2, 3, 5]), core(&[3, 6])];
+        assert!(Network::from_fitted(s.clone(), vec![4, 5, 6], fitted).is_ok());
+        let error = Network::from_fitted(s.clone(), vec![4, 5, 6], good()).unwrap_err();
+        assert!(matches!(error, NetworkError::CoreShape { vertex: 0, .. }));
+    }
+}
