@@ -63,12 +63,11 @@ impl DiskJournal {
         let (records, good) = parse(&bytes, header).map_err(refused)?;
         if good < bytes.len() {
             file.set_len(good as u64).map_err(io)?;
+            file.seek(SeekFrom::Start(good as u64)).map_err(io)?;
         }
         let mut journal = DiskJournal { file, path: path.to_owned() };
         if good == 0 {
             journal.write_line(&header.to_string()).map_err(io)?;
-        } else {
-            journal.file.seek(SeekFrom::End(0)).map_err(io)?;
         }
         Ok((journal, records))
     }

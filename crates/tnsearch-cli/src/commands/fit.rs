@@ -74,7 +74,7 @@ struct Summary<'a> {
 
 pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
-    let settings = args.fitting.settings(args.method, args.max_seconds, limit)?;
+    let settings = args.fitting.settings(args.method, None, args.max_seconds, limit)?;
     RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],

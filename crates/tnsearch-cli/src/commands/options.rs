@@ -33,10 +33,12 @@ pub struct FitOptions {
 }
 
 impl FitOptions {
-    /// The checked settings of a method with these options.
+    /// The checked settings of a method with these options. With `enough_rse`, a start that reaches
+    /// it is the last.
     pub fn settings(
         &self,
         method: Method,
+        enough_rse: Option<f64>,
         max_seconds: Option<f64>,
         limit: MemoryLimit,
     ) -> anyhow::Result<CheckedFit> {
@@ -47,6 +49,7 @@ impl FitOptions {
             max_sweeps: self.max_sweeps.unwrap_or(of.max_sweeps),
             tolerance: self.tolerance.unwrap_or(of.tolerance),
             stop_rse: self.stop_rse.unwrap_or(of.stop_rse),
+            enough_rse: enough_rse.unwrap_or(of.enough_rse),
             learning_rate: self.learning_rate.unwrap_or(of.learning_rate),
             sigma: self.sigma.unwrap_or(of.sigma),
             max_seconds,

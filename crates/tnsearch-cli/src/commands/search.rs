@@ -209,6 +209,10 @@ impl Search {
             (_, eps, _) => Objective::MaxRse(eps.unwrap_or(1e-4)),
         };
         objective.check()?;
+        let enough_rse = match objective {
+            Objective::MaxRse(eps) => Some(eps),
+            _ => None,
+        };
         let tnls = TnlsSettings {
             iterations: self.iterations,
             samples: self.samples,
@@ -234,7 +238,7 @@ impl Search {
         Ok(Settings {
             objective,
             tnls: tnls.check()?,
-            fit: self.fitting.settings(self.fit, None, limit)?,
+            fit: self.fitting.settings(self.fit, enough_rse, None, limit)?,
             runner,
         })
     }

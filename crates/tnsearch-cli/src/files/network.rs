@@ -16,9 +16,7 @@
 //! ```
 
 use super::{FileError, MemoryLimit, Problem, SafetensorsFile, open_safetensors};
-use safetensors::tensor::{Dtype, View};
-use std::borrow::Cow;
-use std::collections::HashMap;
+use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
 use tnsearch::graph::{Structure, StructureFile};
@@ -43,41 +41,37 @@ pub struct StoredNetwork {
     pub written_by: String,
 }
 
-/// Writes a network and its error.
+/// Writes a network and its error. The same network gives the same bytes (the safetensors crate
+/// would write the metadata in any order).
 pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> {
-    let notes = HashMap::from([
-        ("format".to_owned(), FORMAT.to_owned()),
-        ("version".to_owned(), "1".to_owned()),
-        ("tnsearch".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("structure".to_owned(), serde_json::to_string(&network.structure().to_file())?),
-        ("dims".to_owned(), serde_json::to_string(network.dims())?),
-        ("rse".to_owned(), format!("{rse:e}")),
-        ("params".to_owned(), network.params().to_string()),
-        ("axes".to_owned(), AXES.to_owned()),
-    ]);
-    let cores = network.cores().iter().enumerate().map(|(v, c)| (format!("core.{v}"), Core(c)));
-    let bytes = safetensors::serialize(cores, Some(notes)).map_err(io::Error::other)?;
-    to.write_all(&bytes)
-}
-
-struct Core<'a>(&'a Tensor);
-
-impl View for Core<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::F64
+    let notes = json!({
+        "format": FORMAT,
+        "version": "1",
+        "tnsearch": env!("CARGO_PKG_VERSION"),
+        "structure": serde_json::to_string(&network.structure().to_file())?,
+        "dims": serde_json::to_string(network.dims())?,
+        "rse": format!("{rse:e}"),
+        "params": network.params().to_string(),
+        "axes": AXES,
+    });
+    let mut header = format!("{{\"__metadata__\":{notes}");
+    let mut start = 0;
+    for (vertex, core) in network.cores().iter().enumerate() {
+        let end = start + 8 * core.len();
+        let info = json!({"dtype": "F64", "shape": core.dims(), "data_offsets": [start, end]});
+        header += &format!(",\"core.{vertex}\":{info}");
+        start = end;
     }
-
-    fn shape(&self) -> &[usize] {
-        self.0.dims()
+    header.push('}');
+    // The entries start at a multiple of 8 bytes.
+    let length = header.len().next_multiple_of(8);
+    to.write_all(&(length as u64).to_le_bytes())?;
+    to.write_all(format!("{header:<length$}").as_bytes())?;
+    for core in network.cores() {
+        let bytes: Vec<u8> = core.data().iter().flat_map(|v| v.to_le_bytes()).collect();
+        to.write_all(&bytes)?;
     }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        self.0.data().iter().flat_map(|v| v.to_le_bytes()).collect()
-    }
-
-    fn data_len(&self) -> usize {
-        8 * self.0.len()
-    }
+    Ok(())
 }
 
 /// Whether a file is marked as one of our networks.
@@ -176,6 +170,17 @@ mod tests {
         assert_eq!(stored.network, example());
         assert_eq!(stored.rse, 1.25e-30);
         assert_eq!(stored.written_by, env!("CARGO_PKG_VERSION"));
+    }
+
+    #[test]
+    fn the_format_is_that_of_the_safetensors_crate() {
+        let bytes = bytes(&example());
+        let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        assert_eq!(file.len(), 3);
+        let core = file.tensor("core.1").unwrap();
+        assert_eq!(core.shape(), example().cores()[1].dims());
+        let first = example().cores()[1].data()[0].to_le_bytes();
+        assert_eq!(core.data()[..8], first);
     }
 
     #[test]
