@@ -249,6 +249,8 @@ impl Search {
         let mut fit = json!(*settings.fit);
         if let Some(fields) = fit.as_object_mut() {
             fields.remove("max_bytes");
+            // This follows from the objective.
+            fields.remove("enough_rse");
         }
         json!({
             "format": journal::FORMAT,
