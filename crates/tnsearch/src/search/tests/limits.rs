@@ -51,7 +51,7 @@ fn time_runs_out_with_the_best_so_far() {
         runner(Objective::Lambda(20.0), &formula, settings).runs(5, 1, tnls).search().unwrap();
     assert_eq!(result.stopped_by, StoppedBy::MaxSeconds);
     assert!(result.counts.evaluations >= 19 && result.best.is_some());
-    assert!(result.seconds >= 0.3 && result.seconds < 3.0, "{}", result.seconds);
+    assert!(result.seconds >= 0.3 && result.seconds < 30.0, "{}", result.seconds);
     assert_eq!(result.history.last().unwrap().seconds, result.seconds);
 }
 
