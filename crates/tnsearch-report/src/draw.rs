@@ -15,8 +15,9 @@ const MARGIN: f64 = 34.0;
 const STYLE: &str = "\
 .tn-net text{font:600 13px system-ui,sans-serif;text-anchor:middle;dominant-baseline:central}\
 .tn-net .edge line{stroke:#64748b;stroke-linecap:round}\
-.tn-net .none line{stroke:#94a3b8;stroke-opacity:.6;stroke-dasharray:2 6}\
-.tn-net .rank{fill:#0f172a;stroke:#fff;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}\
+.tn-net .none line{stroke:#94a3b8;stroke-opacity:.75;stroke-dasharray:4 6}\
+.tn-net .halo{fill:#fff;stroke:#fff;stroke-width:5px;stroke-linejoin:round}\
+.tn-net .rank{fill:#0f172a}\
 .tn-net .mode circle{fill:#1d4ed8;stroke:#fff;stroke-width:2}\
 .tn-net .inner rect{fill:#b45309;stroke:#fff;stroke-width:2}\
 .tn-net .mode text,.tn-net .inner text{fill:#fff}\
@@ -25,7 +26,8 @@ const STYLE: &str = "\
 @media (prefers-color-scheme:dark){\
 .tn-net .edge line{stroke:#94a3b8}\
 .tn-net .none line{stroke:#64748b}\
-.tn-net .rank{fill:#f1f5f9;stroke:#0f172a}\
+.tn-net .halo{fill:#0f172a;stroke:#0f172a}\
+.tn-net .rank{fill:#f1f5f9}\
 .tn-net .mode circle,.tn-net .inner rect{stroke:#0f172a}\
 .tn-net .mode circle{fill:#2563eb}}";
 
@@ -72,7 +74,11 @@ pub fn network_svg(structure: &Structure, dims: &[usize]) -> String {
     for [u, v, rank] in structure.edges().into_iter().filter(|e| e[2] > 1) {
         let ((x, y), (to_x, to_y)) = (at(u), at(v));
         let (x, y) = (x + label_at * (to_x - x), y + label_at * (to_y - y));
-        let _ = writeln!(out, "<text class=\"rank\" x=\"{x:.1}\" y=\"{y:.1}\">{rank}</text>");
+        // The halo is a text of its own: not every viewer can draw a stroke below its fill.
+        for class in ["halo", "rank"] {
+            let _ =
+                writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{rank}</text>");
+        }
     }
     for (v, mode) in structure.modes().into_iter().enumerate() {
         let (x, y) = at(v);

@@ -26,27 +26,28 @@ pub(crate) fn layout(template: &Template) -> Layout {
         }
         Some(Family::Star) => {
             let mut place = vec![(0.0, 0.0)];
-            place.extend(circle(n - 1));
+            place.extend(circle(n - 1, 1.2 * STEP));
             place
         }
         Some(Family::Tree) => heap(n),
         Some(Family::Ht | Family::Mera) => layers(template),
-        Some(Family::Ring) => circle(n),
+        Some(Family::Ring) => circle(n, 0.9 * STEP),
         _ => {
             // Off the middle, where diagonals cross.
             label_at = 0.36;
-            circle(n)
+            circle(n, 0.3 * n as f64 * STEP)
         }
     };
     Layout { place: from_origin(place), label_at }
 }
 
-/// `n` places on a circle, the first at the top.
-fn circle(n: usize) -> Vec<(f64, f64)> {
-    if n == 2 {
-        return vec![(-STEP, 0.0), (STEP, 0.0)];
+/// `n` places on a circle of at least a radius, the first at the top.
+fn circle(n: usize, least: f64) -> Vec<(f64, f64)> {
+    if n <= 2 {
+        // On a line: a star of order 2 or 3, a ring of order 2.
+        return [(-STEP, 0.0), (STEP, 0.0)][..n].to_vec();
     }
-    let radius = (n as f64 * STEP / TAU).max(0.9 * STEP);
+    let radius = (n as f64 * STEP / TAU).max(least);
     let angle = |k: usize| k as f64 / n as f64 * TAU;
     (0..n).map(|k| (radius * angle(k).sin(), -radius * angle(k).cos())).collect()
 }
@@ -105,7 +106,7 @@ mod tests {
                 specs.iter().map(|s| Template::parse(s, order).unwrap()).collect();
             all.extend(
                 (1..=order)
-                    .filter(|r| order % r == 0)
+                    .filter(|r| order.is_multiple_of(*r))
                     .map(|rows| Template::peps(rows, order / rows).unwrap()),
             );
             let edges = (1..order).map(|v| (0, v)).collect();

@@ -80,7 +80,7 @@ impl Family {
                     ));
                 }
                 for v in 0..n {
-                    if (v + 1) % cols != 0 {
+                    if !(v + 1).is_multiple_of(cols) {
                         edges.push((v, v + 1));
                     }
                     if v + cols < n {
@@ -250,7 +250,7 @@ pub(crate) mod tests {
             .iter()
             .map(|spec| Template::parse(spec, order).unwrap())
             .collect();
-        for rows in (1..=order).filter(|r| order % r == 0) {
+        for rows in (1..=order).filter(|r| order.is_multiple_of(*r)) {
             all.push(Template::peps(rows, order / rows).unwrap());
         }
         all
