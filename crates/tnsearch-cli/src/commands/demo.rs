@@ -1,0 +1,180 @@
+//! `tnsearch demo`: a search end to end, on a tensor made for it.
+
+use super::outputs::ReportOptions;
+use super::report::{StructureReport, line};
+use crate::files::{network, npy, output::Output};
+use crate::progress::Display;
+use crate::text::{duration, number};
+use crate::{Exit, interrupt};
+use anyhow::anyhow;
+use clap::Args;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tnsearch::fit::{FitSettings, Method, Target};
+use tnsearch::graph::{Structure, Template};
+use tnsearch::network::{Network, draw};
+use tnsearch::search::{
+    Best, FitEvaluator, Objective, Runner, RunnerSettings, SearchResult, StoppedBy, Tnls,
+    TnlsSettings,
+};
+use tnsearch_lab::Synthetic;
+
+/// The tensor and the search of the demonstration: the paper's section 5.1.
+const ORDER: usize = 6;
+const DIMENSION: usize = 3;
+const RANKS: (usize, usize) = (2, 3);
+const HIDDEN_SEED: u64 = 6;
+const LAMBDA: f64 = 200.0;
+
+/// Hide a tensor ring in a tensor, search for it, and show what was found against what was hidden.
+///
+/// The tensor has order 6 and dimension 3; the search is TNLS with the paper's settings. Writes a
+/// picture of the network found, tnsearch-demo.svg; with -o also the tensor and the network.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// A directory for tnsearch-demo.svg, tnsearch-demo.npy and tnsearch-demo.safetensors
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    hidden: StructureReport,
+    found: StructureReport,
+    rse: f64,
+    re: f64,
+    efficiency: f64,
+    samples: u64,
+    evaluations: u64,
+    seconds: f64,
+    stopped_by: StoppedBy,
+    picture: &'a Path,
+}
+
+/// What the demonstration writes.
+struct Files {
+    picture: Output,
+    picture_path: PathBuf,
+    /// The tensor and the network, where a directory was given.
+    data: Option<(Output, Output)>,
+}
+
+pub fn run(args: &Demo) -> anyhow::Result<Exit> {
+    let report = args.report.check()?;
+    let files = Files::check(args.output.as_deref())?;
+    let dims = vec![DIMENSION; ORDER];
+    let ring = Arc::new(Template::ring(ORDER)?);
+    let made = Synthetic::new(ring.clone(), dims.clone(), RANKS).generate(HIDDEN_SEED)?;
+    let target = Target::new(made.tensor.clone())?;
+
+    let tnls = TnlsSettings::default().check()?;
+    // Below 1e-6 the error weighs less than one parameter: no further starts.
+    let settings = FitSettings { enough_rse: 1e-6, ..FitSettings::of(Method::Als) }.check()?;
+    let evaluator = FitEvaluator { target: &target, settings };
+    let interrupt = interrupt::on_ctrl_c()?;
+    let result = {
+        let mut display = Display::new(args.report.quiet, false, &RunnerSettings::default());
+        Runner::new(&dims, Objective::Lambda(LAMBDA).check()?, &evaluator)
+            .runs(1, 1, |seed| Box::new(Tnls::new(ring.clone(), tnls.clone(), seed)))
+            .observer(&mut display)
+            .interrupt(interrupt)
+            .search()?
+    };
+    let interrupted = result.stopped_by == StoppedBy::Interrupted;
+    let Some(best) = &result.best else {
+        return match interrupted {
+            true => Ok(Exit::Interrupted),
+            false => Err(anyhow!("the demonstration found nothing")),
+        };
+    };
+    let hidden = made.structure();
+    let svg = tnsearch_report::network_svg(&best.structure, &dims);
+    files.picture.write(|w| w.write_all(svg.as_bytes()))?;
+    if let Some((tensor, net)) = &files.data {
+        tensor.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
+        let cores = best.fitted.cores.clone();
+        let found = Network::from_fitted(best.structure.clone(), dims.clone(), cores)?;
+        net.write(|w| network::write(w, &found, best.score.rse))?;
+    }
+    let summary = Summary {
+        hidden: StructureReport::new(hidden, &dims),
+        found: StructureReport::new(&best.structure, &dims),
+        rse: best.score.rse,
+        re: best.score.rse.sqrt(),
+        efficiency: hidden.params(&dims) as f64 / best.score.params as f64,
+        samples: result.counts.samples,
+        evaluations: result.counts.evaluations,
+        seconds: result.seconds,
+        stopped_by: result.stopped_by,
+        picture: &files.picture_path,
+    };
+    report.write(&summary, || text(args, hidden, best, &result, &dims, &files.picture_path))?;
+    Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
+}
+
+impl Files {
+    fn check(directory: Option<&Path>) -> anyhow::Result<Files> {
+        let path = |name: &str| directory.unwrap_or(Path::new("")).join(name);
+        let picture_path = path("tnsearch-demo.svg");
+        let data = match directory {
+            Some(_) => Some((
+                Output::check(&path("tnsearch-demo.npy"))?,
+                Output::check(&path("tnsearch-demo.safetensors"))?,
+            )),
+            None => None,
+        };
+        Ok(Files { picture: Output::check(&picture_path)?, picture_path, data })
+    }
+}
+
+fn text(
+    args: &Demo,
+    hidden: &Structure,
+    best: &Best,
+    result: &SearchResult,
+    dims: &[usize],
+    picture: &Path,
+) -> String {
+    let mut out = String::new();
+    let entries: usize = dims.iter().product();
+    let _ = writeln!(
+        out,
+        "A tensor of {entries} entries was made from a ring of {} params whose modes were shuffled.\n\
+         (m0:3) is mode 0 of dimension 3, --4-- an edge of rank 4, dots an edge of rank 1.\n",
+        hidden.params(dims)
+    );
+    let _ = writeln!(out, "hidden:\n\n{}", draw(hidden, dims));
+    let _ = writeln!(out, "found:\n\n{}", draw(&best.structure, dims));
+    let (params, hidden_params) = (best.score.params, hidden.params(dims));
+    line(&mut out, "params", format!("{entries} -> {params} (hidden: {hidden_params})"));
+    let (rse, re) = (best.score.rse, best.score.rse.sqrt());
+    line(&mut out, "error", format!("RSE {}, RE {} (its square root)", number(rse), number(re)));
+    let verdict = match best.graph == hidden.canonical().graph {
+        true => "the hidden structure itself, turned or mirrored perhaps",
+        false if params < hidden_params => "a smaller network than the hidden one",
+        false if params == hidden_params => "another network of the same size",
+        false => "a larger network than the hidden one",
+    };
+    line(&mut out, "verdict", verdict);
+    let (counts, time) = (result.counts, duration(result.seconds));
+    line(
+        &mut out,
+        "searched",
+        format!("{} structures, {} evaluated, in {time}", counts.samples, counts.evaluations),
+    );
+    line(&mut out, "picture", picture.display());
+    let next = match &args.output {
+        Some(dir) => {
+            let file = |name: &str| dir.join(name).display().to_string();
+            let (net, npy) = (file("tnsearch-demo.safetensors"), file("tnsearch-demo.npy"));
+            format!("tnsearch info {net}\n  tnsearch search {npy} --max-rse 1e-4")
+        }
+        None => "tnsearch search YOUR.npy --max-rse 1e-4 -o net.safetensors".to_owned(),
+    };
+    let _ = writeln!(out, "\nNext:\n  {next}");
+    out
+}

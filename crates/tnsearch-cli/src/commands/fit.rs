@@ -1,0 +1,145 @@
+//! `tnsearch fit`: the cores of one given structure.
+
+use super::options::{FitOptions, count, load_target, memory, method, read_text, real, seed};
+use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::report::{StructureReport, line, structure_lines, tensor_text};
+use crate::files::{MemoryLimit, network, output::Output};
+use crate::text::duration;
+use crate::{Exit, interrupt};
+use anyhow::anyhow;
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+use tnsearch::fit::{self, FitSettings, Method};
+use tnsearch::graph::{Structure, StructureFile};
+use tnsearch::network::Network;
+use tnsearch::search::RunnerSettings;
+
+/// Fit the cores of one given structure.
+///
+/// The structure is a JSON file {"template":"ring","permutation":[vertex of mode 0, ...],
+/// "edges":[[u,v,rank],...]}; edges of the template that are left out have rank 1.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch fit X.npy --structure s.json -o net.safetensors
+  tnsearch fit X.npy --structure s.json --method lm --restarts 8 --json -")]
+pub struct Fit {
+    /// The tensor: X.npy, X.npz:key or X.safetensors:key
+    tensor: String,
+    /// The structure (JSON)
+    #[arg(long, value_name = "FILE")]
+    structure: PathBuf,
+    /// als, adam or lm
+    #[arg(long, value_name = "METHOD", default_value = "als", value_parser = method, help_heading = "Fitting")]
+    method: Method,
+    #[command(flatten)]
+    fitting: FitOptions,
+    /// The seed of the random starts
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Fitting")]
+    seed: u64,
+    /// End after this many seconds with the best so far
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
+    /// Threads [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
+    threads: Option<usize>,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
+    max_memory: Option<u64>,
+    /// Write the network (safetensors)
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    structure: StructureReport,
+    seed: u64,
+    rse: f64,
+    re: f64,
+    sweeps: usize,
+    restarts: usize,
+    seconds: f64,
+    method: Method,
+    interrupted: bool,
+    input: &'a str,
+    settings: &'a FitSettings,
+    output: Option<&'a PathBuf>,
+    version: &'a str,
+}
+
+pub fn run(args: &Fit) -> anyhow::Result<Exit> {
+    let limit = MemoryLimit::new(args.max_memory);
+    let settings = args.fitting.settings(args.method, None, args.max_seconds, limit)?;
+    RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
+    check_distinct(
+        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[("--output", args.output.as_deref()), ("--json", args.report.json_path())],
+    )?;
+    let report = args.report.check()?;
+    let output = args.output.as_deref().map(Output::check).transpose()?;
+    let structure = read_structure(&args.structure)?;
+    let target = load_target(&args.tensor, limit)?;
+    let dims = target.dims();
+    structure.template().check_order(dims.len())?;
+
+    let interrupt = interrupt::on_ctrl_c()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(0))
+        .build()
+        .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
+    let begun = Instant::now();
+    let graph = structure.canonical().graph;
+    let fitted =
+        pool.install(|| fit::fit_parallel(&target, &graph, &settings, args.seed, None, interrupt))?;
+    let seconds = begun.elapsed().as_secs_f64();
+
+    let found = Network::from_fitted(structure.clone(), dims.to_vec(), fitted.cores)?;
+    let saved = output.map_or(Ok(()), |o| o.write(|w| network::write(w, &found, fitted.rse)));
+    let summary = Summary {
+        structure: StructureReport::new(&structure, dims),
+        seed: args.seed,
+        rse: fitted.rse,
+        re: fitted.rse.sqrt(),
+        sweeps: fitted.sweeps,
+        restarts: fitted.restarts,
+        seconds,
+        method: args.method,
+        interrupted: fitted.interrupted,
+        input: &args.tensor,
+        settings: &settings,
+        output: args.output.as_ref(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        line(&mut out, "tensor", tensor_text(&args.tensor, dims));
+        structure_lines(&mut out, &structure, dims, fitted.rse);
+        let (method, starts, sweeps) = (args.method, fitted.restarts, fitted.sweeps);
+        let time = duration(seconds);
+        line(&mut out, "fitted", format!("{method}, {starts} starts, {sweeps} sweeps, in {time}"));
+        if let Some(path) = &args.output {
+            line(&mut out, "written", path.display());
+        }
+        out
+    })?;
+    saved?;
+    Ok(if interrupt.is_set() { Exit::Interrupted } else { Exit::Done })
+}
+
+/// Reads a structure file.
+fn read_structure(path: &std::path::Path) -> anyhow::Result<Structure> {
+    let text = read_text(path)?;
+    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
+    let file: StructureFile = serde_json::from_str(&text).map_err(|e| {
+        named(&format!(
+            "{e}; a structure is {{\"template\":\"ring\",\"permutation\":[0,1,...],\
+             \"edges\":[[0,1,2],...]}}"
+        ))
+    })?;
+    Structure::from_file(&file).map_err(|e| named(&e))
+}

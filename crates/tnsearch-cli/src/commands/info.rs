@@ -1,0 +1,184 @@
+//! `tnsearch info`: what is in a file.
+
+use super::options::memory;
+use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
+use super::report::{StructureReport, line, structure_lines, tensor_text};
+use crate::Exit;
+use crate::files::{self, Layout, Listed, MemoryLimit, network, network::StoredNetwork};
+use crate::text::{bytes, number, shape};
+use clap::Args;
+use serde::Serialize;
+use tnsearch::tensor::unflatten;
+
+/// Show what is in a network file, a tensor file or an archive.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch info net.safetensors      structure, params, compression, and a drawing
+  tnsearch info X.npy                dimensions, type, norm
+  tnsearch info model.safetensors    the arrays in an archive
+  tnsearch info model.safetensors:layer.3")]
+pub struct Info {
+    /// A network, X.npy, X.npz or X.safetensors, the latter two with or without :key
+    file: String,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+pub fn run(args: &Info) -> anyhow::Result<Exit> {
+    let (path, key) = files::split_key(&args.file);
+    check_distinct(
+        &[("the file", &tensor_path(&args.file))],
+        &[("--json", args.report.json_path())],
+    )?;
+    let report = args.report.check()?;
+    let limit = MemoryLimit::new(args.max_memory);
+    if key.is_none() {
+        if files::open_safetensors(&path)?.is_some_and(|f| network::is_network(&f)) {
+            return network_info(args, &network::read(&path, limit)?, &report);
+        }
+        let arrays = files::list_arrays(&path)?;
+        if arrays.len() > 1 {
+            return archive_info(args, &arrays, &report);
+        }
+    }
+    tensor_info(args, limit, &report)
+}
+
+#[derive(Serialize)]
+struct NetworkSummary<'a> {
+    kind: &'a str,
+    #[serde(flatten)]
+    structure: StructureReport,
+    compression: f64,
+    rse: f64,
+    re: f64,
+    written_by: &'a str,
+    input: &'a str,
+}
+
+fn network_info(args: &Info, stored: &StoredNetwork, report: &Report) -> anyhow::Result<Exit> {
+    let (structure, dims) = (stored.network.structure(), stored.network.dims());
+    let summary = NetworkSummary {
+        kind: "network",
+        structure: StructureReport::new(structure, dims),
+        compression: 1.0 / stored.network.phi(),
+        rse: stored.rse,
+        re: stored.rse.sqrt(),
+        written_by: &stored.written_by,
+        input: &args.file,
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        let (name, vertices) = (structure.template().name(), structure.template().vertices());
+        line(&mut out, "network", format!("{}, {name} with {vertices} cores", args.file));
+        line(&mut out, "tensor", shape(dims));
+        structure_lines(&mut out, structure, dims, stored.rse);
+        line(&mut out, "written by", format!("tnsearch {}", stored.written_by));
+        out
+    })?;
+    Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct TensorSummary<'a> {
+    kind: &'a str,
+    order: usize,
+    dims: &'a [usize],
+    dtype: &'a str,
+    fortran_order: bool,
+    big_endian: bool,
+    entries: usize,
+    dense_bytes: usize,
+    norm: Option<f64>,
+    /// The first entry that is no finite number.
+    not_finite_at: Option<Vec<usize>>,
+    input: &'a str,
+}
+
+fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Result<Exit> {
+    let files::Loaded { tensor, layout } = files::read_tensor(&args.file, limit)?;
+    let bad = tensor.data().iter().position(|v| !v.is_finite());
+    let norm = tensor.norm_squared().sqrt();
+    let summary = TensorSummary {
+        kind: "tensor",
+        order: tensor.order(),
+        dims: tensor.dims(),
+        dtype: layout.dtype.name(),
+        fortran_order: layout.fortran,
+        big_endian: layout.big_endian,
+        entries: tensor.len(),
+        dense_bytes: 8 * tensor.len(),
+        norm: Some(norm).filter(|n| n.is_finite()),
+        not_finite_at: bad.map(|flat| unflatten(flat, tensor.dims())),
+        input: &args.file,
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        line(&mut out, "tensor", tensor_text(&args.file, tensor.dims()));
+        line(&mut out, "type", type_text(&layout));
+        line(&mut out, "dense", format!("{} in memory", bytes(8 * tensor.len() as u128)));
+        line(&mut out, "norm", number(norm));
+        if let Err(e) = tensor.check() {
+            line(&mut out, "problem", e);
+        }
+        out
+    })?;
+    Ok(Exit::Done)
+}
+
+fn type_text(layout: &Layout) -> String {
+    let order = if layout.fortran { ", Fortran order" } else { "" };
+    let bytes = if layout.big_endian { ", big-endian" } else { "" };
+    format!("{}{order}{bytes}", layout.dtype.name())
+}
+
+#[derive(Serialize)]
+struct ArchiveSummary<'a> {
+    kind: &'a str,
+    arrays: Vec<ArraySummary<'a>>,
+    input: &'a str,
+}
+
+#[derive(Serialize)]
+struct ArraySummary<'a> {
+    key: &'a str,
+    dims: Option<&'a [usize]>,
+    dtype: Option<&'a str>,
+    problem: Option<String>,
+}
+
+fn archive_info(args: &Info, arrays: &[Listed], report: &Report) -> anyhow::Result<Exit> {
+    let about = |listed: &'_ Listed| -> String {
+        match &listed.layout {
+            Ok(layout) => format!("{}  {}", shape(&layout.dims), type_text(layout)),
+            Err(problem) => problem.to_string(),
+        }
+    };
+    let summary = ArchiveSummary {
+        kind: "archive",
+        arrays: arrays
+            .iter()
+            .map(|a| ArraySummary {
+                key: &a.key,
+                dims: a.layout.as_ref().ok().map(|l| l.dims.as_slice()),
+                dtype: a.layout.as_ref().ok().map(|l| l.dtype.name()),
+                problem: a.layout.as_ref().err().map(ToString::to_string),
+            })
+            .collect(),
+        input: &args.file,
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        line(&mut out, "archive", format!("{}, {} arrays", args.file, arrays.len()));
+        let width = arrays.iter().map(|a| a.key.chars().count()).max().unwrap_or(0);
+        for listed in arrays {
+            let key = format!("{:<width$}", listed.key);
+            line(&mut out, "", format!("{key}  {}", about(listed)));
+        }
+        out
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,70 @@
+//! The commands, one file each.
+
+mod completions;
+mod demo;
+mod fit;
+mod info;
+mod options;
+mod outputs;
+mod reconstruct;
+mod report;
+mod search;
+
+use crate::Exit;
+use clap::{Parser, Subcommand};
+
+/// Finds the smallest tensor network for a tensor.
+///
+/// Give it a tensor and an error you can live with; it returns which mode sits on which vertex, how
+/// wide each edge is, and the cores.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tnsearch",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:
+  tnsearch demo                                     see it work, within seconds
+  tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
+  tnsearch info net.safetensors
+  tnsearch reconstruct net.safetensors -o X2.npy
+
+Exit codes: 0 done; 1 the target was not reached (the best so far is still written);
+2 bad usage or bad input; 130 on Ctrl-C (the best so far is written)."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Search(search::Search),
+    Fit(fit::Fit),
+    Reconstruct(reconstruct::Reconstruct),
+    Info(info::Info),
+    Demo(demo::Demo),
+    Completions(completions::Completions),
+}
+
+/// Runs a command.
+pub fn run(cli: Cli) -> anyhow::Result<Exit> {
+    match cli.command {
+        Command::Search(args) => search::run(&args),
+        Command::Fit(args) => fit::run(&args),
+        Command::Reconstruct(args) => reconstruct::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,154 @@
+//! Options that commands share, and how their values are read.
+
+use crate::files::{self, FileError, MemoryLimit, Problem, io_text};
+use anyhow::anyhow;
+use clap::Args;
+use std::path::Path;
+use std::str::FromStr;
+use tnsearch::fit::{CheckedFit, FitSettings, Method, Target};
+use tnsearch::graph::{Family, Template};
+
+/// How structures are fitted.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Fitting")]
+pub struct FitOptions {
+    /// Independent starts of a fit; the best counts [default: 4]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
+    restarts: Option<usize>,
+    /// Sweeps (ALS), steps (Adam) or iterations (LM) of one start at most [default: 200, 20000, 100]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
+    max_sweeps: Option<usize>,
+    /// A start ends when its error falls by less than this fraction over some sweeps (0: never)
+    #[arg(long, value_name = "T", value_parser = real, allow_negative_numbers = true)]
+    tolerance: Option<f64>,
+    /// A fit ends as soon as a start has reached this RSE [default: 1e-12]
+    #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true)]
+    stop_rse: Option<f64>,
+    /// Adam's learning rate [default: 0.001]
+    #[arg(long, value_name = "RATE", value_parser = real, allow_negative_numbers = true)]
+    learning_rate: Option<f64>,
+    /// Standard deviation of the initial cores (Adam, LM) [default: 0.1]
+    #[arg(long, value_name = "SD", value_parser = real, allow_negative_numbers = true)]
+    sigma: Option<f64>,
+}
+
+impl FitOptions {
+    /// The checked settings of a method with these options. With `enough_rse`, a start that reaches
+    /// it is the last.
+    pub fn settings(
+        &self,
+        method: Method,
+        enough_rse: Option<f64>,
+        max_seconds: Option<f64>,
+        limit: MemoryLimit,
+    ) -> anyhow::Result<CheckedFit> {
+        let of = FitSettings::of(method);
+        let settings = FitSettings {
+            method,
+            restarts: self.restarts.unwrap_or(of.restarts),
+            max_sweeps: self.max_sweeps.unwrap_or(of.max_sweeps),
+            tolerance: self.tolerance.unwrap_or(of.tolerance),
+            stop_rse: self.stop_rse.unwrap_or(of.stop_rse),
+            enough_rse: enough_rse.unwrap_or(of.enough_rse),
+            learning_rate: self.learning_rate.unwrap_or(of.learning_rate),
+            sigma: self.sigma.unwrap_or(of.sigma),
+            max_seconds,
+            max_bytes: Some(limit.bytes()),
+        };
+        Ok(settings.check()?)
+    }
+}
+
+/// A whole number of at least 1.
+pub fn count<T: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<T, String> {
+    match text.parse::<T>() {
+        Ok(n) if n >= T::from(1) => Ok(n),
+        _ => Err("it must be a whole number of at least 1".to_owned()),
+    }
+}
+
+/// A number; its range is checked where it is used.
+pub fn real(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "it must be a number".to_owned())
+}
+
+/// A seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it must be a whole number from 0 to 2^64 - 1".to_owned())
+}
+
+/// A fit method's name.
+pub fn method(text: &str) -> Result<Method, String> {
+    text.parse().map_err(|_| "use als, adam or lm".to_owned())
+}
+
+/// An amount of memory: `500MB`, `4GB`, `2GiB`, or bytes.
+pub fn memory(text: &str) -> Result<u64, String> {
+    let bad = || "it must be an amount such as 500MB, 4GB or 2GiB".to_owned();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(bad()),
+    };
+    let bytes = number.parse::<f64>().map_err(|_| bad())? * factor;
+    if bytes >= 1.0 { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+/// Reads a tensor and checks that it can be fitted.
+pub fn load_target(name: &str, limit: MemoryLimit) -> Result<Target, FileError> {
+    let loaded = files::read_tensor(name, limit)?;
+    Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(files::split_key(name).0))
+}
+
+/// The template a user names, or that is in a JSON file, for a tensor of that order.
+pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
+    let path = Path::new(spec);
+    let unknown = match Family::parse(spec) {
+        Ok(family) => return Ok(family.build(order)?),
+        Err(unknown) => unknown,
+    };
+    let is_path = path.exists() || spec.contains('/') || spec.ends_with(".json");
+    if !is_path {
+        return Err(unknown.into());
+    }
+    let text = read_text(path)?;
+    let template = Template::from_json(spec, &text).map_err(|e| anyhow!("{spec}: {e}"))?;
+    template.check_order(order)?;
+    Ok(template)
+}
+
+/// The text of a small file.
+pub fn read_text(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).map_err(|e| anyhow!("{}: {}", path.display(), io_text(&e)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_of_memory() {
+        assert_eq!(memory("500MB"), Ok(500_000_000));
+        assert_eq!(memory("1.5 GiB"), Ok(1_610_612_736));
+        assert_eq!(memory("4096"), Ok(4096));
+        for bad in ["", "0", "GB", "-1GB", "1XB", "1.2.3GB"] {
+            assert!(memory(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn counts_are_at_least_one() {
+        assert_eq!(count::<usize>("3"), Ok(3));
+        for bad in ["0", "-1", "1.5", "x", ""] {
+            assert!(count::<u128>(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Where results go: all checked before the work starts.
+
+use crate::files::{self, output::Output};
+use crate::terminal;
+use anyhow::bail;
+use clap::Args;
+use serde::Serialize;
+use serde_json::ser::Formatter;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Options of every command that reports something.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct ReportOptions {
+    /// Write a summary as JSON; '-' for standard output, which then gets nothing else
+    #[arg(long, value_name = "PATH")]
+    pub json: Option<PathBuf>,
+    /// Print no summary and show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Where the report of a command goes.
+#[derive(Debug)]
+pub struct Report {
+    json: Json,
+    quiet: bool,
+}
+
+#[derive(Debug)]
+enum Json {
+    No,
+    Stdout,
+    File(Output),
+}
+
+impl ReportOptions {
+    /// Checks that the JSON file can be written.
+    pub fn check(&self) -> anyhow::Result<Report> {
+        let json = match &self.json {
+            None => Json::No,
+            Some(path) if path.as_os_str() == "-" => Json::Stdout,
+            Some(path) => Json::File(Output::check(path)?),
+        };
+        Ok(Report { json, quiet: self.quiet })
+    }
+
+    /// The file for the JSON summary, where it is one.
+    pub fn json_path(&self) -> Option<&Path> {
+        self.json.as_deref().filter(|p| p.as_os_str() != "-")
+    }
+}
+
+impl Report {
+    /// Writes the summary: as JSON where asked, and for people unless standard output is taken.
+    pub fn write(
+        &self,
+        json: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        let rendered = || render(json);
+        let written = match &self.json {
+            Json::No => Ok(()),
+            Json::Stdout => return terminal::print(&rendered()?),
+            Json::File(output) => {
+                let rendered = rendered()?;
+                output.write(|w| w.write_all(rendered.as_bytes()))
+            }
+        };
+        // A file that fails must not take the result from the screen, too.
+        if !self.quiet {
+            terminal::print(&text())?;
+        }
+        Ok(written?)
+    }
+}
+
+/// JSON with one line a field.
+fn render(json: &impl Serialize) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    json.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, Lines::default()))?;
+    bytes.push(b'\n');
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// Breaks lines between the fields of the outermost object only.
+#[derive(Default)]
+struct Lines {
+    depth: usize,
+}
+
+impl Formatter for Lines {
+    fn begin_object<W: ?Sized + io::Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        w.write_all(b"{")
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        w.write_all(if self.depth == 0 { b"\n}" } else { b"}" })
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        w: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        w.write_all(if first { b"" } else { b"," })?;
+        w.write_all(if self.depth == 1 { b"\n  " } else { b"" })
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, w: &mut W) -> io::Result<()> {
+        w.write_all(if self.depth == 1 { b": " } else { b":" })
+    }
+}
+
+/// Refuses two outputs on one file, and an output on an input.
+pub fn check_distinct(
+    inputs: &[(&str, &Path)],
+    outputs: &[(&str, Option<&Path>)],
+) -> anyhow::Result<()> {
+    let real = |p: &Path| std::fs::canonicalize(p).unwrap_or_else(|_| p.to_owned());
+    let mut seen: Vec<(&str, PathBuf)> = inputs.iter().map(|(n, p)| (*n, real(p))).collect();
+    for (name, path) in outputs {
+        let Some(path) = path else { continue };
+        let path = real(path);
+        // Several outputs may go to one device (/dev/null).
+        let clash = |p: &PathBuf| *p == path && (p.is_file() || !p.exists());
+        if let Some((other, _)) = seen.iter().find(|(_, p)| clash(p)) {
+            bail!("{name} and {other} are the same file, {}", path.display());
+        }
+        seen.push((name, path));
+    }
+    Ok(())
+}
+
+/// The path of a tensor's file, without the key of an array.
+pub fn tensor_path(name: &str) -> PathBuf {
+    files::split_key(name).0
+}

@@ -1,0 +1,75 @@
+//! `tnsearch reconstruct`: from a network back to the tensor.
+
+use super::options::memory;
+use super::outputs::{ReportOptions, check_distinct};
+use super::report::line;
+use crate::Exit;
+use crate::files::{MemoryLimit, Problem, network, npy, output::Output};
+use crate::text::shape;
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use tnsearch::network::contract;
+use tnsearch::tensor::size;
+
+/// Write the dense tensor of a network, in the original mode order.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  tnsearch reconstruct net.safetensors -o X.npy")]
+pub struct Reconstruct {
+    /// The network, as 'search' and 'fit' write it
+    network: PathBuf,
+    /// The tensor to write (.npy, 64-bit numbers)
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    dims: &'a [usize],
+    entries: usize,
+    params: u128,
+    norm: f64,
+    input: &'a PathBuf,
+    output: &'a PathBuf,
+}
+
+pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
+    check_distinct(
+        &[("the network", &args.network)],
+        &[("--output", Some(&args.output)), ("--json", args.report.json_path())],
+    )?;
+    let report = args.report.check()?;
+    let output = Output::check(&args.output)?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let stored = network::read(&args.network, limit)?;
+    let dims = stored.network.dims();
+    limit.check(size(dims)).map_err(|p: Problem| p.of(&args.network))?;
+    let (graph, cores) = stored.network.to_mode_graph();
+    let tensor = contract(&graph, dims, &cores);
+    output.write(|mut w| npy::write(&mut w, tensor.dims(), tensor.data()))?;
+    let summary = Summary {
+        dims,
+        entries: tensor.len(),
+        params: stored.network.params(),
+        norm: tensor.norm_squared().sqrt(),
+        input: &args.network,
+        output: &args.output,
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        let (shape, params) = (shape(dims), stored.network.params());
+        line(
+            &mut out,
+            "written",
+            format!("{}, {shape}, from {params} params", args.output.display()),
+        );
+        out
+    })?;
+    Ok(Exit::Done)
+}

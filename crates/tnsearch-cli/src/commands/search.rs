@@ -1,0 +1,411 @@
+//! `tnsearch search`: the smallest network for a tensor.
+
+use super::options::{FitOptions, count, load_target, load_template, memory, method, real, seed};
+use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
+use super::report::{StructureReport, line, structure_lines, tensor_text};
+use crate::files::{MemoryLimit, network, output::Output};
+use crate::journal::{self, DiskJournal};
+use crate::progress::Display;
+use crate::text::{duration, number};
+use crate::{Exit, interrupt, terminal};
+use anyhow::bail;
+use clap::{ArgGroup, Args};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tnsearch::fit::{CheckedFit, Method, Target};
+use tnsearch::graph::Template;
+use tnsearch::network::Network;
+use tnsearch::search::{
+    CheckedRunner, CheckedTnls, Counts, FitEvaluator, HistoryPoint, LowerBound, Objective,
+    ParetoPoint, RunSummary, Runner, RunnerSettings, SearchResult, StoppedBy, Tnls, TnlsSettings,
+};
+use tnsearch::tensor::size;
+
+/// The strategies there are.
+const STRATEGIES: [&str; 1] = ["tnls"];
+/// The strategies there will be.
+const PLANNED: [&str; 4] = ["tnale", "tnga", "greedy", "exact"];
+
+/// Structures that may be under way at a time; each takes some hundred bytes.
+const MAX_GENERATION: usize = 1_000_000;
+
+/// Find the smallest network for a tensor.
+///
+/// TENSOR is a .npy file, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY.
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("objective").multiple(false),
+    after_help = "Examples:
+  tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
+      fewest params with a squared relative error of at most 1e-4, as a tensor ring
+  tnsearch search weights.safetensors:layer.3 --template path --max-params 20000 --max-rank 32
+      smallest error with at most 20000 params, as a tensor train
+  tnsearch search X.npz:x --template ring --lambda 200 --runs 5 --seed 1 --json out.json
+      the paper's objective and settings, best of five runs
+  tnsearch search X.npy --journal run.jsonl --resume --max-seconds 3600
+      an hour at a time; finished work is never repeated"
+)]
+pub struct Search {
+    /// The tensor: X.npy, X.npz:key or X.safetensors:key
+    tensor: String,
+
+    /// Minimise phi + L * RSE (the paper's loss)
+    #[arg(long, value_name = "L", group = "objective", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    lambda: Option<f64>,
+    /// Fewest params with an RSE of at most this [default objective: 1e-4]
+    #[arg(long, value_name = "RSE", group = "objective", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    max_rse: Option<f64>,
+    /// Smallest RSE with at most this many params
+    #[arg(long, value_name = "P", group = "objective", value_parser = count::<u128>, allow_negative_numbers = true, help_heading = "Objective")]
+    max_params: Option<u128>,
+
+    /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
+    #[arg(long, value_name = "NAME|FILE", default_value = "ring", help_heading = "Search")]
+    template: String,
+    /// The largest rank of an edge; larger tensors may need more
+    #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
+    max_rank: usize,
+    /// How structures are proposed: tnls
+    #[arg(long, value_name = "NAME", default_value = "tnls", help_heading = "Search")]
+    strategy: String,
+    /// TNLS: iterations after the start
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
+    iterations: usize,
+    /// TNLS: structures an iteration
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
+    samples: usize,
+    /// TNLS: how fast rank steps shrink; variance C1^(m-1) in iteration m
+    #[arg(long, value_name = "C1", default_value_t = 0.9, value_parser = real, allow_negative_numbers = true, help_heading = "Search")]
+    c1: f64,
+    /// TNLS: how fast swaps get rarer; probability C2^(m-1) in iteration m [default: by order, 0.9 to 0.98]
+    #[arg(long, value_name = "C2", value_parser = real, allow_negative_numbers = true, help_heading = "Search")]
+    c2: Option<f64>,
+    /// Independent runs with derived seeds; the best counts
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
+    runs: usize,
+    /// Same seed, same data, same settings: same result, at any number of threads
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Search")]
+    seed: u64,
+    /// Fit every structure, also where a bound proves that it cannot win (no bound is computed yet)
+    #[arg(long, help_heading = "Search")]
+    no_prune: bool,
+
+    /// How cores are fitted: als, adam or lm
+    #[arg(long, value_name = "METHOD", default_value = "als", value_parser = method, help_heading = "Fitting")]
+    fit: Method,
+    #[command(flatten)]
+    fitting: FitOptions,
+
+    /// Fit at most this many structures
+    #[arg(long, value_name = "N", value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_evaluations: Option<u64>,
+    /// End after this many seconds with the best so far
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
+    /// Threads [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
+    threads: Option<usize>,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
+    max_memory: Option<u64>,
+
+    /// Keep a record of every evaluation in this file
+    #[arg(long, value_name = "FILE", help_heading = "Journal")]
+    journal: Option<PathBuf>,
+    /// Continue the search in the journal; starts anew where there is none
+    #[arg(long, requires = "journal", help_heading = "Journal")]
+    resume: bool,
+
+    /// Write the network found (safetensors)
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportOptions,
+    /// Show progress also where standard error is no terminal
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    progress: bool,
+}
+
+/// The settings of a search, all checked.
+struct Settings {
+    objective: Objective,
+    tnls: CheckedTnls,
+    fit: CheckedFit,
+    runner: RunnerSettings,
+}
+
+pub fn run(args: &Search) -> anyhow::Result<Exit> {
+    check_strategy(&args.strategy)?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let mut settings = args.settings(limit)?;
+    check_distinct(
+        &[("the tensor", &tensor_path(&args.tensor))],
+        &[
+            ("--output", args.output.as_deref()),
+            ("--json", args.report.json_path()),
+            ("--journal", args.journal.as_deref()),
+        ],
+    )?;
+    let report = args.report.check()?;
+    let output = args.output.as_deref().map(Output::check).transpose()?;
+
+    let target = load_target(&args.tensor, limit)?;
+    let dims = target.dims();
+    let template = Arc::new(load_template(&args.template, dims.len())?);
+    // As many fits at a time as memory allows: a fit holds a few copies of the tensor.
+    let fits = u128::from(limit.bytes()) / size(dims).saturating_mul(8 * 4);
+    settings.runner.max_parallel = Some(usize::try_from(fits).unwrap_or(usize::MAX).max(1));
+    let budgets = settings.runner.clone().check()?;
+    let (mut journal, records) = match &args.journal {
+        Some(path) => {
+            let header = args.header(&settings, &template, &target);
+            let (journal, records) = DiskJournal::open(path, &header, args.resume)?;
+            (Some(journal), records)
+        }
+        None => (None, Vec::new()),
+    };
+
+    let result = {
+        let interrupt = interrupt::on_ctrl_c()?;
+        let evaluator = FitEvaluator { target: &target, settings: settings.fit.clone() };
+        let mut display = Display::new(args.report.quiet, args.progress, &settings.runner);
+        let mut runner = Runner::new(dims, settings.objective.check()?, &evaluator)
+            .runs(args.seed, args.runs, |seed| {
+                Box::new(Tnls::new(template.clone(), settings.tnls.clone(), seed))
+            })
+            .settings(budgets.clone())
+            .resume(records)
+            .observer(&mut display)
+            .interrupt(interrupt);
+        if let Some(journal) = &mut journal {
+            runner = runner.journal(journal);
+        }
+        runner.search()?
+    };
+    if let Some(e) = &result.journal_error {
+        terminal::note("warning", &format!("the journal is incomplete: {e}"));
+    }
+    finish(args, &settings, &budgets, &template, dims, result, output.as_ref(), &report)
+}
+
+fn check_strategy(name: &str) -> anyhow::Result<()> {
+    let have = STRATEGIES.join(", ");
+    match name {
+        _ if STRATEGIES.contains(&name) => Ok(()),
+        _ if PLANNED.contains(&name) => {
+            bail!("strategy '{name}' is not available yet; use {have}")
+        }
+        _ => bail!("unknown strategy '{name}'; use {have}"),
+    }
+}
+
+impl Search {
+    fn settings(&self, limit: MemoryLimit) -> anyhow::Result<Settings> {
+        let objective = match (self.lambda, self.max_rse, self.max_params) {
+            (Some(l), ..) => Objective::Lambda(l),
+            (_, _, Some(p)) => Objective::MaxParams(p),
+            (_, eps, _) => Objective::MaxRse(eps.unwrap_or(1e-4)),
+        };
+        objective.check()?;
+        let enough_rse = match objective {
+            Objective::MaxRse(eps) => Some(eps),
+            _ => None,
+        };
+        let tnls = TnlsSettings {
+            iterations: self.iterations,
+            samples: self.samples,
+            c1: self.c1,
+            c2: self.c2,
+            max_rank: self.max_rank,
+        };
+        let runner = RunnerSettings {
+            max_evaluations: self.max_evaluations,
+            max_seconds: self.max_seconds,
+            threads: self.threads,
+            ..RunnerSettings::default()
+        };
+        runner.clone().check()?;
+        if self.runs.saturating_mul(self.samples) > MAX_GENERATION {
+            bail!(
+                "--runs {} times --samples {} is more than {MAX_GENERATION} structures at a time; \
+                 use fewer of either",
+                self.runs,
+                self.samples
+            );
+        }
+        Ok(Settings {
+            objective,
+            tnls: tnls.check()?,
+            fit: self.fitting.settings(self.fit, enough_rse, None, limit)?,
+            runner,
+        })
+    }
+
+    /// All that decides the result: what the first line of a journal holds. Budgets, threads and
+    /// memory may change from one part of a search to the next.
+    fn header(&self, settings: &Settings, template: &Template, target: &Target) -> Value {
+        let mut fit = json!(*settings.fit);
+        if let Some(fields) = fit.as_object_mut() {
+            fields.remove("max_bytes");
+            // This follows from the objective.
+            fields.remove("enough_rse");
+        }
+        json!({
+            "format": journal::FORMAT,
+            "version": 1,
+            "tnsearch": env!("CARGO_PKG_VERSION"),
+            "data": {"dims": target.dims(), "sha256": journal::fingerprint(target.tensor())},
+            "template": template.to_ref(),
+            "objective": settings.objective,
+            "strategy": self.strategy,
+            "settings": *settings.tnls,
+            "fit": fit,
+            "max_phi": settings.runner.max_phi,
+            "seed": self.seed,
+            "runs": self.runs,
+        })
+    }
+}
+
+/// The JSON summary (DESIGN section 5), and more.
+#[derive(Serialize)]
+struct Summary<'a> {
+    strategy: &'a str,
+    #[serde(flatten)]
+    structure: StructureReport,
+    seed: u64,
+    rse: Option<f64>,
+    re: Option<f64>,
+    loss: Option<f64>,
+    #[serde(flatten)]
+    counts: Counts,
+    seconds: f64,
+    stopped_by: StoppedBy,
+    lower_bound: Option<LowerBound>,
+    certified_optimal: bool,
+    history: &'a [HistoryPoint],
+    pareto: &'a [ParetoPoint],
+    input: &'a str,
+    objective: Objective,
+    target_reached: bool,
+    run: Option<usize>,
+    run_seed: Option<u64>,
+    runs: &'a [RunSummary],
+    settings: &'a TnlsSettings,
+    fit: &'a tnsearch::fit::FitSettings,
+    budgets: &'a RunnerSettings,
+    output: Option<&'a PathBuf>,
+    version: &'a str,
+}
+
+#[expect(clippy::too_many_arguments, reason = "the last step needs all that was made before")]
+fn finish(
+    args: &Search,
+    settings: &Settings,
+    budgets: &CheckedRunner,
+    template: &Template,
+    dims: &[usize],
+    result: SearchResult,
+    output: Option<&Output>,
+    report: &Report,
+) -> anyhow::Result<Exit> {
+    let best = result.best.as_ref();
+    let mut saved = Ok(());
+    if let (Some(best), Some(output)) = (best, output) {
+        let cores = best.fitted.cores.clone();
+        let found = Network::from_fitted(best.structure.clone(), dims.to_vec(), cores)?;
+        saved = output.write(|w| network::write(w, &found, best.score.rse));
+    }
+    let summary = Summary {
+        strategy: result.strategy,
+        structure: match best {
+            Some(best) => StructureReport::new(&best.structure, dims),
+            None => StructureReport::nothing(template.to_ref(), dims),
+        },
+        seed: args.seed,
+        rse: best.map(|b| b.score.rse),
+        re: best.map(|b| b.score.rse.sqrt()),
+        loss: best.map(|b| b.score.loss),
+        counts: result.counts,
+        seconds: result.seconds,
+        stopped_by: result.stopped_by,
+        lower_bound: result.lower_bound,
+        certified_optimal: result.certified_optimal,
+        history: &result.history,
+        pareto: &result.pareto,
+        input: &args.tensor,
+        objective: settings.objective,
+        target_reached: result.target_reached,
+        run: best.map(|b| b.run),
+        run_seed: best.map(|b| b.seed),
+        runs: &result.runs,
+        settings: &settings.tnls,
+        fit: &settings.fit,
+        budgets,
+        output: args.output.as_ref(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    report.write(&summary, || text(args, settings, template, dims, &result))?;
+    saved?;
+    Ok(match result.stopped_by {
+        StoppedBy::Interrupted => Exit::Interrupted,
+        _ if result.target_reached => Exit::Done,
+        _ => Exit::NotReached,
+    })
+}
+
+/// The summary for people.
+fn text(
+    args: &Search,
+    settings: &Settings,
+    template: &Template,
+    dims: &[usize],
+    result: &SearchResult,
+) -> String {
+    let mut out = String::new();
+    line(&mut out, "tensor", tensor_text(&args.tensor, dims));
+    let objective = match settings.objective {
+        Objective::Lambda(l) => format!("smallest phi + {l} * RSE"),
+        Objective::MaxRse(e) => format!("fewest params with RSE <= {e:e}"),
+        Objective::MaxParams(p) => format!("smallest RSE with at most {p} params"),
+    };
+    let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
+    let (name, rank, seed) = (template.name(), args.max_rank, args.seed);
+    line(
+        &mut out,
+        "asked",
+        format!("{objective}; {name}, ranks up to {rank}, {}, seed {seed}{runs}", args.strategy),
+    );
+    match &result.best {
+        Some(best) => {
+            let found = match result.target_reached {
+                true => format!("loss {}", number(best.score.loss)),
+                false => "the target was NOT reached; this is the closest".to_owned(),
+            };
+            line(&mut out, "found", found);
+            structure_lines(&mut out, &best.structure, dims, best.score.rse);
+        }
+        None => line(&mut out, "found", "nothing: no structure was fitted"),
+    }
+    let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
+    let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
+    for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
+        if n > 0 {
+            counts += &format!(", {n} {what}");
+        }
+    }
+    line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
+    if result.runs.len() > 1 {
+        let reached = result.runs.iter().filter(|r| r.target_reached).count();
+        let found =
+            result.best.as_ref().map_or(String::new(), |b| format!(", best is run {}", b.run));
+        line(&mut out, "runs", format!("{reached} of {} reached the target{found}", args.runs));
+    }
+    line(&mut out, "ended by", result.stopped_by.name().replace('_', "-"));
+    if let (Some(path), Some(_)) = (&args.output, &result.best) {
+        line(&mut out, "written", path.display());
+    }
+    out
+}

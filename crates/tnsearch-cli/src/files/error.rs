@@ -1,0 +1,121 @@
+//! What can be wrong with a file, in one line each.
+
+use crate::text::bytes;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use tnsearch::tensor::TensorError;
+
+/// A problem and the file that has it.
+#[derive(Debug, Error)]
+#[error("{}: {problem}", path.display())]
+pub struct FileError {
+    /// The file, with the key of the array where one was named.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// There is no such file.
+    #[error("no such file")]
+    Missing,
+    /// It is a directory, a pipe or a device.
+    #[error("it is {0}, not a file")]
+    NotAFile(&'static str),
+    /// The system refused.
+    #[error("{}", io_text(.0))]
+    Io(#[from] std::io::Error),
+    /// None of the formats that can be read.
+    #[error("not {0}")]
+    Format(&'static str),
+    /// It ends too early.
+    #[error("truncated: {0}")]
+    Truncated(String),
+    /// It is longer than it says.
+    #[error(
+        "damaged: the header promises {promised} bytes of data, but there are {found}; save it again"
+    )]
+    TooLong {
+        /// Bytes the header promises.
+        promised: u128,
+        /// Bytes found.
+        found: u64,
+    },
+    /// It contradicts its own format.
+    #[error("damaged: {0}")]
+    Damaged(String),
+    /// Its entries are no real numbers that can be read.
+    #[error(
+        "entries of type {0} are not supported; use a boolean, integer or real type \
+         (f16, bf16, f32, f64), e.g. X.astype('f8')"
+    )]
+    Dtype(String),
+    /// It would take too much memory.
+    #[error(
+        "its {entries} entries need {} of memory as 64-bit numbers, but only {} is {why}",
+        bytes(*needed), bytes(u128::from(*limit))
+    )]
+    Memory {
+        /// Number of entries.
+        entries: u128,
+        /// Bytes needed.
+        needed: u128,
+        /// Bytes there are.
+        limit: u64,
+        /// Where the limit comes from.
+        why: &'static str,
+    },
+    /// There is no such array in the archive.
+    #[error("there is no array '{key}' in it; it has {}", listed(.have))]
+    UnknownKey {
+        /// The key asked for.
+        key: String,
+        /// The keys there are.
+        have: Vec<String>,
+    },
+    /// The archive has several arrays and none was named.
+    #[error("name one of its arrays as FILE:KEY; it has {}", listed(.0))]
+    KeyNeeded(Vec<String>),
+    /// A key was given, but the file is no archive.
+    #[error("a .npy file holds one array without a name; leave out ':{0}'")]
+    KeyNotPossible(String),
+    /// The array cannot be searched or fitted.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// A safetensors file that is not one of our networks.
+    #[error("not a network written by tnsearch: {0}")]
+    NotANetwork(String),
+}
+
+impl Problem {
+    /// The error of this problem in that file.
+    pub fn of(self, path: impl AsRef<Path>) -> FileError {
+        FileError { path: path.as_ref().to_owned(), problem: self }
+    }
+}
+
+/// The system's own words for an error, without the number it likes to add.
+pub fn io_text(e: &std::io::Error) -> String {
+    let text = e.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(c) => c.to_lowercase().chain(chars).collect(),
+        None => "input/output error".to_owned(),
+    }
+}
+
+/// At most a dozen names, in quotes.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    if names.is_empty() {
+        return "no arrays".to_owned();
+    }
+    let shown: Vec<_> = names.iter().take(MOST).map(|n| format!("'{n}'")).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

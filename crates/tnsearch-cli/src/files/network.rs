@@ -1,0 +1,209 @@
+//! Networks as safetensors files: one array `core.<vertex>` each, the structure in the metadata.
+//!
+//! numpy alone reads them:
+//!
+//! ```python
+//! import json, struct, numpy as np
+//! raw = open("net.safetensors", "rb").read()
+//! size = 8 + struct.unpack("<Q", raw[:8])[0]
+//! header = json.loads(raw[8:size])
+//! structure = json.loads(header.pop("__metadata__")["structure"])
+//! cores = {}
+//! for name, core in header.items():
+//!     start, end = core["data_offsets"]
+//!     entries = np.frombuffer(raw[size + start:size + end], "<f8")
+//!     cores[int(name.split(".")[1])] = entries.reshape(core["shape"])
+//! ```
+
+use super::{FileError, MemoryLimit, Problem, SafetensorsFile, open_safetensors};
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::Path;
+use tnsearch::graph::{Structure, StructureFile};
+use tnsearch::network::Network;
+use tnsearch::tensor::{Tensor, size};
+
+/// The mark of our networks, in the metadata.
+const FORMAT: &str = "tnsearch-network";
+
+/// What the axes of the cores are, in the metadata of every network.
+const AXES: &str = "the axes of core.<vertex> are the edges [u,v,rank] of 'structure' at that \
+                    vertex, in their order there, then its mode if it has one";
+
+/// A network read from a file.
+#[derive(Debug)]
+pub struct StoredNetwork {
+    /// The network.
+    pub network: Network,
+    /// Its error on the tensor it was fitted to.
+    pub rse: f64,
+    /// The version of the program that wrote it.
+    pub written_by: String,
+}
+
+/// Writes a network and its error. The same network gives the same bytes (the safetensors crate
+/// would write the metadata in any order).
+pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> {
+    let notes = json!({
+        "format": FORMAT,
+        "version": "1",
+        "tnsearch": env!("CARGO_PKG_VERSION"),
+        "structure": serde_json::to_string(&network.structure().to_file())?,
+        "dims": serde_json::to_string(network.dims())?,
+        "rse": format!("{rse:e}"),
+        "params": network.params().to_string(),
+        "axes": AXES,
+    });
+    let mut header = format!("{{\"__metadata__\":{notes}");
+    let mut start = 0;
+    for (vertex, core) in network.cores().iter().enumerate() {
+        let end = start + 8 * core.len();
+        let info = json!({"dtype": "F64", "shape": core.dims(), "data_offsets": [start, end]});
+        header += &format!(",\"core.{vertex}\":{info}");
+        start = end;
+    }
+    header.push('}');
+    // The entries start at a multiple of 8 bytes.
+    let length = header.len().next_multiple_of(8);
+    to.write_all(&(length as u64).to_le_bytes())?;
+    to.write_all(format!("{header:<length$}").as_bytes())?;
+    for core in network.cores() {
+        let bytes: Vec<u8> = core.data().iter().flat_map(|v| v.to_le_bytes()).collect();
+        to.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Whether a file is marked as one of our networks.
+pub fn is_network(file: &SafetensorsFile) -> bool {
+    file.notes().get("format").is_some_and(|f| f == FORMAT)
+}
+
+/// Reads a network.
+pub fn read(path: &Path, limit: MemoryLimit) -> Result<StoredNetwork, FileError> {
+    let not = |why: &str| Problem::NotANetwork(why.to_owned()).of(path);
+    let mut file = open_safetensors(path)?.ok_or_else(|| not("it is no safetensors file"))?;
+    read_from(&mut file, limit).map_err(|p| p.of(path))
+}
+
+fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNetwork, Problem> {
+    let not = Problem::NotANetwork;
+    if !is_network(file) {
+        return Err(not(format!("its metadata has no \"format\": \"{FORMAT}\"")));
+    }
+    let notes = file.notes();
+    let note =
+        |name: &str| notes.get(name).ok_or_else(|| not(format!("its metadata has no '{name}'")));
+    let version = note("version")?;
+    if version != "1" {
+        return Err(not(format!("its format version is {version}; this program knows version 1")));
+    }
+    let bad = |name: &str, e: &dyn std::fmt::Display| not(format!("bad '{name}': {e}"));
+    let structure: StructureFile =
+        serde_json::from_str(note("structure")?).map_err(|e| bad("structure", &e))?;
+    let structure = Structure::from_file(&structure).map_err(|e| bad("structure", &e))?;
+    let dims: Vec<usize> = serde_json::from_str(note("dims")?).map_err(|e| bad("dims", &e))?;
+    let rse: f64 = note("rse")?.parse().map_err(|e| bad("rse", &e))?;
+
+    let keys = file.keys();
+    let shapes = keys.iter().map(|key| Ok(size(&file.layout(key)?.dims)));
+    let entries = shapes.sum::<Result<u128, Problem>>()?;
+    limit.check(entries)?;
+    let mut cores = Vec::new();
+    for vertex in 0..structure.template().vertices() {
+        let key = format!("core.{vertex}");
+        if !keys.contains(&key) {
+            return Err(not(format!("'{key}' is missing")));
+        }
+        let (layout, data) = file.read(&key, limit)?;
+        cores.push(Tensor::new(layout.dims, data)?);
+    }
+    let network = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;
+    let written_by = notes.get("tnsearch").cloned().unwrap_or_else(|| "unknown".to_owned());
+    Ok(StoredNetwork { network, rse, written_by })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use tnsearch::graph::Template;
+
+    fn example() -> Network {
+        let ring = Arc::new(Template::ring(3).unwrap());
+        let structure = Structure::new(ring, vec![2, 0, 1], vec![2, 1, 3]).unwrap();
+        let dims = vec![4, 5, 6];
+        let core = |v: usize| {
+            let shape = structure.core_dims(v, &dims);
+            let data = (0..shape.iter().product()).map(|k: usize| 1.0 / (k + v + 1) as f64);
+            Tensor::new(shape.clone(), data.collect()).unwrap()
+        };
+        let cores = (0..3).map(core).collect();
+        Network::new(structure, dims, cores).unwrap()
+    }
+
+    fn bytes(network: &Network) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, network, 1.25e-30).unwrap();
+        bytes
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Result<StoredNetwork, FileError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("net.safetensors");
+        std::fs::write(&path, bytes).unwrap();
+        read(&path, MemoryLimit::new(Some(1 << 30)))
+    }
+
+    /// The file with a text in its header replaced by another of the same length.
+    fn edited(from: &str, to: &str) -> String {
+        assert_eq!(from.len(), to.len());
+        let mut bytes = bytes(&example());
+        let at = bytes.windows(from.len()).position(|w| w == from.as_bytes()).expect(from);
+        bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
+        read_bytes(&bytes).unwrap_err().problem.to_string()
+    }
+
+    #[test]
+    fn networks_come_back_bit_for_bit() {
+        let stored = read_bytes(&bytes(&example())).unwrap();
+        assert_eq!(stored.network, example());
+        assert_eq!(stored.rse, 1.25e-30);
+        assert_eq!(stored.written_by, env!("CARGO_PKG_VERSION"));
+    }
+
+    #[test]
+    fn the_format_is_that_of_the_safetensors_crate() {
+        let bytes = bytes(&example());
+        let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        assert_eq!(file.len(), 3);
+        let core = file.tensor("core.1").unwrap();
+        assert_eq!(core.shape(), example().cores()[1].dims());
+        let first = example().cores()[1].data()[0].to_le_bytes();
+        assert_eq!(core.data()[..8], first);
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        assert!(edited("tnsearch-network", "another-network!").contains("\"format\""));
+        assert!(edited("core.2", "core.7").ends_with("'core.2' is missing"));
+        assert!(edited("\"dims\":\"[4,5,6]\"", "\"dims\":\"[4,6,5]\"").contains("has shape"));
+        assert!(edited("[4,5,6]", "[4,0,6]").contains("dimension 0"));
+        assert!(edited("\\\"ring\\\"", "\\\"rong\\\"").contains("bad 'structure'"));
+        let plain = b"\x02\0\0\0\0\0\0\0{}";
+        assert!(read_bytes(plain).unwrap_err().to_string().contains("not a network"));
+    }
+
+    #[test]
+    fn truncation_and_damage_never_panic() {
+        let whole = bytes(&example());
+        for length in (0..whole.len()).step_by(7) {
+            assert!(read_bytes(&whole[..length]).is_err());
+        }
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x15;
+            let _ = read_bytes(&damaged);
+        }
+    }
+}

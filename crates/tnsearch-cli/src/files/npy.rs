@@ -1,0 +1,144 @@
+//! The .npy format, versions 1.0 to 3.0 (numpy's NEP 1).
+
+use super::literal::Literal;
+use super::{Dtype, Layout, Problem};
+use std::io::{self, Read, Write};
+
+/// The first bytes of every .npy file.
+pub const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Longer headers are no headers of arrays of numbers.
+const MAX_HEADER: u64 = 16 << 20;
+
+/// Reads the header of an array that has `length` bytes in all, and leaves `from` at its first
+/// entry. The array's length has been checked against `length`.
+pub fn read_header(from: &mut (impl Read + ?Sized), length: u64) -> Result<Layout, Problem> {
+    let mut start = [0u8; 8];
+    exact(from, &mut start)?;
+    if &start[..6] != MAGIC {
+        return Err(Problem::Format("a .npy file: it does not start with numpy's signature"));
+    }
+    let (header_length, used) = match (start[6], start[7]) {
+        (1, _) => {
+            let mut n = [0u8; 2];
+            exact(from, &mut n)?;
+            (u64::from(u16::from_le_bytes(n)), 10)
+        }
+        (2 | 3, _) => {
+            let mut n = [0u8; 4];
+            exact(from, &mut n)?;
+            (u64::from(u32::from_le_bytes(n)), 12)
+        }
+        (major, minor) => {
+            return Err(Problem::Damaged(format!(
+                "npy format version {major}.{minor} is not known; versions 1.0 to 3.0 are"
+            )));
+        }
+    };
+    if header_length > MAX_HEADER || header_length + used > length {
+        return Err(Problem::Truncated(format!(
+            "its header should have {header_length} bytes, but the file has {length} in all"
+        )));
+    }
+    let mut header = vec![0u8; header_length as usize];
+    exact(from, &mut header)?;
+    // Versions 1 and 2 are Latin-1; names beyond ASCII occur only in structured types.
+    let layout = parse_header(&String::from_utf8_lossy(&header))?;
+    layout.check_length(length - used - header_length)?;
+    Ok(layout)
+}
+
+fn exact(from: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> Result<(), Problem> {
+    from.read_exact(buffer).map_err(|e| match e.kind() {
+        io::ErrorKind::UnexpectedEof => Problem::Truncated("it ends within its header".into()),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Problem::Damaged(e.to_string()),
+        _ => Problem::Io(e),
+    })
+}
+
+fn parse_header(text: &str) -> Result<Layout, Problem> {
+    let bad = |what: &str| Problem::Damaged(format!("its npy header {what}"));
+    let dict = Literal::parse(text).ok_or_else(|| bad("cannot be read"))?;
+    let (dtype, big_endian) = match dict.get("descr") {
+        Some(Literal::Text(descr)) => parse_descr(descr)?,
+        Some(Literal::Sequence(fields)) => {
+            return Err(Problem::Dtype(format!("'structured' ({} fields)", fields.len())));
+        }
+        _ => return Err(bad("has no type of entries ('descr')")),
+    };
+    let Some(Literal::Bool(fortran)) = dict.get("fortran_order") else {
+        return Err(bad("does not say the order of entries ('fortran_order')"));
+    };
+    let Some(Literal::Sequence(shape)) = dict.get("shape") else {
+        return Err(bad("has no shape"));
+    };
+    let dims = shape.iter().map(|d| match d {
+        Literal::Int(d) => usize::try_from(*d).ok(),
+        _ => None,
+    });
+    let dims = dims.collect::<Option<Vec<_>>>().ok_or_else(|| bad("has a bad shape"))?;
+    Ok(Layout { dims, dtype, big_endian, fortran: *fortran })
+}
+
+/// A numpy type string such as `<f8`: the type, and whether it is big-endian.
+fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
+    let unknown = || Problem::Dtype(format!("'{descr}'"));
+    let (big_endian, kind) = match descr.split_at_checked(1).ok_or_else(unknown)? {
+        ("<" | "|", kind) => (false, kind),
+        (">", kind) => (true, kind),
+        ("=", kind) => (cfg!(target_endian = "big"), kind),
+        _ => (cfg!(target_endian = "big"), descr),
+    };
+    let dtype = match kind {
+        "b1" | "?" => Dtype::Bool,
+        "i1" => Dtype::I8,
+        "i2" => Dtype::I16,
+        "i4" => Dtype::I32,
+        "i8" => Dtype::I64,
+        "u1" => Dtype::U8,
+        "u2" => Dtype::U16,
+        "u4" => Dtype::U32,
+        "u8" => Dtype::U64,
+        "f2" => Dtype::F16,
+        "f4" => Dtype::F32,
+        "f8" => Dtype::F64,
+        _ => {
+            return Err(Problem::Dtype(match kind.as_bytes().first() {
+                Some(b'O') => format!("'{descr}' (pickled Python objects)"),
+                Some(b'U' | b'S' | b'a') => format!("'{descr}' (text)"),
+                Some(b'c') => format!("'{descr}' (complex)"),
+                Some(b'f') => format!("'{descr}' (long double)"),
+                Some(b'M' | b'm') => format!("'{descr}' (dates)"),
+                Some(b'V') => format!("'{descr}' (raw bytes)"),
+                _ => format!("'{descr}'"),
+            }));
+        }
+    };
+    Ok((dtype, big_endian))
+}
+
+/// Writes an array of doubles, row-major, little-endian (format version 1.0).
+pub fn write(to: &mut impl Write, dims: &[usize], data: &[f64]) -> io::Result<()> {
+    let shape = match dims {
+        [d] => format!("({d},)"),
+        _ => format!("({})", dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    // The entries start at a multiple of 64 bytes; the header ends with a newline.
+    let padding = 63 - (10 + header.len()) % 64;
+    header.extend(std::iter::repeat_n(' ', padding));
+    header.push('\n');
+    let length = u16::try_from(header.len())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "too many dimensions"))?;
+    to.write_all(MAGIC)?;
+    to.write_all(&[1, 0])?;
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(header.as_bytes())?;
+    let mut bytes = Vec::with_capacity(8 * 8192);
+    for chunk in data.chunks(8192) {
+        bytes.clear();
+        bytes.extend(chunk.iter().flat_map(|v| v.to_le_bytes()));
+        to.write_all(&bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Writing results: checked before the work, whole or not at all.
+
+use super::io_text;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// An output cannot be written.
+#[derive(Debug, Error)]
+#[error("cannot write {}: {reason}", path.display())]
+pub struct OutputError {
+    path: PathBuf,
+    reason: String,
+}
+
+/// A file to be written when the work is done.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// Through a temporary file in the same directory that is renamed at the end: a reader never
+    /// sees half a file, and a failure leaves the old one.
+    Replace { directory: PathBuf, target: PathBuf },
+    /// In place: a device or a pipe, or a file in a directory that takes no new files.
+    InPlace,
+}
+
+impl Output {
+    /// Checks that a file can be written, without touching one that is there.
+    pub fn check(path: &Path) -> Result<Output, OutputError> {
+        let fail = |reason: String| OutputError { path: path.to_owned(), reason };
+        // A link stays a link: what it points to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let in_place = || Output { path: path.to_owned(), way: Way::InPlace };
+        match fs::metadata(&target) {
+            Ok(about) if about.is_dir() => return Err(fail("it is a directory".into())),
+            Ok(about) => {
+                // Opening a pipe for writing would wait for its reader.
+                if !is_pipe(&about) {
+                    OpenOptions::new().write(true).open(&target).map_err(|e| fail(io_text(&e)))?;
+                }
+                if !about.is_file() {
+                    return Ok(in_place());
+                }
+                if temporary(&directory).is_err() {
+                    return Ok(in_place());
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                if target.file_name().is_none() || path.to_string_lossy().ends_with('/') {
+                    return Err(fail("it is a directory".into()));
+                }
+                if !directory.is_dir() {
+                    let reason = format!("there is no directory {}", directory.display());
+                    return Err(fail(reason));
+                }
+                temporary(&directory).map_err(|e| fail(io_text(&e)))?;
+            }
+            Err(e) => return Err(fail(io_text(&e))),
+        }
+        let way = Way::Replace { directory, target };
+        Ok(Output { path: path.to_owned(), way })
+    }
+
+    /// Writes the file.
+    pub fn write(
+        &self,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        self.try_write(content)
+            .map_err(|e| OutputError { path: self.path.clone(), reason: io_text(&e) })
+    }
+
+    fn try_write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        match &self.way {
+            Way::InPlace => {
+                let file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
+                fill(&file, content)
+            }
+            Way::Replace { directory, target } => {
+                let file = temporary(directory)?;
+                fill(file.as_file(), content)?;
+                file.as_file().sync_all()?;
+                file.persist(target).map_err(|e| e.error)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn fill(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut writer = BufWriter::with_capacity(1 << 16, file);
+    content(&mut writer)?;
+    writer.flush()
+}
+
+fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tnsearch-");
+    // As any new file: readable by others, as far as the umask allows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(directory)
+}
+
+#[cfg(unix)]
+fn is_pipe(about: &fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Output;
+    use std::fs;
+
+    #[test]
+    fn a_check_leaves_no_trace_and_a_write_replaces() {
+        let dir = tempfile::tempdir().unwrap();
+        let new = dir.path().join("new.json");
+        let output = Output::check(&new).unwrap();
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+        output.write(|w| w.write_all(b"one")).unwrap();
+        let output = Output::check(&new).unwrap();
+        assert_eq!(fs::read(&new).unwrap(), b"one");
+        output.write(|w| w.write_all(b"two")).unwrap();
+        assert_eq!(fs::read(&new).unwrap(), b"two");
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kept");
+        fs::write(&path, "old").unwrap();
+        let output = Output::check(&path).unwrap();
+        let failed = output.write(|w| {
+            w.write_all(b"half")?;
+            Err(std::io::ErrorKind::StorageFull.into())
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = |path: &std::path::Path| Output::check(path).unwrap_err().to_string();
+        assert!(error(dir.path()).ends_with("it is a directory"));
+        assert!(error(&dir.path().join("no/such/file")).contains("there is no directory"));
+        fs::write(dir.path().join("file"), "").unwrap();
+        assert!(Output::check(&dir.path().join("file/below")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_stay_what_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        Output::check(&link).unwrap().write(|w| w.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        let null = Output::check("/dev/null".as_ref()).unwrap();
+        null.write(|w| w.write_all(b"gone")).unwrap();
+    }
+}

@@ -1,0 +1,93 @@
+//! The safetensors format: a JSON header, then the entries of all arrays.
+
+use super::{Dtype, Layout, MemoryLimit, Problem};
+use safetensors::tensor::{Dtype as Stored, Metadata, TensorInfo};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+/// The format's own limit on its header.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// An open safetensors file; only its header is in memory.
+pub struct SafetensorsFile {
+    file: BufReader<File>,
+    header: Metadata,
+    /// Where the entries start.
+    start: u64,
+}
+
+impl SafetensorsFile {
+    /// Opens a file of `length` bytes and checks that its header describes exactly its data.
+    pub fn open(file: File, length: u64) -> Result<Self, Problem> {
+        let mut file = BufReader::new(file);
+        let within = || Problem::Truncated("it ends within its header".into());
+        let mut n = [0u8; 8];
+        file.read_exact(&mut n).map_err(|_| within())?;
+        let n = u64::from_le_bytes(n);
+        if n > MAX_HEADER || n + 8 > length {
+            return Err(within());
+        }
+        let mut header = vec![0u8; n as usize];
+        file.read_exact(&mut header)?;
+        let header: Metadata = serde_json::from_slice(&header)
+            .map_err(|e| Problem::Damaged(format!("bad safetensors header: {e}")))?;
+        let (promised, found) = (header.data_len() as u128, length - 8 - n);
+        if promised > u128::from(found) {
+            return Err(Problem::Truncated(format!(
+                "the header promises {promised} bytes of data, but the file has {found}"
+            )));
+        }
+        if promised < u128::from(found) {
+            return Err(Problem::TooLong { promised, found });
+        }
+        Ok(SafetensorsFile { file, header, start: 8 + n })
+    }
+
+    /// The names of its arrays, in the file's order.
+    pub fn keys(&self) -> Vec<String> {
+        self.header.offset_keys()
+    }
+
+    /// What the writer noted.
+    pub fn notes(&self) -> HashMap<String, String> {
+        self.header.metadata().clone().unwrap_or_default()
+    }
+
+    /// The layout of an array.
+    pub fn layout(&self, key: &str) -> Result<Layout, Problem> {
+        let info = self.info(key)?;
+        let dtype = match info.dtype {
+            Stored::BOOL => Dtype::Bool,
+            Stored::I8 => Dtype::I8,
+            Stored::I16 => Dtype::I16,
+            Stored::I32 => Dtype::I32,
+            Stored::I64 => Dtype::I64,
+            Stored::U8 => Dtype::U8,
+            Stored::U16 => Dtype::U16,
+            Stored::U32 => Dtype::U32,
+            Stored::U64 => Dtype::U64,
+            Stored::F16 => Dtype::F16,
+            Stored::BF16 => Dtype::Bf16,
+            Stored::F32 => Dtype::F32,
+            Stored::F64 => Dtype::F64,
+            other => return Err(Problem::Dtype(format!("{other:?}"))),
+        };
+        Ok(Layout { dims: info.shape.clone(), dtype, big_endian: false, fortran: false })
+    }
+
+    /// Reads an array.
+    pub fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<(Layout, Vec<f64>), Problem> {
+        let layout = self.layout(key)?;
+        let (from, to) = self.info(key)?.data_offsets;
+        layout.check_length((to - from) as u64)?;
+        self.file.seek(SeekFrom::Start(self.start + from as u64))?;
+        let data = layout.read(&mut self.file, limit)?;
+        Ok((layout, data))
+    }
+
+    fn info(&self, key: &str) -> Result<&TensorInfo, Problem> {
+        let unknown = || Problem::UnknownKey { key: key.to_owned(), have: self.keys() };
+        self.header.info(key).ok_or_else(unknown)
+    }
+}

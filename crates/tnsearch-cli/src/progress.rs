@@ -1,0 +1,123 @@
+//! Progress on standard error: a bar on a terminal, a line now and then elsewhere if asked.
+
+use crate::terminal;
+use crate::text::{duration, number};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+use tnsearch::search::{Observer, Progress, RunnerSettings};
+
+/// Time between two lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(2);
+
+/// Shows how a search comes along.
+pub struct Display {
+    way: Way,
+    max_evaluations: Option<u64>,
+    max_seconds: Option<f64>,
+    begun: Instant,
+    /// What came from the journal: it took no time now.
+    resumed: Option<u64>,
+}
+
+enum Way {
+    Hidden,
+    Bar(ProgressBar),
+    Lines { last: Instant },
+}
+
+impl Display {
+    /// A display, if one is wanted: on a terminal unless quiet, elsewhere only if asked for.
+    pub fn new(quiet: bool, asked: bool, budgets: &RunnerSettings) -> Self {
+        let way = if quiet {
+            Way::Hidden
+        } else if std::io::stderr().is_terminal() {
+            let style = ProgressStyle::with_template("{spinner} [{bar:24}] {percent}% {msg}");
+            let bar = ProgressBar::new(1000);
+            if let Ok(style) = style {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_message("starting");
+            bar.enable_steady_tick(Duration::from_millis(200));
+            Way::Bar(bar)
+        } else if asked {
+            Way::Lines { last: Instant::now() }
+        } else {
+            Way::Hidden
+        };
+        Display {
+            way,
+            max_evaluations: budgets.max_evaluations,
+            max_seconds: budgets.max_seconds,
+            begun: Instant::now(),
+            resumed: None,
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&mut self) {
+        if let Way::Bar(bar) = &self.way {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// How much of the way is behind, by whichever end comes first.
+    fn fraction(&self, p: &Progress) -> f64 {
+        let part = |done: f64, all: f64| if all > 0.0 { done / all } else { 0.0 };
+        let samples = p.planned_samples.map(|n| part(p.counts.samples as f64, n as f64));
+        let fits = self.max_evaluations.map(|n| part(p.counts.evaluations as f64, n as f64));
+        let time = self.max_seconds.map(|s| part(p.seconds, s));
+        [samples, fits, time].into_iter().flatten().fold(0.0, f64::max).min(1.0)
+    }
+
+    fn line(&self, p: &Progress) -> String {
+        let elapsed = self.begun.elapsed().as_secs_f64();
+        let fresh = p.counts.evaluations.saturating_sub(self.resumed.unwrap_or(0));
+        let mut parts = vec![match p.planned_samples {
+            Some(n) => format!("{} of {n} samples", p.counts.samples),
+            None => format!("{} samples", p.counts.samples),
+        }];
+        parts.push(format!(
+            "{} evaluations ({}/s)",
+            p.counts.evaluations,
+            number(fresh as f64 / elapsed.max(1e-3))
+        ));
+        if let Some(best) = p.best {
+            parts.push(format!(
+                "best loss {}, {} params, RSE {}",
+                number(best.loss),
+                best.params,
+                number(best.rse)
+            ));
+        }
+        let fraction = self.fraction(p);
+        if fraction > 0.0 {
+            parts.push(format!("{} left", duration(elapsed * (1.0 - fraction) / fraction)));
+        }
+        parts.join(", ")
+    }
+}
+
+impl Observer for Display {
+    fn on_progress(&mut self, progress: &Progress) {
+        self.resumed.get_or_insert(progress.counts.evaluations.saturating_sub(1));
+        match &self.way {
+            Way::Hidden => {}
+            Way::Bar(bar) => {
+                bar.set_position((1000.0 * self.fraction(progress)) as u64);
+                bar.set_message(self.line(progress));
+            }
+            Way::Lines { last } if last.elapsed() < LINE_EVERY => {}
+            Way::Lines { .. } => {
+                terminal::note("progress", &self.line(progress));
+                self.way = Way::Lines { last: Instant::now() };
+            }
+        }
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

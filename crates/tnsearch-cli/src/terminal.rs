@@ -1,0 +1,60 @@
+//! Standard output and standard error.
+
+use crate::files::io_text;
+use anyhow::anyhow;
+use std::io::{ErrorKind, Write};
+
+/// Prints to standard output. A reader that has gone away (`| head`) is no error.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(anyhow!("cannot write to standard output: {}", io_text(&e)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One line on standard error, `kind: text`, whatever the text holds.
+pub fn note(kind: &str, text: &str) {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    // Where standard error is closed, nobody can be told.
+    let _ = writeln!(std::io::stderr().lock(), "{kind}: {line}");
+}
+
+/// The argument parser's complaint in one line: what is wrong, and its tip.
+pub fn usage_line(rendered: &str) -> String {
+    let mut paragraphs = rendered.split("\n\n").map(|p| {
+        let words: Vec<&str> = p.split_whitespace().collect();
+        words.join(" ")
+    });
+    let first = paragraphs.next().unwrap_or_default();
+    let mut line = first.strip_prefix("error: ").unwrap_or(&first).to_owned();
+    let tips = paragraphs.filter_map(|p| p.strip_prefix("tip: ").map(str::to_owned));
+    for tip in tips.filter(|tip| !tip.starts_with("to pass")) {
+        line = format!("{line}; {tip}");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usage_line;
+
+    #[test]
+    fn complaints_fit_on_a_line() {
+        let rendered = "error: unexpected argument '--foo' found\n\n  tip: a similar argument \
+                        exists: '--fit'\n\nUsage: tnsearch search <TENSOR>\n\nFor more \
+                        information, try '--help'.\n";
+        assert_eq!(
+            usage_line(rendered),
+            "unexpected argument '--foo' found; a similar argument exists: '--fit'"
+        );
+        let rendered = "error: the following required arguments were not provided:\n  <TENSOR>\n  \
+                        --structure <FILE>\n\nUsage: ...";
+        assert_eq!(
+            usage_line(rendered),
+            "the following required arguments were not provided: <TENSOR> --structure <FILE>"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Numbers for people.
+
+/// An amount of memory in the unit that suits it.
+pub fn bytes(n: u128) -> String {
+    match n {
+        0..1_000 => format!("{n} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        1_000_000_000..1_000_000_000_000_000 => format!("{:.2} GB", n as f64 / 1e9),
+        _ => format!("{:.1e} GB", n as f64 / 1e9),
+    }
+}
+
+/// Dimensions as `3 x 4 x 5`.
+pub fn shape(dims: &[usize]) -> String {
+    dims.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// A quantity that may be tiny or large, to about three digits.
+pub fn number(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".to_owned(),
+        a if (1e-3..1e5).contains(&a) => {
+            let digits = (2 - a.log10().floor() as i32).clamp(0, 6) as usize;
+            format!("{x:.digits$}")
+        }
+        _ => format!("{x:.2e}"),
+    }
+}
+
+/// A time span: `0.4 s`, `38 s`, `12 min 5 s`, `3 h 20 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round().max(0.0) as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(
+            [0.0, 0.012345, 7.594, 123.4, 54321.0].map(number).join(" "),
+            "0 0.0123 7.59 123 54321"
+        );
+        assert_eq!([1e-12, 3.456e8, -2.5].map(number).join(" "), "1.00e-12 3.46e8 -2.50");
+        assert_eq!(
+            [0.44, 38.2, 725.0, 12_000.0].map(duration).join(", "),
+            "0.4 s, 38 s, 12 min 5 s, 3 h 20 min"
+        );
+        assert_eq!(
+            [12, 5_832, 134_217_728, 8_000_000_000].map(bytes).join(" "),
+            "12 bytes 5.8 kB 134.2 MB 8.00 GB"
+        );
+        assert_eq!(shape(&[3, 4]), "3 x 4");
+    }
+}

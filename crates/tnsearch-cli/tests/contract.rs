@@ -1,0 +1,255 @@
+//! What other programs rely on: JSON fields, exit codes, files, and what goes where.
+
+mod common;
+
+use common::{Place, entries};
+use serde_json::{Value, json};
+
+/// Settings for a search of a fraction of a second.
+const SMALL: &str = "--iterations 6 --samples 20 --seed 1";
+
+#[test]
+fn the_summary_of_a_search() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let args = format!("search x.npy --template ring --max-rank 4 --lambda 200 {SMALL}");
+    let (code, json) = place.json(&format!("{args} -o net.safetensors"));
+    assert_eq!(code, 0);
+    for field in [
+        "strategy",
+        "template",
+        "order",
+        "dims",
+        "seed",
+        "permutation",
+        "edges",
+        "params",
+        "phi",
+        "log10_cr",
+        "rse",
+        "re",
+        "loss",
+        "samples",
+        "evaluations",
+        "pruned",
+        "cached",
+        "seconds",
+        "stopped_by",
+        "lower_bound",
+        "certified_optimal",
+        "history",
+        "pareto",
+    ] {
+        assert!(json.get(field).is_some(), "no {field}");
+    }
+    assert_eq!(json["strategy"], "tnls");
+    assert_eq!(json["template"], "ring");
+    assert_eq!(json["dims"], json!([3, 3, 3, 3]));
+    assert_eq!((&json["order"], &json["seed"]), (&json!(4), &json!(1)));
+    assert_eq!(json["stopped_by"], "finished");
+    assert_eq!(json["lower_bound"], Value::Null);
+    assert_eq!(json["certified_optimal"], false);
+    let number = |name: &str| json[name].as_f64().unwrap();
+    assert_eq!(number("samples"), 121.0);
+    assert_eq!(number("samples"), number("evaluations") + number("cached") + number("pruned"));
+    assert_eq!(number("phi"), number("params") / 81.0);
+    assert!((number("log10_cr") + number("phi").log10()).abs() < 1e-12);
+    assert!((number("re") - number("rse").sqrt()).abs() < 1e-15);
+    assert!((number("loss") - number("phi") - 200.0 * number("rse")).abs() < 1e-12);
+    let mut vertices: Vec<u64> = serde_json::from_value(json["permutation"].clone()).unwrap();
+    vertices.sort();
+    assert_eq!(vertices, [0, 1, 2, 3]);
+    assert_eq!(json["edges"].as_array().unwrap().len(), 4);
+    for field in ["evaluations", "samples", "loss", "rse", "params", "seconds"] {
+        assert!(json["history"][0].get(field).is_some(), "no {field} in the history");
+    }
+    let pareto: Vec<(f64, f64)> = json["pareto"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| (p["params"].as_f64().unwrap(), p["rse"].as_f64().unwrap()))
+        .collect();
+    assert!(pareto.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 > w[1].1));
+}
+
+#[test]
+fn standard_output_is_json_and_nothing_else() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let ended = place.run(&format!("search x.npy {SMALL} --json - -o net.safetensors"));
+    assert!(serde_json::from_str::<Value>(&ended.stdout).is_ok(), "{}", ended.stdout);
+    assert_eq!(ended.stderr, "", "quiet when not on a terminal");
+    let ended = place.run(&format!("search x.npy {SMALL} --json out.json"));
+    let json: Value = serde_json::from_slice(&place.read("out.json")).unwrap();
+    assert_eq!(json["strategy"], "tnls");
+    assert!(ended.stdout.contains("params") && ended.stdout.contains("(m0:3)"));
+    let ended = place.run(&format!("search x.npy {SMALL} --quiet"));
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("", ""));
+    assert_eq!(place.names(), ["net.safetensors", "out.json", "x.npy"]);
+}
+
+#[test]
+fn progress_only_if_asked() {
+    let place = Place::new();
+    place.ring("x.npy", 6, 1);
+    let ended =
+        place.run("search x.npy --lambda 200 --iterations 100000 --max-seconds 3 --progress");
+    assert_eq!(ended.code, 0);
+    let line = ended.stderr.lines().next().unwrap();
+    assert!(line.starts_with("progress: ") && line.contains("best loss") && line.contains(" left"));
+}
+
+#[test]
+fn a_target_out_of_reach_is_exit_code_1() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let args = format!("search x.npy --max-rank 1 --max-rse 1e-6 {SMALL} -o net.safetensors");
+    let (code, json) = place.json(&args);
+    assert_eq!(code, 1);
+    assert_eq!(json["target_reached"], false);
+    assert_eq!(json["params"], 12);
+    assert!(place.path("net.safetensors").exists(), "the best so far is written");
+    let (code, json) = place.json(&format!("search x.npy --max-params 30 {SMALL}"));
+    assert_eq!(code, 0);
+    assert!(json["params"].as_u64().unwrap() <= 30);
+    let (code, json) = place.json(&format!("search x.npy --lambda 5 --max-evaluations 7 {SMALL}"));
+    assert_eq!((code, &json["stopped_by"]), (0, &json!("max_evaluations")));
+    assert_eq!(json["evaluations"], 7);
+}
+
+#[test]
+fn a_network_gives_the_tensor_back() {
+    let place = Place::new();
+    place.ring("x.npy", 5, 3);
+    let args = format!("search x.npy --max-rank 4 --lambda 200 {SMALL} -o net.safetensors");
+    let (_, found) = place.json(&args);
+    let (code, json) = place.json("reconstruct net.safetensors -o z.npy");
+    assert_eq!((code, &json["dims"]), (0, &json!([3, 3, 3, 3, 3])));
+    let (x, z) = (entries(&place.read("x.npy")), entries(&place.read("z.npy")));
+    assert_eq!((x.len(), z.len()), (243, 243));
+    let squares = |v: &mut dyn Iterator<Item = f64>| v.map(|d| d * d).sum::<f64>();
+    let rse = squares(&mut x.iter().zip(&z).map(|(a, b)| a - b)) / squares(&mut x.iter().copied());
+    let said = found["rse"].as_f64().unwrap();
+    assert!((rse - said).abs() <= 1e-6 * said + 1e-15, "{rse} {said}");
+
+    let (code, info) = place.json("info net.safetensors");
+    assert_eq!(code, 0);
+    for field in ["template", "dims", "permutation", "edges", "params", "phi", "log10_cr", "rse"] {
+        assert_eq!(info[field], found[field], "{field}");
+    }
+    assert_eq!(info["kind"], "network");
+    let (_, core) = place.json("info net.safetensors:core.0");
+    assert_eq!((&core["kind"], &core["dtype"]), (&json!("tensor"), &json!("f64")));
+}
+
+#[test]
+fn fitting_a_given_structure() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let (_, found) = place.json(&format!("search x.npy --lambda 200 {SMALL}"));
+    let structure = json!({"template": found["template"], "permutation": found["permutation"],
+                           "edges": found["edges"]});
+    place.write("s.json", structure.to_string());
+    for method in ["als", "lm"] {
+        let args = format!("fit x.npy --structure s.json --method {method} --restarts 8 --seed 3");
+        let (code, json) = place.json(&args);
+        assert_eq!(code, 0);
+        assert!(json["rse"].as_f64().unwrap() < 1e-6, "{json}");
+        for field in ["re", "params", "phi", "log10_cr", "sweeps", "restarts", "seconds"] {
+            assert!(json[field].is_number(), "no {field}");
+        }
+        assert_eq!((&json["method"], &json["params"]), (&json!(method), &found["params"]));
+    }
+    let args = "fit x.npy --structure s.json --method adam --max-sweeps 50 --restarts 1";
+    let (code, json) = place.json(args);
+    assert_eq!((code, &json["method"], &json["restarts"]), (0, &json!("adam"), &json!(1)));
+    let threads = |n: usize| {
+        let name = format!("net{n}");
+        let args = format!("fit x.npy --structure s.json --seed 5 --threads {n} -o {name}");
+        assert_eq!(place.run(&args).code, 0);
+        place.read(&name)
+    };
+    assert_eq!(threads(1), threads(3), "the same bytes at any number of threads");
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let place = Place::new();
+    place.ring("x.npy", 5, 2);
+    let search = |threads: usize| {
+        let args = format!("search x.npy --max-rse 1e-4 {SMALL} --runs 2 --threads {threads}");
+        let (_, json) = place.json(&format!("{args} -o net{threads}"));
+        (common::timeless(json), place.read(&format!("net{threads}")))
+    };
+    assert_eq!(search(1), search(4));
+}
+
+#[test]
+fn a_json_template_with_an_internal_vertex() {
+    let place = Place::new();
+    place.ring("x.npy", 3, 1);
+    let graph = r#"{"vertices":[{"mode":true},{"mode":false},{"mode":true},{"mode":true}],
+                    "edges":[[0,1],[1,2],[1,3]]}"#;
+    place.write("tucker.json", graph);
+    let args = format!("search x.npy --template tucker.json --lambda 200 {SMALL} -o net");
+    let (code, json) = place.json(&args);
+    assert_eq!(code, 0);
+    assert_eq!(json["template"]["vertices"][1]["mode"], false);
+    let structure = json!({"template": json["template"], "permutation": json["permutation"],
+                           "edges": json["edges"]});
+    place.write("s.json", structure.to_string());
+    assert_eq!(place.run("fit x.npy --structure s.json").code, 0);
+    assert_eq!(place.run("reconstruct net -o z.npy").code, 0);
+    assert!(place.run("info net").stdout.contains("[i1]"));
+}
+
+#[test]
+fn the_demo_finds_what_it_hid() {
+    let place = Place::new();
+    let ended = place.run("demo");
+    assert_eq!(ended.code, 0);
+    assert!(ended.stdout.contains("hidden:") && ended.stdout.contains("found:"));
+    assert!(ended.stdout.contains("the hidden structure itself"), "{}", ended.stdout);
+    let svg = String::from_utf8(place.read("tnsearch-demo.svg")).unwrap();
+    assert!(svg.starts_with("<svg"));
+    std::fs::create_dir(place.path("out")).unwrap();
+    let (code, json) = place.json("demo -o out");
+    assert_eq!(code, 0);
+    assert!(json["efficiency"].as_f64().unwrap() >= 1.0 && json["rse"].as_f64().unwrap() <= 1e-4);
+    assert_eq!(place.run("info out/tnsearch-demo.safetensors").code, 0);
+    assert_eq!(place.run("info out/tnsearch-demo.npy").code, 0);
+    place.refuses("demo -o none", "there is no directory none");
+}
+
+#[test]
+fn help_and_completions() {
+    let place = Place::new();
+    for command in ["search", "fit", "reconstruct", "info"] {
+        let ended = place.run(&format!("{command} --help"));
+        assert_eq!(ended.code, 0);
+        assert!(ended.stdout.contains("Example"), "{command}");
+    }
+    assert!(place.run("--version").stdout.contains(env!("CARGO_PKG_VERSION")));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.run(&format!("completions {shell}")).stdout.contains("reconstruct"));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let binary = assert_cmd::cargo::cargo_bin("tnsearch");
+    let script = format!(
+        "{} search x.npy {SMALL} | true; {} --help | true",
+        binary.display(),
+        binary.display()
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(place.dir())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

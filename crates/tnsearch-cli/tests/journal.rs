@@ -1,0 +1,196 @@
+//! Journals: resumed searches equal uninterrupted ones, whatever ended the first part.
+#![cfg(unix)]
+
+mod common;
+
+use common::{Place, timeless};
+use rand::RngExt;
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A search of about a second.
+const SEARCH: &str = "search x.npy --lambda 200 --max-rank 5 --iterations 8 --samples 30 --runs 2 \
+                      --seed 7 --quiet";
+
+fn start(place: &Place, args: &str) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin("tnsearch"))
+        .args(args.split_whitespace())
+        .current_dir(place.dir())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// The uninterrupted search: its summary, its network, and the time it took.
+fn reference(place: &Place) -> (Value, Vec<u8>, Duration) {
+    let begun = Instant::now();
+    let (code, json) = place.json(&format!("{SEARCH} -o reference"));
+    assert_eq!(code, 0);
+    (timeless(json), place.read("reference"), begun.elapsed())
+}
+
+fn resumed(place: &Place, threads: usize) -> (Value, Vec<u8>) {
+    let args = format!("{SEARCH} --journal run.jsonl --resume --threads {threads} -o resumed");
+    let (code, json) = place.json(&args);
+    assert_eq!(code, 0);
+    (timeless(json), place.read("resumed"))
+}
+
+fn lines(place: &Place) -> usize {
+    let bytes = std::fs::read(place.path("run.jsonl")).unwrap_or_default();
+    bytes.iter().filter(|&&b| b == b'\n').count()
+}
+
+/// Waits until the journal has some evaluations.
+fn wait_for_lines(place: &Place, some: usize) {
+    let begun = Instant::now();
+    while lines(place) < some {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no evaluations");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn killed_at_random_moments() {
+    let kills: u64 = std::env::var("TNSEARCH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    let (summary, network, time) = reference(&place);
+    let mut rng = tnsearch::rng::stream(kills, b"kills");
+    let mut cut_short = 0;
+    for round in 0..kills {
+        let _ = std::fs::remove_file(place.path("run.jsonl"));
+        // Some rounds are killed more than once.
+        for part in 0..rng.random_range(1..=3) {
+            let threads = rng.random_range(1..=3);
+            let mut child = start(
+                &place,
+                &format!("{SEARCH} --journal run.jsonl --resume --threads {threads}"),
+            );
+            std::thread::sleep(time.mul_f64(rng.random_range(0.0..0.9)));
+            child.kill().unwrap();
+            let ended = child.wait().unwrap();
+            cut_short += u32::from(!ended.success());
+            if part == 0 && round % 2 == 0 {
+                // The kill tore a line, as it may; or it came before there was a file.
+                let bytes = std::fs::read(place.path("run.jsonl")).unwrap_or_default();
+                let cut = rng.random_range(0..=bytes.len().min(200));
+                place.write("run.jsonl", &bytes[..bytes.len() - cut]);
+            }
+        }
+        let on_record = lines(&place);
+        let threads = rng.random_range(1..=3);
+        assert_eq!(resumed(&place, threads), (summary.clone(), network.clone()), "round {round}");
+        assert!(lines(&place) >= on_record);
+        // Everything is on record now: a further resume fits nothing anew.
+        let complete = place.read("run.jsonl");
+        assert_eq!(resumed(&place, 2).0, summary);
+        assert_eq!(place.read("run.jsonl"), complete);
+    }
+    assert!(cut_short > 0, "every search ended before it was killed");
+}
+
+#[test]
+fn interrupted_by_ctrl_c() {
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    let (summary, network, _) = reference(&place);
+    let args = format!("{SEARCH} --journal run.jsonl --json part.json -o part");
+    let mut child = start(&place, &args);
+    wait_for_lines(&place, 20);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let json: Value = serde_json::from_slice(&place.read("part.json")).unwrap();
+    assert_eq!(json["stopped_by"], "interrupted");
+    assert!(json["params"].is_number());
+    assert_eq!(place.run("info part").code, 0, "the best so far is a whole network");
+    assert!(lines(&place) < 400, "it stopped at once");
+    assert_eq!(resumed(&place, 2), (summary, network));
+}
+
+#[test]
+fn stopped_by_a_budget_and_resumed_without() {
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    let (summary, network, _) = reference(&place);
+    let (_, json) = place.json(&format!("{SEARCH} --journal run.jsonl --max-evaluations 50"));
+    assert_eq!((json["evaluations"].as_u64(), lines(&place)), (Some(50), 51));
+    assert_eq!(resumed(&place, 1), (summary, network));
+}
+
+#[test]
+fn a_journal_in_use_is_refused() {
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    let args = "search x.npy --iterations 100000 --journal run.jsonl";
+    let mut child = start(&place, args);
+    wait_for_lines(&place, 2);
+    place.refuses(&format!("{args} --resume"), "journal run.jsonl: another process is using it");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.refuses(args, "use --resume to continue it, or another file");
+}
+
+#[test]
+fn a_journal_of_another_search_is_refused() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    place.ring("y.npy", 4, 2);
+    place.ring("z.npy", 5, 1);
+    let base = "--iterations 2 --samples 5 --journal run.jsonl --resume";
+    assert_ne!(place.run(&format!("search x.npy --seed 1 {base}")).code, 2);
+    for (args, words) in [
+        ("x.npy --seed 2", "it was made with seed 1, now seed 2"),
+        (
+            "x.npy --seed 1 --lambda 5",
+            "objective {\"max_rse\":0.0001}, now objective {\"lambda\":5.0}",
+        ),
+        ("x.npy --seed 1 --max-rank 3", "settings.max_rank 7, now settings.max_rank 3"),
+        ("x.npy --seed 1 --restarts 2", "fit.restarts 4, now fit.restarts 2"),
+        ("x.npy --seed 1 --template path", "template \"ring\", now template \"path\""),
+        ("x.npy --seed 1 --runs 2", "runs 1, now runs 2"),
+        ("y.npy --seed 1", "a tensor of the same shape but other entries"),
+        ("z.npy --seed 1", "data.dims [3,3,3,3], now data.dims [3,3,3,3,3]"),
+    ] {
+        place.refuses(&format!("search {args} {base}"), words);
+    }
+    assert_ne!(place.run(&format!("search x.npy --seed 1 {base} --max-seconds 9")).code, 2);
+    let mut bytes = place.read("run.jsonl");
+    let second = bytes.iter().position(|&b| b == b'\n').unwrap() + 1;
+    bytes[second] = b'?';
+    place.write("run.jsonl", &bytes);
+    place.refuses(&format!("search x.npy --seed 1 {base}"), "line 2 is damaged");
+    place.write("run.jsonl", "my diary");
+    place.refuses(&format!("search x.npy --seed 1 {base}"), "not a journal of tnsearch");
+    assert_eq!(place.read("run.jsonl"), b"my diary");
+}
+
+#[test]
+fn a_full_disk_costs_the_journal_not_the_result() {
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    let (summary, _, _) = reference(&place);
+    // Files of at most 8 KiB: writing more fails as on a full disk.
+    let binary = assert_cmd::cargo::cargo_bin("tnsearch");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 8; exec {} {SEARCH} --journal run.jsonl --json -",
+        binary.display()
+    );
+    let output =
+        Command::new("bash").args(["-c", &script]).current_dir(place.dir()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("warning: the journal is incomplete: cannot write run.jsonl"));
+    assert_eq!(output.status.code(), Some(0));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(timeless(json), summary);
+    // What was written before is still good.
+    assert_eq!(resumed(&place, 2).0, summary);
+}
