@@ -43,7 +43,7 @@ fn recovers(template: Template, at_least: usize) {
         })
         .collect();
     let exact = errors.iter().filter(|&&rse| rse < 1e-8).count();
-    assert!(exact >= at_least, "{}: {exact} of 10, RSE {errors:.1e?}", template.name());
+    assert!(exact >= at_least, "{}: {exact} of 10, RSE {errors:?}", template.name());
 }
 
 #[test]

@@ -16,6 +16,9 @@ use tnsearch::graph::{Structure, StructureFile};
 use tnsearch::network::Network;
 use tnsearch::search::RunnerSettings;
 
+/// LM starts by default: one structure is worth the time.
+const RESCUE: usize = 8;
+
 /// Fit the cores of one given structure.
 ///
 /// The structure is a JSON file {"template":"ring","permutation":[vertex of mode 0, ...],
@@ -74,7 +77,7 @@ struct Summary<'a> {
 
 pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
-    let settings = args.fitting.settings(args.method, None, args.max_seconds, limit)?;
+    let settings = args.fitting.settings(args.method, RESCUE, None, args.max_seconds, limit)?;
     RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],

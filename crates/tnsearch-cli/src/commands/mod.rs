@@ -3,6 +3,7 @@
 mod completions;
 mod demo;
 mod fit;
+mod generate;
 mod info;
 mod options;
 mod outputs;
@@ -44,6 +45,7 @@ enum Command {
     Reconstruct(reconstruct::Reconstruct),
     Info(info::Info),
     Demo(demo::Demo),
+    Generate(generate::Generate),
     Completions(completions::Completions),
 }
 
@@ -55,6 +57,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Reconstruct(args) => reconstruct::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Generate(args) => generate::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

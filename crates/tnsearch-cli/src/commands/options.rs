@@ -30,14 +30,18 @@ pub struct FitOptions {
     /// Standard deviation of the initial cores (Adam, LM) [default: 0.1]
     #[arg(long, value_name = "SD", value_parser = real, allow_negative_numbers = true)]
     sigma: Option<f64>,
+    /// LM starts where ALS was not good enough and the parameters are few [default: 8 in fit, 0 in search]
+    #[arg(long, value_name = "N")]
+    rescue: Option<usize>,
 }
 
 impl FitOptions {
-    /// The checked settings of a method with these options. With `enough_rse`, a start that reaches
-    /// it is the last.
+    /// The checked settings of a method with these options, `rescue` being the command's default. With
+    /// `enough_rse`, a start that reaches it is the last.
     pub fn settings(
         &self,
         method: Method,
+        rescue: usize,
         enough_rse: Option<f64>,
         max_seconds: Option<f64>,
         limit: MemoryLimit,
@@ -50,6 +54,7 @@ impl FitOptions {
             tolerance: self.tolerance.unwrap_or(of.tolerance),
             stop_rse: self.stop_rse.unwrap_or(of.stop_rse),
             enough_rse: enough_rse.unwrap_or(of.enough_rse),
+            rescue: self.rescue.unwrap_or(rescue),
             learning_rate: self.learning_rate.unwrap_or(of.learning_rate),
             sigma: self.sigma.unwrap_or(of.sigma),
             max_seconds,

@@ -9,7 +9,6 @@ use crate::text::shape;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tnsearch::network::contract;
 use tnsearch::tensor::size;
 
 /// Write the dense tensor of a network, in the original mode order.
@@ -50,8 +49,7 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     let stored = network::read(&args.network, limit)?;
     let dims = stored.network.dims();
     limit.check(size(dims)).map_err(|p: Problem| p.of(&args.network))?;
-    let (graph, cores) = stored.network.to_mode_graph();
-    let tensor = contract(&graph, dims, &cores);
+    let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
     output.write(|mut w| npy::write(&mut w, tensor.dims(), tensor.data()))?;
     let summary = Summary {
         dims,

@@ -238,7 +238,7 @@ impl Search {
         Ok(Settings {
             objective,
             tnls: tnls.check()?,
-            fit: self.fitting.settings(self.fit, enough_rse, None, limit)?,
+            fit: self.fitting.settings(self.fit, 0, enough_rse, None, limit)?,
             runner,
         })
     }

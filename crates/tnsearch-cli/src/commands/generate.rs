@@ -1,0 +1,125 @@
+//! `tnsearch generate`: a random tensor with a known structure.
+
+use super::options::{count, load_template, real, seed};
+use super::outputs::{ReportOptions, check_distinct};
+use super::report::{StructureReport, line, structure_lines};
+use crate::Exit;
+use crate::files::{npy, output::Output};
+use crate::text::shape;
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tnsearch_lab::Synthetic;
+
+/// Make a random tensor from a hidden network, as in the paper's section 5.1.
+///
+/// Ranks are uniform in a range, cores independent normal numbers, and the modes are shuffled.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  tnsearch generate --template ring --order 6 --dim 3 --ranks 1..4 --seed 1 -o X.npy --structure hidden.json")]
+pub struct Generate {
+    /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
+    #[arg(long, value_name = "NAME|FILE", default_value = "ring")]
+    template: String,
+    /// The number of modes
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = count::<usize>, conflicts_with = "dims")]
+    order: usize,
+    /// The dimension of every mode
+    #[arg(long, value_name = "I", default_value_t = 3, value_parser = count::<usize>, conflicts_with = "dims")]
+    dim: usize,
+    /// The dimension of each mode, instead of --order and --dim: 3,4,5
+    #[arg(long, value_name = "I,I,...", value_delimiter = ',', value_parser = count::<usize>)]
+    dims: Vec<usize>,
+    /// The smallest and the largest rank
+    #[arg(long, value_name = "LO..HI", default_value = "1..4", value_parser = range)]
+    ranks: (usize, usize),
+    /// Standard deviation of the cores' entries
+    #[arg(long, value_name = "SD", default_value_t = 1.0, value_parser = real, allow_negative_numbers = true)]
+    sigma: f64,
+    /// Add Gaussian noise at this signal-to-noise ratio
+    #[arg(long, value_name = "DB", value_parser = real, allow_negative_numbers = true)]
+    noise_db: Option<f64>,
+    /// Same seed, same tensor
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
+    seed: u64,
+    /// The tensor to write (.npy)
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+    /// Write the hidden structure (JSON)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    structure: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    structure: StructureReport,
+    seed: u64,
+    norm: f64,
+    rse: f64,
+    output: &'a PathBuf,
+}
+
+pub fn run(args: &Generate) -> anyhow::Result<Exit> {
+    check_distinct(
+        &[],
+        &[
+            ("--output", Some(&args.output)),
+            ("--structure", args.structure.as_deref()),
+            ("--json", args.report.json_path()),
+        ],
+    )?;
+    let report = args.report.check()?;
+    let output = Output::check(&args.output)?;
+    let structure_file = args.structure.as_deref().map(Output::check).transpose()?;
+    let dims = match args.dims.is_empty() {
+        true => vec![args.dim; args.order],
+        false => args.dims.clone(),
+    };
+    let template = Arc::new(load_template(&args.template, dims.len())?);
+    let recipe = Synthetic {
+        sigma: args.sigma,
+        noise_db: args.noise_db,
+        ..Synthetic::new(template, dims.clone(), args.ranks)
+    };
+    let made = recipe.generate(args.seed)?;
+    output.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
+    if let Some(file) = structure_file {
+        let text = serde_json::to_string(&made.structure().to_file())?;
+        file.write(|w| w.write_all(format!("{text}\n").as_bytes()))?;
+    }
+    // The RSE of the hidden network itself: what the noise takes away.
+    let rse = match args.noise_db {
+        None => 0.0,
+        Some(_) => {
+            let clean = made.network.to_tensor(None)?;
+            let noise = made.tensor.data().iter().zip(clean.data()).map(|(x, z)| (x - z).powi(2));
+            noise.sum::<f64>() / made.tensor.norm_squared()
+        }
+    };
+    let summary = Summary {
+        structure: StructureReport::new(made.structure(), &dims),
+        seed: args.seed,
+        norm: made.tensor.norm_squared().sqrt(),
+        rse,
+        output: &args.output,
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        line(&mut out, "written", format!("{}, {}", args.output.display(), shape(&dims)));
+        structure_lines(&mut out, made.structure(), &dims, rse);
+        out
+    })?;
+    Ok(Exit::Done)
+}
+
+/// `LO..HI`, both included.
+fn range(text: &str) -> Result<(usize, usize), String> {
+    let bad = || "it must be a range such as 1..4".to_owned();
+    let (lo, hi) = text.split_once("..").ok_or_else(bad)?;
+    let side = |s: &str| s.trim_start_matches('=').parse().map_err(|_| bad());
+    Ok((side(lo)?, side(hi)?))
+}
