@@ -9,6 +9,7 @@
 //!
 //! The library computes: it prints nothing and touches no file.
 
+pub mod bound;
 pub mod fit;
 pub mod graph;
 pub mod network;

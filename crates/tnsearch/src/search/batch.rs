@@ -1,6 +1,6 @@
 //! Fitting many structures at once.
 
-use super::Evaluator;
+use super::{Evaluator, Score};
 use crate::fit::{FitError, Fitted, Interrupt};
 use crate::graph::{ModeGraph, Structure};
 use rayon::ThreadPool;
@@ -28,6 +28,8 @@ pub(super) struct Job {
     pub params: u128,
     /// params / product of the dimensions.
     pub phi: f64,
+    /// The best it can be: a lower bound on its RSE (0 where nothing is pruned), and the loss of that.
+    pub at_best: Score,
 }
 
 /// What a caller sees while a batch is fitted.

@@ -1,6 +1,7 @@
 //! A search under way: rounds of asking, sorting out, fitting and telling.
 
 use super::batch::{Batch, Event, Job};
+use super::lane::Lane;
 use super::ledger::{Done, Ledger};
 use super::{
     Best, Counts, EvaluationRecord, JournalError, Outcome, Progress, RunSummary, Runner, Score,
@@ -20,6 +21,15 @@ enum Step {
     Job(usize),
     /// The same structure as an earlier one of this generation.
     SameAs(usize),
+}
+
+/// What became of a job.
+#[derive(Debug, Clone, Copy)]
+enum Resolved {
+    /// It was fitted, or found on record.
+    Done(Done),
+    /// A bound ruled it out.
+    Pruned,
 }
 
 /// One generation of every run that has not finished, in the order of the runs.
@@ -83,8 +93,8 @@ impl<'a, 'p> Search<'a, 'p> {
                 self.stopped_by = Some(StoppedBy::Finished);
                 break;
             }
-            let done = self.resolve(&round)?;
-            let outcomes = self.enter(&round, &done);
+            let resolved = self.resolve(&round)?;
+            let outcomes = self.enter(&round, &resolved);
             if self.stopped_by.is_none() {
                 for (run, outcomes) in self.runner.runs.iter_mut().zip(&outcomes) {
                     if !run.finished {
@@ -144,12 +154,16 @@ impl<'a, 'p> Search<'a, 'p> {
         let (params, phi) = (structure.params(dims), structure.phi(dims));
         let graph = structure.canonical().graph;
         let seed = self.runner.runs[run].seed;
-        Ok(Job { run, seed, sequence: 0, structure, graph, params, phi })
+        let rse = match (self.runner.bound, self.runner.runs[run].strategy.only_below()) {
+            (Some(bound), Some(_)) => bound.rse(&graph, f64::INFINITY),
+            _ => 0.0,
+        };
+        let at_best = Score { loss: self.runner.objective.loss(params, phi, rse), rse, params };
+        Ok(Job { run, seed, sequence: 0, structure, graph, params, phi, at_best })
     }
 
-    /// The outcome of a structure that need not be fitted: one beyond the parameter budget, or too large
-    /// for any use. (Lower bounds on the RSE belong here; they may look at what was known before this
-    /// round only, so that the verdict does not depend on threads.)
+    /// The outcome of a structure that need not be fitted whatever else is: one beyond the parameter budget,
+    /// or too large for any use. (What bounds rule out depends on what else was found: see [`Lane`].)
     fn verdict_without_fit(&self, job: &Job) -> Option<Outcome> {
         let objective = self.runner.objective;
         let outcome = |loss, source| Outcome { loss, rse: None, params: job.params, source };
@@ -162,35 +176,67 @@ impl<'a, 'p> Search<'a, 'p> {
         None
     }
 
-    /// Fits the jobs, or finds them on record; none for those that a budget or an interrupt left out.
-    fn resolve(&mut self, round: &Round) -> Result<Vec<Option<Done>>, SearchError> {
+    /// Fits the jobs, finds them on record or prunes them; none for those that a budget or an interrupt
+    /// left out.
+    fn resolve(&mut self, round: &Round) -> Result<Vec<Option<Resolved>>, SearchError> {
         let jobs = &round.jobs;
-        let mut done = vec![None; jobs.len()];
-        let mut from = 0;
-        // More than one turn only where a fit was refused, which leaves its share of the budget to others.
-        while from < jobs.len() && self.stopped_by.is_none() {
+        let objective = self.runner.objective;
+        let mut resolved = vec![None; jobs.len()];
+        let mut lanes: Vec<Lane> = self.lanes(round);
+        while self.stopped_by.is_none() {
             let budget = self.runner.settings.max_evaluations.unwrap_or(u64::MAX);
             let left = budget.saturating_sub(self.seen.counts.evaluations);
-            let to = jobs.len().min(from.saturating_add(left.try_into().unwrap_or(usize::MAX)));
-            if to == from {
-                self.stopped_by = Some(StoppedBy::MaxEvaluations);
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            let mut wave: Vec<usize> = Vec::new();
+            for lane in &mut lanes {
+                let prune = |job: usize| resolved[job] = Some(Resolved::Pruned);
+                wave.extend(lane.next(objective, jobs, left - wave.len(), prune));
+            }
+            if wave.is_empty() {
+                if lanes.iter().any(|lane| !lane.is_empty()) {
+                    self.stopped_by = Some(StoppedBy::MaxEvaluations);
+                }
                 break;
             }
             let mut fresh = Vec::new();
-            for k in from..to {
+            for &k in &wave {
                 match self.runner.records.get(&(jobs[k].run, jobs[k].graph.to_string())) {
                     Some(record) => {
                         let rse = (!record.refused).then_some(record.rse);
                         let seconds = record.seconds;
-                        done[k] = Some(self.note(&jobs[k], Done { rse, seconds }));
+                        let done = self.note(&jobs[k], Done { rse, seconds });
+                        resolved[k] = Some(Resolved::Done(done));
                     }
                     None => fresh.push(k),
                 }
             }
-            self.fit(jobs, &fresh, &mut done)?;
-            from = to;
+            self.fit(jobs, &fresh, &mut resolved)?;
+            for k in wave {
+                if let Some(Resolved::Done(Done { rse: Some(rse), .. })) = resolved[k] {
+                    let loss = objective.loss(jobs[k].params, jobs[k].phi, rse);
+                    lanes[jobs[k].run]
+                        .learn(objective, Score { loss, rse, params: jobs[k].params });
+                }
+            }
         }
-        Ok(done)
+        Ok(resolved)
+    }
+
+    /// One lane a run. What is known of the round already counts: cached structures too.
+    fn lanes(&self, round: &Round) -> Vec<Lane> {
+        let known = |k: usize| {
+            let losses = round.steps.iter().filter_map(move |(run, step)| match step {
+                Step::Known(outcome) if *run == k => Some(outcome.loss),
+                _ => None,
+            });
+            losses.fold(f64::INFINITY, f64::min)
+        };
+        let runs = self.runner.runs.iter().enumerate();
+        runs.map(|(k, run)| {
+            let only_below = self.runner.bound.and_then(|_| run.strategy.only_below());
+            Lane::new(&round.jobs, k, only_below, known(k), run.best)
+        })
+        .collect()
     }
 
     /// Fits some of the jobs.
@@ -198,7 +244,7 @@ impl<'a, 'p> Search<'a, 'p> {
         &mut self,
         jobs: &[Job],
         which: &[usize],
-        done: &mut [Option<Done>],
+        resolved: &mut [Option<Resolved>],
     ) -> Result<(), SearchError> {
         if which.is_empty() {
             return Ok(());
@@ -215,8 +261,13 @@ impl<'a, 'p> Search<'a, 'p> {
         batch.evaluate(&chosen, |event| {
             if let Event::Done(k, result) = event {
                 match result {
-                    Ok(fitted) => done[which[k]] = Some(self.fitted(chosen[k], fitted)),
-                    Err(FitError::Memory { .. }) => done[which[k]] = Some(self.refused(chosen[k])),
+                    Ok(fitted) => {
+                        let done = self.fitted(chosen[k], fitted);
+                        resolved[which[k]] = Some(Resolved::Done(done));
+                    }
+                    Err(FitError::Memory { .. }) => {
+                        resolved[which[k]] = Some(Resolved::Done(self.refused(chosen[k])));
+                    }
                     Err(FitError::Interrupted) => {}
                     // Of several errors the first in order, so that the message is the same every time.
                     Err(error) if failure.as_ref().is_none_or(|(first, _)| k < *first) => {
@@ -288,33 +339,42 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     /// Enters a round's results in the order of proposal; the outcomes of each run.
-    fn enter(&mut self, round: &Round, done: &[Option<Done>]) -> Vec<Vec<Outcome>> {
+    fn enter(&mut self, round: &Round, resolved: &[Option<Resolved>]) -> Vec<Vec<Outcome>> {
         let mut outcomes = vec![Vec::new(); self.runner.runs.len()];
         for (run, step) in &round.steps {
-            let outcome = match step {
-                Step::Known(outcome) => {
-                    self.ledger.counts.add(outcome);
-                    *outcome
-                }
-                Step::SameAs(job) => {
-                    let Some(same) = &done[*job] else { continue };
-                    let outcome = self.ledger.outcome(&round.jobs[*job], same);
-                    let outcome = Outcome { source: Source::Cached, ..outcome };
-                    self.ledger.counts.add(&outcome);
-                    outcome
-                }
-                Step::Job(job) => match &done[*job] {
-                    Some(done) => {
-                        let job = &round.jobs[*job];
-                        let outcome = self.ledger.enter(job, done);
-                        self.runner.runs[*run].learn(self.runner.objective, job, outcome);
-                        outcome
+            let (outcome, entered) = match step {
+                Step::Known(outcome) => (*outcome, false),
+                Step::Job(k) | Step::SameAs(k) => {
+                    let job = &round.jobs[*k];
+                    let first = matches!(step, Step::Job(_));
+                    match resolved[*k] {
+                        Some(Resolved::Done(done)) if first => {
+                            let outcome = self.ledger.enter(job, &done);
+                            self.runner.runs[*run].learn(self.runner.objective, job, outcome);
+                            (outcome, true)
+                        }
+                        Some(Resolved::Done(done)) => {
+                            let outcome = self.ledger.outcome(job, &done);
+                            (Outcome { source: Source::Cached, ..outcome }, false)
+                        }
+                        Some(Resolved::Pruned) => {
+                            let (loss, params) = (job.at_best.loss, job.params);
+                            (Outcome { loss, rse: None, params, source: Source::Pruned }, false)
+                        }
+                        // The budget ends the search here, whatever would have come for free behind;
+                        // with pruning, fits are not made in the order of proposal.
+                        None if self.stopped_by == Some(StoppedBy::MaxEvaluations)
+                            && self.runner.bound.is_none() =>
+                        {
+                            break;
+                        }
+                        None => continue,
                     }
-                    // The budget ends the search here, whatever would have come for free behind.
-                    None if self.stopped_by == Some(StoppedBy::MaxEvaluations) => break,
-                    None => continue,
-                },
+                }
             };
+            if !entered {
+                self.ledger.counts.add(&outcome);
+            }
             self.runner.runs[*run].counts.add(&outcome);
             outcomes[*run].push(outcome);
         }

@@ -1,5 +1,6 @@
 //! The interface to what fits a structure.
 
+use crate::bound::CutBound;
 use crate::fit::{self, CheckedFit, FitError, Fitted, Interrupt, Target};
 use crate::graph::ModeGraph;
 
@@ -35,5 +36,17 @@ impl Evaluator for FitEvaluator<'_> {
         interrupt: &Interrupt,
     ) -> Result<Fitted, FitError> {
         fit::fit(self.target, graph, &self.settings, seed, None, interrupt)
+    }
+}
+
+/// Bounds the error of structures from below.
+pub trait RseBound: Sync {
+    /// A number that no fit of the structure can go below. May stop looking once it has reached `enough`.
+    fn rse(&self, graph: &ModeGraph, enough: f64) -> f64;
+}
+
+impl RseBound for CutBound<'_> {
+    fn rse(&self, graph: &ModeGraph, enough: f64) -> f64 {
+        CutBound::rse(self, graph, enough)
     }
 }

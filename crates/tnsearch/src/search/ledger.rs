@@ -125,7 +125,8 @@ mod tests {
         let ring = Arc::new(Template::ring(4).unwrap());
         let structure = Structure::new(ring, vec![0, 1, 2, 3], vec![2; 4]).unwrap();
         let graph = structure.canonical().graph;
-        Job { run: 0, seed: 1, sequence, structure, graph, params: 40, phi: 0.5 }
+        let at_best = Score { loss: 0.5, rse: 0.0, params: 40 };
+        Job { run: 0, seed: 1, sequence, structure, graph, params: 40, phi: 0.5, at_best }
     }
 
     /// A fit that can be told from others by its sweeps.

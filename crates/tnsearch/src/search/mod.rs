@@ -6,6 +6,7 @@ mod error;
 mod evaluator;
 mod history;
 mod journal;
+mod lane;
 mod ledger;
 mod neighbourhood;
 mod objective;
@@ -20,7 +21,7 @@ mod tnls;
 mod tests;
 
 pub use error::SearchError;
-pub use evaluator::{Evaluator, FitEvaluator};
+pub use evaluator::{Evaluator, FitEvaluator, RseBound};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use journal::{EvaluationRecord, Journal, JournalError};
 pub use neighbourhood::sample_neighbour;

@@ -4,7 +4,7 @@ use super::driver::Search;
 use super::run::Run;
 use super::{
     CheckedObjective, CheckedRunner, EvaluationRecord, Evaluator, Journal, Objective, Observer,
-    SearchError, SearchResult, Strategy,
+    RseBound, SearchError, SearchResult, Strategy,
 };
 use crate::fit::Interrupt;
 use crate::rng;
@@ -39,6 +39,7 @@ pub struct Runner<'a> {
     pub(super) dims: Vec<usize>,
     pub(super) objective: CheckedObjective,
     pub(super) evaluator: &'a dyn Evaluator,
+    pub(super) bound: Option<&'a dyn RseBound>,
     pub(super) settings: CheckedRunner,
     pub(super) runs: Vec<Run<'a>>,
     pub(super) journal: Option<&'a mut dyn Journal>,
@@ -54,6 +55,7 @@ impl<'a> Runner<'a> {
             dims: dims.to_vec(),
             objective,
             evaluator,
+            bound: None,
             settings: CheckedRunner::default(),
             runs: Vec::new(),
             journal: None,
@@ -80,6 +82,13 @@ impl<'a> Runner<'a> {
     /// Sets budgets and limits.
     pub fn settings(mut self, settings: CheckedRunner) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Does not fit what this bound rules out. The strategies' way and the answer stay the same; of each
+    /// generation the most promising structures are fitted first, so that the rest can be pruned.
+    pub fn prune(mut self, bound: &'a dyn RseBound) -> Self {
+        self.bound = Some(bound);
         self
     }
 

@@ -18,6 +18,13 @@ pub trait Strategy: Send {
     /// What became of the structures of the last ask, in its order.
     fn tell(&mut self, outcomes: &[Outcome]);
 
+    /// Where only a loss below this matters to the strategy, and of those of one generation only the
+    /// smallest: the runner may then prune what a bound rules out, and the strategy's way stays the same.
+    /// None (the default): every loss matters.
+    fn only_below(&self) -> Option<f64> {
+        None
+    }
+
     /// How many structures it will propose in all, where it knows (for progress bars).
     fn planned_samples(&self) -> Option<u64> {
         None
@@ -35,6 +42,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         (**self).tell(outcomes);
+    }
+
+    fn only_below(&self) -> Option<f64> {
+        (**self).only_below()
     }
 
     fn planned_samples(&self) -> Option<u64> {

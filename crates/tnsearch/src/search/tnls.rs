@@ -188,6 +188,10 @@ impl Strategy for Tnls {
         }
     }
 
+    fn only_below(&self) -> Option<f64> {
+        self.centre.as_ref().map(|(_, loss)| *loss)
+    }
+
     fn planned_samples(&self) -> Option<u64> {
         let (iterations, samples) = (self.settings.iterations as u64, self.settings.samples as u64);
         Some(iterations.saturating_mul(samples).saturating_add(1))

@@ -1,0 +1,308 @@
+//! The lower bound of a structure: the worst of its cuts.
+
+use super::{ModeSet, Spectra};
+use crate::graph::ModeGraph;
+
+/// Up to this order every cut is looked at; beyond it only those whose two sides hang together, which
+/// for a ring are the arcs and for a tree the edges.
+const ALL_CUTS: usize = 10;
+/// The most cuts looked at beyond that order.
+const MAX_CUTS: usize = 500;
+/// Up to this many vertices the widths of all vertex sets are tabulated.
+const TABLE: usize = 17;
+
+/// One cut of a structure and what it says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CutReport {
+    /// The modes on the side without mode 0.
+    pub modes: ModeSet,
+    /// The width c_S: the least product of crossed ranks over all placements of internal vertices.
+    pub width: f64,
+    /// The lower bound on the RSE that follows.
+    pub rse: f64,
+}
+
+/// Bounds structures from cut spectra.
+pub struct CutBound<'t> {
+    spectra: Spectra<'t>,
+}
+
+impl<'t> CutBound<'t> {
+    /// A bound for the tensor of these spectra.
+    pub fn new(spectra: Spectra<'t>) -> Self {
+        CutBound { spectra }
+    }
+
+    /// The spectra.
+    pub fn spectra(&self) -> &Spectra<'t> {
+        &self.spectra
+    }
+
+    /// A lower bound on the RSE of every fit of the structure:
+    /// `max over S of tau_S(c_S) / ||X||^2`, less a slack for rounding.
+    ///
+    /// Stops looking once the bound has reached `enough`.
+    pub fn rse(&self, graph: &ModeGraph, enough: f64) -> f64 {
+        let mut worst = 0.0f64;
+        self.each_cut(graph, |cut| {
+            worst = worst.max(cut.rse);
+            worst < enough
+        });
+        worst
+    }
+
+    /// All cuts looked at, the worst first.
+    pub fn cuts(&self, graph: &ModeGraph) -> Vec<CutReport> {
+        let mut all = Vec::new();
+        self.each_cut(graph, |cut| {
+            all.push(cut);
+            true
+        });
+        all.sort_by(|a, b| b.rse.total_cmp(&a.rse).then(a.width.total_cmp(&b.width)));
+        all
+    }
+
+    /// Calls `look` with cut after cut until it returns false.
+    fn each_cut(&self, graph: &ModeGraph, mut look: impl FnMut(CutReport) -> bool) {
+        let mut report = |modes: ModeSet, width: f64| {
+            let spectrum = self.spectra.of(modes);
+            let rse = spectrum.map_or(0.0, |s| s.bound(width.min(1e15) as usize));
+            look(CutReport { modes, width, rse })
+        };
+        if graph.modes() <= ALL_CUTS && graph.vertices() <= TABLE {
+            let widths = all_widths(graph);
+            for set in 1..1u64 << (graph.modes() - 1) {
+                if !report(set << 1, widths[set as usize]) {
+                    return;
+                }
+            }
+        } else {
+            for set in connected_cuts(graph) {
+                if !report(set, width(graph, set)) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The widths of all cuts, by the modes on the side without mode 0, shifted by one.
+fn all_widths(graph: &ModeGraph) -> Vec<f64> {
+    // Vertex sets without vertex 0, built up from their lowest vertex: its edges to the inside stop
+    // crossing, its other edges start.
+    let v = graph.vertices();
+    let mut neighbours: Vec<Vec<(usize, f64)>> = vec![Vec::new(); v];
+    for &(a, b, r) in graph.edges() {
+        neighbours[a].push((b, r as f64));
+        neighbours[b].push((a, r as f64));
+    }
+    let mut widths = vec![1.0f64; 1 << (v - 1)];
+    for set in 1..widths.len() {
+        let lowest = set.trailing_zeros() as usize;
+        let rest = set & (set - 1);
+        let mut width = widths[rest];
+        for &(u, r) in &neighbours[lowest + 1] {
+            let inside = u > 0 && rest >> (u - 1) & 1 == 1;
+            width = if inside { width / r } else { width * r };
+        }
+        widths[set] = width.round();
+    }
+    // Internal vertices go wherever the width is least: modes are the low bits.
+    let cuts = 1 << (graph.modes() - 1);
+    for set in cuts..widths.len() {
+        let modes = set % cuts;
+        widths[modes] = widths[modes].min(widths[set]);
+    }
+    widths.truncate(cuts);
+    widths
+}
+
+/// The width of one cut: a minimum cut between the modes of S and the others.
+pub(super) fn width(graph: &ModeGraph, set: ModeSet) -> f64 {
+    let inside = |v: usize| v < graph.modes() && set >> v & 1 == 1;
+    let crossed = |side: &dyn Fn(usize) -> bool| -> f64 {
+        graph.edges().iter().filter(|e| side(e.0) != side(e.1)).map(|e| e.2 as f64).product()
+    };
+    if graph.internal() == 0 {
+        return crossed(&inside);
+    }
+    let reached = min_cut_side(graph, &inside);
+    crossed(&|v| reached[v])
+}
+
+/// The side of S in a minimum cut (capacities: logarithms of the ranks), by augmenting paths.
+fn min_cut_side(graph: &ModeGraph, inside: &dyn Fn(usize) -> bool) -> Vec<bool> {
+    let v = graph.vertices();
+    let mut capacity = vec![0.0f64; v * v];
+    for &(a, b, r) in graph.edges() {
+        capacity[a * v + b] = (r as f64).ln();
+        capacity[b * v + a] = (r as f64).ln();
+    }
+    let sink = |u: usize| u < graph.modes() && !inside(u);
+    loop {
+        let mut from = vec![usize::MAX; v];
+        let mut queue: Vec<usize> = (0..graph.modes()).filter(|&u| inside(u)).collect();
+        queue.iter().for_each(|&u| from[u] = u);
+        let mut end = None;
+        let mut next = 0;
+        while next < queue.len() && end.is_none() {
+            let u = queue[next];
+            next += 1;
+            for w in 0..v {
+                if from[w] == usize::MAX && capacity[u * v + w] > 1e-9 {
+                    from[w] = u;
+                    if sink(w) {
+                        end = Some(w);
+                        break;
+                    }
+                    queue.push(w);
+                }
+            }
+        }
+        let Some(end) = end else { return from.iter().map(|&f| f != usize::MAX).collect() };
+        let path = |mut visit: Box<dyn FnMut(usize, usize) + '_>| {
+            let mut w = end;
+            while from[w] != w {
+                visit(from[w], w);
+                w = from[w];
+            }
+        };
+        let mut least = f64::INFINITY;
+        path(Box::new(|u, w| least = least.min(capacity[u * v + w])));
+        path(Box::new(|u, w| {
+            capacity[u * v + w] -= least;
+            capacity[w * v + u] += least;
+        }));
+    }
+}
+
+/// Mode sets whose vertices (with all internal vertices on either side) hang together, small ones first.
+fn connected_cuts(graph: &ModeGraph) -> Vec<ModeSet> {
+    let n = graph.modes();
+    let all = ModeSet::MAX >> (64 - n);
+    // Two modes are near if an edge joins them, or internal vertices alone.
+    let near = modes_near(graph);
+    let mut found: Vec<ModeSet> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut layer: Vec<ModeSet> = (0..n).map(|m| 1 << m).collect();
+    while !layer.is_empty() && found.len() < MAX_CUTS {
+        let mut next = Vec::new();
+        for set in layer {
+            let normal = if set & 1 == 1 { all & !set } else { set };
+            if set == all || set.count_ones() as usize > n.div_ceil(2) || !seen.insert(set) {
+                continue;
+            }
+            if normal != 0 && !found.contains(&normal) {
+                found.push(normal);
+            }
+            let around = (0..n).filter(|&m| set >> m & 1 == 1).fold(0, |a, m| a | near[m]) & !set;
+            next.extend((0..n).filter(|&m| around >> m & 1 == 1).map(|m| set | 1 << m));
+        }
+        layer = next;
+    }
+    found.truncate(MAX_CUTS);
+    found
+}
+
+fn modes_near(graph: &ModeGraph) -> Vec<ModeSet> {
+    let v = graph.vertices();
+    let mut near = vec![0; graph.modes()];
+    for (m, near) in near.iter_mut().enumerate() {
+        let mut seen = vec![false; v];
+        let mut stack = vec![m];
+        seen[m] = true;
+        while let Some(u) = stack.pop() {
+            for &(a, b, _) in graph.edges() {
+                let w = if a == u {
+                    b
+                } else if b == u {
+                    a
+                } else {
+                    continue;
+                };
+                if std::mem::replace(&mut seen[w], true) {
+                    continue;
+                }
+                if w < graph.modes() {
+                    *near |= 1 << w;
+                } else {
+                    stack.push(w);
+                }
+            }
+        }
+    }
+    near
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::SpectraSettings;
+    use crate::fit::{FitSettings, Interrupt, Target, fit};
+    use crate::graph::testing;
+    use crate::rng::stream;
+    use crate::tensor::Tensor;
+    use rand::RngExt as _;
+    use rand_distr::{Distribution, StandardNormal};
+    use std::sync::Arc;
+
+    fn random_target(dims: Vec<usize>, seed: u64) -> Target {
+        let mut rng = stream(seed, b"cuts");
+        let n = dims.iter().product();
+        let data = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
+        Target::new(Tensor::new(dims, data).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_table_agrees_with_minimum_cuts_and_brute_force() {
+        let mut rng = stream(1, b"widths");
+        for order in 2..7 {
+            for template in testing::all(order) {
+                let graph = testing::random(&Arc::new(template), 4, &mut rng).canonical().graph;
+                let table = all_widths(&graph);
+                for set in 1..1u64 << (order - 1) {
+                    let brute = (0..1u64 << graph.internal())
+                        .map(|inner| {
+                            let side = set << 1 | inner << order;
+                            let cut = graph
+                                .edges()
+                                .iter()
+                                .filter(|e| (side >> e.0 ^ side >> e.1) & 1 == 1);
+                            cut.map(|e| e.2 as f64).product::<f64>()
+                        })
+                        .fold(f64::INFINITY, f64::min);
+                    assert_eq!(table[set as usize], brute, "{graph} {set:b}");
+                    assert_eq!(width(&graph, set << 1), brute, "{graph} {set:b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_connected_cuts_of_a_ring_are_its_arcs() {
+        let ring = ModeGraph::new(12, 0, (0..12).map(|v| (v, (v + 1) % 12, 2)).collect());
+        let cuts = connected_cuts(&ring);
+        assert_eq!(cuts.len(), 12 * 11 / 2);
+        assert!(cuts.iter().all(|&s| width(&ring, s) == 4.0));
+    }
+
+    #[test]
+    fn no_fit_goes_below_the_bound() {
+        let mut rng = stream(2, b"bound");
+        let settings = FitSettings { max_sweeps: 30, restarts: 2, ..Default::default() };
+        let settings = settings.check().unwrap();
+        for round in 0..60u64 {
+            let order = 2 + (round % 5) as usize;
+            let dims: Vec<usize> = (0..order).map(|_| rng.random_range(1..4usize)).collect();
+            let target = random_target(dims, round);
+            let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+            for template in testing::all(order) {
+                let graph = testing::random(&Arc::new(template), 3, &mut rng).canonical().graph;
+                let fitted =
+                    fit(&target, &graph, &settings, round, None, &Interrupt::new()).unwrap();
+                let low = bound.rse(&graph, f64::INFINITY);
+                assert!(low <= fitted.rse + 1e-12, "{graph}: {low} {}", fitted.rse);
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What no network of a structure can do better: bounds from the singular values of unfoldings.
+//!
+//! Let Z have structure (G, r) and S be a set of modes. Cutting Z between S and the rest crosses edges of
+//! total width `c_S`, so the unfolding `Z_(S)` has rank at most `c_S`, and by Eckart-Young
+//! `||X - Z||^2 >= sum over j > c_S of sigma_j(X_(S))^2`. The largest of these over all S is a lower bound
+//! on the RSE of *every* fit of the structure. See `docs/bounds.md`.
+
+mod cuts;
+mod spectra;
+
+pub use cuts::{CutBound, CutReport};
+pub use spectra::{ModeSet, Spectra, SpectraSettings, Spectrum};

@@ -1,0 +1,285 @@
+//! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
+
+use crate::fit::Target;
+use crate::tensor::Permutation;
+use crate::tensor::matmul::{Strides, matmul};
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::svd::{self, ComputeSvdVectors};
+use faer::{MatRef, Par};
+use rayon::prelude::*;
+use std::sync::OnceLock;
+
+/// A set of modes, as bits.
+pub type ModeSet = u64;
+
+/// The largest order whose cuts are kept (each kept cut takes a few words).
+const MAX_ORDER: usize = 24;
+
+/// How spectra are computed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpectraSettings {
+    /// Unfoldings whose smaller side is longer than this are left out: they bound nothing.
+    pub max_side: usize,
+    /// Take singular values from an SVD rather than from the smaller Gram matrix. Needed only for errors
+    /// below about 1e-10: the Gram route knows each squared singular value to about 1e-15 of the sum of
+    /// all, which is what an RSE is measured in.
+    pub svd: bool,
+}
+
+impl Default for SpectraSettings {
+    fn default() -> Self {
+        SpectraSettings { max_side: 2048, svd: false }
+    }
+}
+
+/// The spectrum of one cut: how much of the tensor lies beyond the k largest singular values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spectrum {
+    /// `tails[k] = sum over j > k of sigma_j^2 / ||X||^2`, down to the last.
+    tails: Vec<f64>,
+    /// By how much rounding can have raised a tail t: `absolute + root * sqrt(t)`.
+    absolute: f64,
+    root: f64,
+}
+
+impl Spectrum {
+    /// `tau(k) / ||X||^2` as computed.
+    pub fn tail(&self, k: usize) -> f64 {
+        self.tails.get(k).copied().unwrap_or(0.0)
+    }
+
+    /// A lower bound on the RSE of any tensor whose unfolding has rank at most k: the tail less the slack.
+    pub fn bound(&self, k: usize) -> f64 {
+        self.certain(self.tail(k)).max(0.0)
+    }
+
+    /// The least rank with which an RSE of `eps` is not ruled out.
+    pub fn rank(&self, eps: f64) -> usize {
+        self.tails.partition_point(|&t| self.certain(t) > eps)
+    }
+
+    /// What is taken off the tail beyond k for rounding.
+    pub fn slack(&self, k: usize) -> f64 {
+        self.tail(k) - self.certain(self.tail(k))
+    }
+
+    fn certain(&self, tail: f64) -> f64 {
+        tail - self.absolute - self.root * tail.sqrt()
+    }
+
+    /// The squared singular values relative to their sum, falling.
+    pub fn values(&self) -> Vec<f64> {
+        self.tails.iter().zip(self.tails[1..].iter().chain([&0.0])).map(|(a, b)| a - b).collect()
+    }
+}
+
+/// The spectra of a tensor's cuts.
+pub struct Spectra<'t> {
+    target: &'t Target,
+    settings: SpectraSettings,
+    /// By the modes of the side without mode 0, shifted by one.
+    known: Vec<OnceLock<Option<Spectrum>>>,
+}
+
+impl<'t> Spectra<'t> {
+    /// The spectra of a tensor, none computed yet.
+    pub fn new(target: &'t Target, settings: SpectraSettings) -> Self {
+        let order = target.dims().len();
+        let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
+        Spectra { target, settings, known: (0..cuts).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The tensor.
+    pub fn target(&self) -> &'t Target {
+        self.target
+    }
+
+    /// The number of modes.
+    pub fn order(&self) -> usize {
+        self.target.dims().len()
+    }
+
+    /// The same cut named by its side without mode 0.
+    pub fn normal(&self, set: ModeSet) -> ModeSet {
+        let all = ModeSet::MAX >> (64 - self.order());
+        if set & 1 == 1 { all & !set } else { set }
+    }
+
+    /// The spectrum of a cut; none for the empty cut and for unfoldings that are too large.
+    pub fn of(&self, set: ModeSet) -> Option<&Spectrum> {
+        let slot = self.known.get((self.normal(set) >> 1) as usize)?;
+        slot.get_or_init(|| self.compute(self.normal(set))).as_ref()
+    }
+
+    /// Computes many cuts in parallel, on the current thread pool.
+    pub fn prepare(&self, sets: &[ModeSet]) {
+        sets.par_iter().for_each(|&set| {
+            self.of(set);
+        });
+    }
+
+    /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side.
+    pub fn bytes(&self) -> f64 {
+        let side = (self.target.tensor().len() as f64).sqrt().min(self.settings.max_side as f64);
+        8.0 * (self.target.tensor().len() as f64 + 3.0 * side * side)
+    }
+
+    fn compute(&self, set: ModeSet) -> Option<Spectrum> {
+        let dims = self.target.dims();
+        let inside = |n: &usize| set >> n & 1 == 1;
+        let (rows, columns): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(inside);
+        let length = |modes: &[usize]| modes.iter().map(|&n| dims[n]).product::<usize>();
+        let (m, n) = (length(&rows), length(&columns));
+        let side = m.min(n);
+        if rows.is_empty() || columns.is_empty() || side > self.settings.max_side {
+            return None;
+        }
+        // The longer side runs along the rows of the matrix.
+        let axes: Vec<usize> = match m <= n {
+            true => rows.into_iter().chain(columns).collect(),
+            false => columns.into_iter().chain(rows).collect(),
+        };
+        let long = m.max(n);
+        let order = Permutation::new(dims, &axes);
+        let mut copy = Vec::new();
+        let data = if order.is_identity() {
+            self.target.tensor().data()
+        } else {
+            copy.resize(m * n, 0.0);
+            order.apply(self.target.tensor().data(), &mut copy);
+            &copy
+        };
+        let squares = match self.settings.svd {
+            true => squares_by_svd(data, side, long)?,
+            false => squares_by_gram(data, side, long)?,
+        };
+        Some(spectrum(squares, self.target.norm_squared(), long, self.settings.svd))
+    }
+}
+
+/// Squared singular values as eigenvalues of the smaller Gram matrix, largest first.
+fn squares_by_gram(data: &[f64], side: usize, long: usize) -> Option<Vec<f64>> {
+    let mut gram = vec![0.0; side * side];
+    let strides = Strides::row_major(long);
+    matmul((side, side, long), &mut gram, data, strides, data, strides.transposed());
+    let mut values = vec![0.0; side];
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(
+        side,
+        ComputeEigenvectors::No,
+        Par::Seq,
+        Default::default(),
+    );
+    evd::self_adjoint_evd(
+        MatRef::from_column_major_slice(&gram, side, side),
+        DiagMut::from_slice_mut(&mut values),
+        None,
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .ok()?;
+    values.reverse();
+    Some(values.into_iter().map(|v| v.max(0.0)).collect())
+}
+
+/// Squared singular values from an SVD, largest first.
+fn squares_by_svd(data: &[f64], side: usize, long: usize) -> Option<Vec<f64>> {
+    let mut values = vec![0.0; side];
+    let no = ComputeSvdVectors::No;
+    let scratch = svd::svd_scratch::<f64>(long, side, no, no, Par::Seq, Default::default());
+    svd::svd(
+        MatRef::from_column_major_slice(data, long, side),
+        DiagMut::from_slice_mut(&mut values),
+        None,
+        None,
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .ok()?;
+    Some(values.into_iter().map(|v| v * v).collect())
+}
+
+/// Tails and their slack. Rounding moves an eigenvalue of the Gram matrix by a few ulp of `||X||^2`, and a
+/// singular value by a few ulp of the largest, eta; its square then by `2 sigma eta + eta^2`. "A few" is
+/// taken as 4 times the number of values and the root of the length: tests see far less.
+fn spectrum(squares: Vec<f64>, norm_squared: f64, long: usize, by_svd: bool) -> Spectrum {
+    let mut tails: Vec<f64> = Vec::with_capacity(squares.len());
+    let mut sum = 0.0;
+    for square in squares.iter().rev() {
+        sum += square / norm_squared;
+        tails.push(sum);
+    }
+    tails.reverse();
+    let count = squares.len() as f64;
+    let eta = 4.0 * (count + (long as f64).sqrt()) * f64::EPSILON;
+    match by_svd {
+        true => Spectrum { tails, absolute: count * eta * eta, root: 2.0 * eta * count.sqrt() },
+        false => Spectrum { tails, absolute: eta, root: 0.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+    use crate::tensor::Tensor;
+    use rand_distr::{Distribution, StandardNormal};
+
+    fn random(dims: &[usize], seed: u64) -> Target {
+        let mut rng = stream(seed, b"spectra");
+        let n = dims.iter().product();
+        let data = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
+        Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_gram_route_agrees_with_the_svd_far_within_the_slack() {
+        for (dims, seed) in
+            [(vec![2, 3, 4, 2], 1), (vec![3; 6], 2), (vec![5, 1, 7, 2, 2], 3), (vec![2; 9], 4)]
+        {
+            let target = random(&dims, seed);
+            let gram = Spectra::new(&target, SpectraSettings::default());
+            let svd = Spectra::new(&target, SpectraSettings { svd: true, ..Default::default() });
+            for set in 1..(1u64 << dims.len()) - 1 {
+                let (a, b) = (gram.of(set).unwrap(), svd.of(set).unwrap());
+                assert_eq!(a.tails.len(), b.tails.len());
+                assert!((a.tail(0) - 1.0).abs() < 1e-12 && a.tail(a.tails.len()) == 0.0);
+                for k in 0..a.tails.len() {
+                    assert!((a.tail(k) - b.tail(k)).abs() < a.slack(k) / 3.0, "{dims:?} {set} {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_rank_is_decided_with_the_slack_in_favour_of_the_smaller() {
+        // diag(4, 3, 0...) : squares 16, 9; tails 1, 9/25, 0.
+        let mut x = Tensor::zeros(vec![3, 4]);
+        (x.data_mut()[0], x.data_mut()[5]) = (4.0, 3.0);
+        let target = Target::new(x).unwrap();
+        for svd in [false, true] {
+            let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
+            let s = spectra.of(0b10).unwrap();
+            let edge = 9.0 / 25.0;
+            assert_eq!(s.rank(0.5), 1);
+            assert_eq!(s.rank(edge), 1, "right at the threshold the smaller rank stays possible");
+            assert_eq!(s.rank(edge - 2.0 * s.slack(1)), 2);
+            assert_eq!((s.rank(0.0), s.bound(2)), (2, 0.0));
+            assert!(s.bound(1) <= edge && s.bound(1) > edge - 1e-12);
+        }
+    }
+
+    #[test]
+    fn both_sides_of_a_cut_are_one_and_too_large_cuts_bound_nothing() {
+        let target = random(&[3, 4, 5], 5);
+        let spectra = Spectra::new(&target, SpectraSettings { max_side: 4, ..Default::default() });
+        assert_eq!(spectra.of(0b011).map(Spectrum::values), None, "sides 12 and 5");
+        assert_eq!(spectra.of(0b100).map(Spectrum::values), None, "the same cut");
+        assert_eq!(spectra.of(0b001), spectra.of(0b110));
+        assert_eq!(spectra.of(0b001).unwrap().values().len(), 3);
+        assert!(spectra.of(0).is_none() && spectra.of(0b111).is_none());
+    }
+}
