@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: the criterion benches, and the sweep against tensorly's.
 
-use crate::json::Value;
+use crate::json::number;
 use crate::{python, step};
 use anyhow::{Context, Result};
+use serde_json::Value;
 use std::process::Command;
 
 /// Runs the benches and prints the table of ratios.
@@ -41,22 +42,19 @@ pub fn run(arguments: &[String]) -> Result<()> {
 fn json_line(command: &mut Command) -> Result<Value> {
     let output = step::output(command)?;
     let line = output.lines().rev().find(|l| l.starts_with('{'));
-    Value::parse(line.context("the command printed no line of JSON")?)
+    let line = line.context("the command printed no line of JSON")?;
+    serde_json::from_str(line).context("the command printed bad JSON")
 }
 
 fn table(peer: &Value, ours: &Value) -> Result<String> {
-    let name = format!(
-        "{} {}",
-        peer.string("peer").unwrap_or("peer"),
-        peer.string("version").unwrap_or_default()
-    );
-    let sweep = ours.number("sweep_ms")?;
-    let small = ours.number("sweep_3_6_us")?;
-    let (peer_gemm, gemm) = (peer.number("gemm512_gflops")?, ours.number("gemm512_gflops")?);
+    let text = |key: &str| peer[key].as_str().with_context(|| format!("the peer gave no {key}"));
+    let name = format!("{} {}", text("peer")?, text("version")?);
+    let (sweep, small) = (number(ours, "sweep_ms")?, number(ours, "sweep_3_6_us")?);
+    let (peer_gemm, gemm) = (number(peer, "gemm512_gflops")?, number(ours, "gemm512_gflops")?);
     let mut out = format!("| one thread | {name} | tnsearch | ratio |\n");
     out += "| --- | ---: | ---: | ---: |\n";
     for (solver, key) in [("lstsq", "sweep_ms"), ("normal_eq", "sweep_normal_eq_ms")] {
-        let theirs = peer.number(key)?;
+        let theirs = number(peer, key)?;
         out += &format!(
             "| ALS sweep, 4^8, ring of ranks 6, ms (peer: {solver}) | {theirs:.1} | {sweep:.3} | {:.0} |\n",
             theirs / sweep
@@ -73,13 +71,14 @@ fn table(peer: &Value, ours: &Value) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn the_table_has_the_ratios() {
-        let peer = r#"{"peer": "tensorly", "version": "0.10.0", "sweep_ms": 130.0,
-            "sweep_normal_eq_ms": 60.0, "gemm512_gflops": 40.0}"#;
-        let ours = r#"{"sweep_ms": 2.0, "sweep_3_6_us": 20.04, "gemm512_gflops": 50}"#;
-        let table = table(&Value::parse(peer).unwrap(), &Value::parse(ours).unwrap()).unwrap();
+        let peer = json!({"peer": "tensorly", "version": "0.10.0", "sweep_ms": 130.0,
+            "sweep_normal_eq_ms": 60.0, "gemm512_gflops": 40.0});
+        let ours = json!({"sweep_ms": 2.0, "sweep_3_6_us": 20.04, "gemm512_gflops": 50});
+        let table = table(&peer, &ours).unwrap();
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines[0], "| one thread | tensorly 0.10.0 | tnsearch | ratio |");
         assert!(lines[2].ends_with("(peer: lstsq) | 130.0 | 2.000 | 65 |"), "{}", lines[2]);
