@@ -6,9 +6,15 @@ import pathlib
 import re
 import subprocess
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def relative_error(x, z):
+    """RE, the square root of the RSE: rounding moves it by about 1e-16, whatever its size."""
+    return np.linalg.norm((x - z).ravel()) / np.linalg.norm(x.ravel())
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +49,30 @@ def refused(command):
 def info(tnsearch):
     """The JSON that `tnsearch info` gives about a file."""
     return lambda source: json.loads(tnsearch("info", source, "--json", "-"))
+
+
+@pytest.fixture
+def fit(tnsearch, tmp_path):
+    """Fits a structure to the tensor in a file; returns the report and the network file."""
+
+    def run(tensor, structure, *options):
+        (tmp_path / "s.json").write_text(json.dumps(structure))
+        net = tmp_path / "net.safetensors"
+        line = ["fit", tensor, "--structure", tmp_path / "s.json", "--json", "-", "-o", net]
+        return json.loads(tnsearch(*line, *options)), net
+
+    return run
+
+
+@pytest.fixture
+def generate(tnsearch, tmp_path):
+    """Makes a tensor with `tnsearch generate`; returns its file and the report, which is a structure."""
+
+    def run(*options):
+        tensor = tmp_path / "X.npy"
+        return tensor, json.loads(tnsearch("generate", "-o", tensor, "--json", "-", *options))
+
+    return run
 
 
 @pytest.fixture(scope="session")

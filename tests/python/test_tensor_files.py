@@ -57,15 +57,13 @@ def test_safetensors(dtype, info, tmp_path):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["<f8", ">f4", "<i2"])
-def test_every_entry_is_in_its_place(dtype, order, tnsearch, tmp_path):
+def test_every_entry_is_in_its_place(dtype, order, fit, tnsearch, tmp_path):
     """A norm cannot see a wrong layout; an exact fit written back can."""
     x = sample(dtype, order)
     np.save(tmp_path / "x.npy", x)
     # Enough rank for any 3 x 4 x 5 tensor: the middle mode's core holds all of it.
-    (tmp_path / "s.json").write_text(
-        '{"template": "path", "permutation": [0, 1, 2], "edges": [[0, 1, 3], [1, 2, 5]]}'
-    )
-    tnsearch("fit", tmp_path / "x.npy", "--structure", tmp_path / "s.json", "--seed", 1,
-             "-o", tmp_path / "n.safetensors")  # fmt: skip
-    tnsearch("reconstruct", tmp_path / "n.safetensors", "-o", tmp_path / "z.npy")
-    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), x.astype("f8"), rtol=0, atol=0.01)
+    structure = {"template": "path", "permutation": [0, 1, 2], "edges": [[0, 1, 3], [1, 2, 5]]}
+    report, net = fit(tmp_path / "x.npy", structure, "--seed", 1)
+    assert report["rse"] < 1e-12
+    tnsearch("reconstruct", net, "-o", tmp_path / "z.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), x.astype("f8"), rtol=0, atol=1e-6 * norm(x))

@@ -14,7 +14,7 @@ const HELP: &str = "\
 The developers' commands of tnsearch.
 
   cargo xtask test                    everything that must pass before a change is merged
-  cargo xtask bench [--no-criterion]  criterion benches, then the ratio to the peer
+  cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
 ";
 

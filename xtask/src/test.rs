@@ -25,7 +25,7 @@ fn python_tests() -> Result<()> {
     // The program `cargo test` has just built (the same features, so nothing is built again; the
     // dev profile is optimised).
     let tnsearch = step::step("the tnsearch program", || {
-        artifact::executable(&["test", "--workspace", "--no-run"], "bin", "tnsearch")
+        artifact::executable(&["test", "--workspace", "--no-run"], "tnsearch")
     })?;
     let mut pytest = step::command(python, &["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
     step::run_step(pytest.arg("tests/python").env("TNSEARCH", tnsearch))

@@ -1,10 +1,11 @@
 //! How often TNLS finds the hidden ring or a smaller one: the paper's section 5.1 with our command.
 
-use crate::json::Value;
+use crate::json::number;
 use crate::{artifact, step};
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
 
@@ -31,8 +32,8 @@ impl Options {
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} needs a value"));
             match word.as_str() {
-                "--orders" => orders = value()?.split(',').map(number).collect::<Result<_>>()?,
-                "--count" => count = Some(number(value()?)?),
+                "--orders" => orders = value()?.split(',').map(whole).collect::<Result<_>>()?,
+                "--count" => count = Some(whole(value()?)?),
                 "--quick" => quick = true,
                 _ => bail!("unknown option '{word}'; use --orders 6,8 --count 10 --quick"),
             }
@@ -50,7 +51,7 @@ impl Options {
     }
 }
 
-fn number(word: &str) -> Result<usize> {
+fn whole(word: &str) -> Result<usize> {
     usize::from_str(word).with_context(|| format!("'{word}' is not a whole number"))
 }
 
@@ -70,28 +71,18 @@ impl Outcome {
     }
 }
 
-struct Programs {
-    tnsearch: PathBuf,
-    generate: PathBuf,
-}
-
 /// Generates the rings, searches each, and prints the tables.
 pub fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments).map_err(|e| step::usage(format!("{e:#}")))?;
-    let programs = step::step("building tnsearch and the generator", || {
-        let cli = ["build", "--release", "-p", "tnsearch-cli"];
-        let lab = ["build", "--release", "-p", "tnsearch-lab", "--example", "generate"];
-        Ok(Programs {
-            tnsearch: artifact::executable(&cli, "bin", "tnsearch")?,
-            generate: artifact::executable(&lab, "example", "generate")?,
-        })
+    let tnsearch = step::step("building tnsearch", || {
+        artifact::executable(&["build", "--release", "-p", "tnsearch-cli"], "tnsearch")
     })?;
     let mut rows = Vec::new();
     for &order in &options.orders {
         let mut pairs = Vec::new();
         for index in 0..options.count {
             let title = format!("order {order}, tensor {} of {}", index + 1, options.count);
-            pairs.push(step::step(&title, || tensor(&programs, &options, order, index))?);
+            pairs.push(step::step(&title, || tensor(&tnsearch, &options, order, index))?);
         }
         rows.push((order, pairs));
     }
@@ -100,65 +91,53 @@ pub fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// One hidden ring: a single run, then several runs of which the best is kept.
-fn tensor(
-    programs: &Programs,
-    options: &Options,
-    order: usize,
-    index: usize,
-) -> Result<[Outcome; 2]> {
+fn tensor(program: &Path, options: &Options, order: usize, index: usize) -> Result<[Outcome; 2]> {
     // Different seeds, so that the search cannot draw what the generator drew.
     let hidden_seed = (1000 * order + index).to_string();
     let seed = (1 + index).to_string();
-    // Beside the programs, so inside the target folder, which git ignores.
-    let base = programs.tnsearch.parent().context("the program has no folder")?;
+    // Beside the program, so inside the target folder, which git ignores.
+    let base = program.parent().context("the program has no folder")?;
     let folder = base.join(format!("experiments/tnls-rates/order{order}-{index:02}"));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let (n, dim) = (order.to_string(), DIM.to_string());
-    let hidden = ["--template", "ring", "--order", &n, "--dim", &dim, "--ranks", "1..4"];
-    let mut generate = Command::new(&programs.generate);
-    step::run(generate.args(hidden).args(["--seed", &hidden_seed, "-o"]).arg(&folder))?;
-    let hidden = params(&read(&folder.join("hidden.json"))?, DIM)?;
-    let single = search(programs, options, &folder, order, &seed, 1, hidden)?;
-    let several = search(programs, options, &folder, order, &seed, options.runs, hidden)?;
+    let mut generate = Command::new(program);
+    generate.args(["generate", "--template", "ring", "--order", &n, "--dim", &dim]);
+    generate.args(["--ranks", "1..4", "--seed", &hidden_seed, "--quiet"]);
+    generate.arg("-o").arg(folder.join("X.npy"));
+    generate.arg("--structure").arg(folder.join("hidden.json"));
+    generate.arg("--json").arg(folder.join("gen.json"));
+    step::run(&mut generate)?;
+    let hidden = number(&read(&folder.join("gen.json"))?, "params")?;
+    let single = search(program, options, &folder, &seed, 1, hidden)?;
+    let several = search(program, options, &folder, &seed, options.runs, hidden)?;
     Ok([single, several])
 }
 
 fn search(
-    programs: &Programs,
+    program: &Path,
     options: &Options,
     folder: &Path,
-    order: usize,
     seed: &str,
     runs: usize,
     hidden_params: f64,
 ) -> Result<Outcome> {
-    // The paper's c2 for orders 4, 6 and 8; the others take the nearest.
-    let c2 = match order {
-        ..=4 => "0.9",
-        5..=6 => "0.94",
-        _ => "0.98",
-    };
     let report = folder.join(format!("runs{runs}.json"));
     let (iterations, runs) = (options.iterations.to_string(), runs.to_string());
-    let mut command = Command::new(&programs.tnsearch);
+    let mut command = Command::new(program);
     command.arg("search").arg(folder.join("X.npy"));
     command.args(["--template", "ring", "--max-rank", "7", "--lambda", "200"]);
     command.args(["--strategy", "tnls", "--iterations", &iterations, "--samples", "60"]);
-    command.args(["--c1", "0.9", "--c2", c2, "--seed", seed, "--runs", &runs]);
-    command
-        .arg("--json")
-        .arg(&report)
-        .arg("-o")
-        .arg(folder.join(format!("runs{runs}.safetensors")));
-    // The tables are on standard output; what the command says of itself is not part of them.
-    command.stdout(std::process::Stdio::null());
+    // c2 is left to the command: by default the paper's value for the order.
+    command.args(["--c1", "0.9", "--seed", seed, "--runs", &runs, "--quiet"]);
+    command.arg("--json").arg(&report);
+    command.arg("-o").arg(folder.join(format!("runs{runs}.safetensors")));
     step::run(&mut command)?;
     let report = read(&report)?;
     let outcome = Outcome {
-        eff: hidden_params / report.number("params")?,
-        rse: report.number("rse")?,
-        evaluations: report.number("evaluations")?,
-        seconds: report.number("seconds")?,
+        eff: hidden_params / number(&report, "params")?,
+        rse: number(&report, "rse")?,
+        evaluations: number(&report, "evaluations")?,
+        seconds: number(&report, "seconds")?,
     };
     let word = if outcome.success() { "found" } else { "missed" };
     println!(
@@ -171,22 +150,7 @@ fn search(
 fn read(path: &Path) -> Result<Value> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Value::parse(&text).with_context(|| format!("cannot read {}", path.display()))
-}
-
-/// The params of a structure file all of whose modes have dimension `dim`: the sum over the
-/// external vertices of dim times the ranks of their edges.
-fn params(structure: &Value, dim: usize) -> Result<f64> {
-    let edges = structure.get("edges")?.elements()?;
-    let edges: Vec<Vec<usize>> = edges.iter().map(Value::indices).collect::<Result<_>>()?;
-    if edges.iter().any(|e| e.len() != 3) {
-        bail!("hidden.json has an edge that is not [u, v, rank]");
-    }
-    let core = |v: usize| -> usize {
-        dim * edges.iter().filter(|e| e[..2].contains(&v)).map(|e| e[2]).product::<usize>()
-    };
-    let permutation = structure.get("permutation")?.indices()?;
-    Ok(permutation.into_iter().map(core).sum::<usize>() as f64)
+    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
 }
 
 type Row = (usize, Vec<[Outcome; 2]>);
@@ -269,13 +233,6 @@ mod tests {
         for bad in ["--orders", "--orders 2", "--orders 6,", "--count 0", "--count x", "--slow"] {
             assert!(options(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn params_of_a_ring() {
-        let ring = r#"{"template":"ring","permutation":[2,0,1],"edges":[[0,1,2],[0,2,3],[1,2,1]]}"#;
-        // Vertex 0: 3 * 2 * 3, vertex 1: 3 * 2 * 1, vertex 2: 3 * 3 * 1.
-        assert_eq!(params(&Value::parse(ring).unwrap(), 3).unwrap(), 33.0);
     }
 
     #[test]

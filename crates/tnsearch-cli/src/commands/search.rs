@@ -387,7 +387,11 @@ fn text(
             line(&mut out, "found", found);
             structure_lines(&mut out, &best.structure, dims, best.score.rse);
         }
-        None => line(&mut out, "found", "nothing: no structure was fitted"),
+        None => line(
+            &mut out,
+            "found",
+            "nothing: every structure proposed was too large; try a smaller --max-rank or more --iterations",
+        ),
     }
     let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
     let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");

@@ -9,6 +9,9 @@ use super::{FitSettings, Improve};
 /// The pull towards the old core relative to the Gram matrix's mean diagonal entry.
 const DAMPING: f64 = 1e-10;
 
+/// Below this the error of a sweep is lost in rounding; where it matters, the residual is computed.
+const TRUSTED: f64 = 1e-13;
+
 /// Alternating least squares, the default.
 pub(super) struct Als;
 
@@ -26,7 +29,10 @@ impl Improve for Als {
         let mut momentum = Momentum::new(ws);
         ws.refresh();
         for sweep in 1..=settings.max_sweeps {
-            let rse = als_sweep(ws, &mut solver);
+            let mut rse = als_sweep(ws, &mut solver);
+            if rse < TRUSTED && settings.stop_rse < TRUSTED {
+                rse = ws.residual() / ws.plan().norm_squared;
+            }
             let rse = momentum.after(ws, rse);
             if control.stopped() || progress.finished(rse) {
                 momentum.settle(ws);
@@ -98,7 +104,7 @@ impl Momentum {
 }
 
 /// One sweep over all cores; the RSE after it, from the last core's normal equations (so it cannot be
-/// trusted below about 1e-14). Allocates nothing.
+/// trusted below about [`TRUSTED`]). Allocates nothing.
 pub(super) fn als_sweep(ws: &mut Workspace, solver: &mut Solver) -> f64 {
     let norm_squared = ws.plan().norm_squared;
     let last = ws.plan().leaves.len();

@@ -1,0 +1,98 @@
+"""The fields in the tables of docs/formats.md are those that the command writes."""
+
+import json
+import re
+
+import pytest
+import safetensors
+from conftest import ROOT
+
+
+SHORT = ["--lambda", 5, "--iterations", 2, "--samples", 5]
+
+
+def table(title):
+    """The first two columns of the table whose first column has this title, the names in each cell."""
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    [rows] = re.findall(rf"^\| {title} \|.*\n\| ---.*\n((?:\|.*\n)+)", text, re.M)
+    return [[set(re.findall(r"`(\w+)`", cell)) for cell in row.split("|")[1:3]] for row in rows.splitlines()]
+
+
+def documented(title):
+    """The names in the first column of a table."""
+    return set.union(*(first for first, _ in table(title)))
+
+
+def fields_of(command):
+    """The names in the row of a command."""
+    [fields] = [second for first, second in table("command") if first == {command}]
+    return fields
+
+
+@pytest.fixture
+def searched(generate, tnsearch, tmp_path):
+    """A short search of two runs; returns the folder of its files."""
+    tensor, _ = generate("--order", 4, "--seed", 1)
+    tnsearch("search", tensor, *SHORT, "--runs", 2, "--journal", tmp_path / "run.jsonl",
+             "--json", tmp_path / "out.json", "-o", tmp_path / "net.safetensors")  # fmt: skip
+    return tmp_path
+
+
+def test_the_summary_of_a_search(searched):
+    report = json.loads((searched / "out.json").read_text())
+    assert set(report) == documented("field of a search")
+    counts = {key: report[key] for key in ("samples", "evaluations", "cached", "pruned", "refused")}
+    assert report["samples"] == 22 == sum(counts.values()) - report["samples"]
+    for run in report["runs"]:
+        assert set(run) == {"seed", "counts", "best", "target_reached"}
+        assert set(run["counts"]) == set(counts)
+        assert set(run["best"]) == {"loss", "rse", "params"}
+    for key in counts:
+        assert counts[key] == sum(run["counts"][key] for run in report["runs"])
+    for point in report["history"]:
+        assert set(point) == {"evaluations", "samples", "loss", "rse", "params", "seconds"}
+    assert all(set(point) == {"params", "rse"} for point in report["pareto"])
+    assert report["target_reached"] and report["stopped_by"] == "finished"
+
+
+def test_the_seed_of_a_run_finds_it_again(searched, tnsearch):
+    report = json.loads((searched / "out.json").read_text())
+    assert report["runs"][report["run"]]["seed"] == report["run_seed"]
+    for run in report["runs"]:
+        again = json.loads(tnsearch("search", searched / "X.npy", *SHORT, "--seed", run["seed"], "--json", "-"))
+        assert {key: again[key] for key in run["best"]} == run["best"]
+
+
+def test_the_journal(searched):
+    header, *records = map(json.loads, (searched / "run.jsonl").read_text().splitlines())
+    assert set(header) == documented("field of the first line")
+    report = json.loads((searched / "out.json").read_text())
+    assert len(records) == report["evaluations"] > 0
+    for record in records:
+        assert set(record) == documented("field of an evaluation")
+    assert min(record["loss"] for record in records) == report["loss"]
+
+
+def test_the_metadata_of_a_network(searched):
+    with safetensors.safe_open(searched / "net.safetensors", "numpy") as file:
+        metadata = file.metadata()
+    assert set(metadata) == documented("entry")
+    report = json.loads((searched / "out.json").read_text())
+    assert float(metadata["rse"]) == report["rse"]
+    assert int(metadata["params"]) == report["params"]
+    assert json.loads(metadata["dims"]) == report["dims"]
+    structure = {key: report[key] for key in ("template", "permutation", "edges")}
+    assert json.loads(metadata["structure"]) == structure
+
+
+def test_the_other_commands(generate, fit, info, tnsearch, tmp_path):
+    tensor, hidden = generate("--order", 4)
+    report, net = fit(tensor, {key: hidden[key] for key in ("template", "permutation", "edges")})
+    assert set(report) == fields_of("fit")
+    structure = set(report) & set(hidden) - {"seed", "rse", "output"}
+    assert set(hidden) == structure | fields_of("generate") - {"fit"}
+    made = json.loads(tnsearch("reconstruct", net, "-o", tmp_path / "Z.npy", "--json", "-"))
+    assert set(made) == fields_of("reconstruct")
+    network = info(net)
+    assert network["kind"] == "network" and structure < set(network)
+    assert (set(network) - structure) | set(info(tensor)) <= fields_of("info")
