@@ -14,19 +14,25 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tnsearch::bound::{CutBound, Relaxation, Spectra, SpectraSettings};
 use tnsearch::fit::{CheckedFit, Method, Target};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::search::{
-    CheckedRunner, CheckedTnls, Counts, FitEvaluator, HistoryPoint, LowerBound, Objective,
-    ParetoPoint, RunSummary, Runner, RunnerSettings, SearchResult, StoppedBy, Tnls, TnlsSettings,
+    Auto, CheckedExact, CheckedRunner, CheckedTnls, Counts, Exact, ExactSettings, FitEvaluator,
+    HistoryPoint, LowerBound, Objective, ParetoPoint, RunSummary, Runner, RunnerSettings,
+    SearchResult, StoppedBy, Strategy, Tnls, TnlsSettings,
 };
 use tnsearch::tensor::size;
 
 /// The strategies there are.
-const STRATEGIES: [&str; 1] = ["tnls"];
+const STRATEGIES: [&str; 3] = ["auto", "exact", "tnls"];
 /// The strategies there will be.
-const PLANNED: [&str; 4] = ["tnale", "tnga", "greedy", "exact"];
+const PLANNED: [&str; 3] = ["tnale", "tnga", "greedy"];
+
+/// Cut spectra are computed in advance where that takes at most this many operations (about a minute); else
+/// when they are asked for.
+const PREPARE_FLOPS: f64 = 5e12;
 
 /// Structures that may be under way at a time; each takes some hundred bytes.
 const MAX_GENERATION: usize = 1_000_000;
@@ -67,8 +73,9 @@ pub struct Search {
     /// The largest rank of an edge; larger tensors may need more
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
     max_rank: usize,
-    /// How structures are proposed: tnls
-    #[arg(long, value_name = "NAME", default_value = "tnls", help_heading = "Search")]
+    /// How structures are proposed: exact (proven best first), tnls (the paper's local sampling), or auto:
+    /// exact while it is affordable, then tnls
+    #[arg(long, value_name = "NAME", default_value = "auto", help_heading = "Search")]
     strategy: String,
     /// TNLS: iterations after the start
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
@@ -88,9 +95,15 @@ pub struct Search {
     /// Same seed, same data, same settings: same result, at any number of threads
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Search")]
     seed: u64,
-    /// Fit every structure, also where a bound proves that it cannot win (no bound is computed yet)
+    /// Fit every structure that TNLS proposes, also where a bound proves that it cannot win
     #[arg(long, help_heading = "Search")]
     no_prune: bool,
+    /// Nodes of the branch and bound that exact search may expand [default: 5000000, auto: 1000000]
+    #[arg(long, value_name = "N", value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Search")]
+    nodes: Option<u64>,
+    /// Nodes that may be expanded after TNLS to prove a lower bound; 0: prove none (200000 take seconds)
+    #[arg(long, value_name = "N", default_value_t = 200_000, help_heading = "Search")]
+    certificate_nodes: u64,
 
     /// How cores are fitted: als, adam or lm
     #[arg(long, value_name = "METHOD", default_value = "als", value_parser = method, help_heading = "Fitting")]
@@ -131,6 +144,7 @@ pub struct Search {
 /// The settings of a search, all checked.
 struct Settings {
     objective: Objective,
+    exact: CheckedExact,
     tnls: CheckedTnls,
     fit: CheckedFit,
     runner: RunnerSettings,
@@ -171,9 +185,28 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         let interrupt = interrupt::on_ctrl_c()?;
         let evaluator = FitEvaluator { target: &target, settings: settings.fit.clone() };
         let mut display = Display::new(args.report.quiet, args.progress, &settings.runner);
-        let mut runner = Runner::new(dims, settings.objective.check()?, &evaluator)
-            .runs(args.seed, args.runs, |seed| {
-                Box::new(Tnls::new(template.clone(), settings.tnls.clone(), seed))
+        let objective = settings.objective.check()?;
+        // Errors near the end of double precision need singular values, not their squares.
+        let svd = matches!(settings.objective, Objective::MaxRse(eps) if eps < 1e-10);
+        let spectra = Spectra::new(&target, SpectraSettings { svd, ..SpectraSettings::default() });
+        let bounded = spectra.bytes() <= limit.bytes() as f64 / 2.0;
+        if bounded && spectra.prepare_flops() <= PREPARE_FLOPS {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(args.threads.unwrap_or(0))
+                .build()?
+                .install(|| spectra.prepare(interrupt));
+        }
+        let bound = CutBound::new(spectra);
+        let relax = || Relaxation::new(template.clone(), objective, &bound, args.max_rank);
+        let exact = || Exact::new(relax(), objective, settings.exact.clone());
+        let mut runner = Runner::new(dims, objective, &evaluator)
+            .runs(args.seed, args.runs, |seed| -> Box<dyn Strategy> {
+                let tnls = settings.tnls.clone();
+                match args.strategy.as_str() {
+                    "exact" => Box::new(exact()),
+                    "auto" if bounded => Box::new(Auto::new(exact(), template.clone(), tnls, seed)),
+                    _ => Box::new(Tnls::new(template.clone(), tnls, seed)),
+                }
             })
             .settings(budgets.clone())
             .resume(records)
@@ -181,6 +214,12 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             .interrupt(interrupt);
         if let Some(journal) = &mut journal {
             runner = runner.journal(journal);
+        }
+        if bounded && !args.no_prune {
+            runner = runner.prune(&bound);
+        }
+        if bounded && args.certificate_nodes > 0 {
+            runner = runner.certify(relax(), args.certificate_nodes);
         }
         runner.search()?
     };
@@ -235,10 +274,19 @@ impl Search {
                 self.samples
             );
         }
+        // Exact search fits few structures, so each is worth more.
+        let (rescue, nodes) = match self.strategy.as_str() {
+            "tnls" => (0, 1),
+            "exact" => (4, 5_000_000),
+            _ => (4, 1_000_000),
+        };
+        let exact =
+            ExactSettings { nodes: self.nodes.unwrap_or(nodes), ..ExactSettings::default() };
         Ok(Settings {
             objective,
+            exact: exact.check()?,
             tnls: tnls.check()?,
-            fit: self.fitting.settings(self.fit, 0, enough_rse, None, limit)?,
+            fit: self.fitting.settings(self.fit, rescue, enough_rse, None, limit)?,
             runner,
         })
     }
@@ -261,6 +309,7 @@ impl Search {
             "objective": settings.objective,
             "strategy": self.strategy,
             "settings": *settings.tnls,
+            "exact": *settings.exact,
             "fit": fit,
             "max_phi": settings.runner.max_phi,
             "seed": self.seed,
@@ -285,6 +334,7 @@ struct Summary<'a> {
     stopped_by: StoppedBy,
     lower_bound: Option<LowerBound>,
     certified_optimal: bool,
+    proven_impossible: bool,
     history: &'a [HistoryPoint],
     pareto: &'a [ParetoPoint],
     input: &'a str,
@@ -333,6 +383,7 @@ fn finish(
         stopped_by: result.stopped_by,
         lower_bound: result.lower_bound,
         certified_optimal: result.certified_optimal,
+        proven_impossible: result.proven_impossible,
         history: &result.history,
         pareto: &result.pareto,
         input: &args.tensor,
@@ -354,6 +405,37 @@ fn finish(
         _ if result.target_reached => Exit::Done,
         _ => Exit::NotReached,
     })
+}
+
+/// What is proven about the answer, in words.
+fn proof(result: &SearchResult, max_rank: usize) -> String {
+    if result.proven_impossible {
+        return format!(
+            "no structure of this template with ranks up to {max_rank} reaches the target"
+        );
+    }
+    let Some(bound) = result.lower_bound else { return "no lower bound was computed".to_owned() };
+    if result.certified_optimal {
+        return format!(
+            "optimal: no structure of this template with ranks up to {max_rank} is better"
+        );
+    }
+    match (bound.params, bound.rse, bound.loss) {
+        (Some(params), ..) => {
+            let found = result.best.as_ref().filter(|_| result.target_reached);
+            let gap = found.map_or(String::new(), |best| {
+                let gap = best.score.params as f64 / params.max(1) as f64;
+                format!(" (found is {gap:.3} times that)")
+            });
+            format!("every structure that reaches the error has at least {params} params{gap}")
+        }
+        (_, Some(rse), _) => {
+            format!("every structure within the budget has an RSE of at least {}", number(rse))
+        }
+        (_, _, loss) => {
+            format!("every structure has a loss of at least {}", number(loss.unwrap_or(0.0)))
+        }
+    }
 }
 
 /// The summary for people.
@@ -401,6 +483,16 @@ fn text(
         }
     }
     line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
+    if args.strategy == "auto" {
+        let why = match result.strategy {
+            "exact" => "exact search: the cuts leave few enough structures",
+            _ => {
+                "exact search found no answer within its nodes, so TNLS went on from the nearest structure"
+            }
+        };
+        line(&mut out, "strategy", format!("chosen for you: {why}"));
+    }
+    line(&mut out, "proof", proof(result, args.max_rank));
     if result.runs.len() > 1 {
         let reached = result.runs.iter().filter(|r| r.target_reached).count();
         let found =

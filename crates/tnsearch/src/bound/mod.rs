@@ -6,7 +6,10 @@
 //! on the RSE of *every* fit of the structure. See `docs/bounds.md`.
 
 mod cuts;
+mod order;
+mod relax;
 mod spectra;
 
 pub use cuts::{CutBound, CutReport};
+pub use relax::{Candidate, Next, Relaxation};
 pub use spectra::{ModeSet, Spectra, SpectraSettings, Spectrum};

@@ -1,6 +1,6 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
-use crate::fit::Target;
+use crate::fit::{Interrupt, Target};
 use crate::tensor::Permutation;
 use crate::tensor::matmul::{Strides, matmul};
 use faer::diag::DiagMut;
@@ -113,11 +113,32 @@ impl<'t> Spectra<'t> {
         slot.get_or_init(|| self.compute(self.normal(set))).as_ref()
     }
 
-    /// Computes many cuts in parallel, on the current thread pool.
-    pub fn prepare(&self, sets: &[ModeSet]) {
-        sets.par_iter().for_each(|&set| {
-            self.of(set);
+    /// Computes all cuts in parallel on the current thread pool, until the flag is set. What is left out is
+    /// computed when it is asked for.
+    pub fn prepare(&self, interrupt: &Interrupt) {
+        (1..self.known.len()).into_par_iter().for_each(|cut| {
+            if !interrupt.is_set() {
+                self.of((cut as ModeSet) << 1);
+            }
         });
+    }
+
+    /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its
+    /// eigenvalues.
+    pub fn prepare_flops(&self) -> f64 {
+        let dims = self.target.dims();
+        let entries: f64 = dims.iter().map(|&d| d as f64).product();
+        let flops = |cut: usize| {
+            let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
+            let rows: f64 = inside.map(|n| dims[n] as f64).product();
+            let side = rows.min(entries / rows);
+            if side > self.settings.max_side as f64 {
+                0.0
+            } else {
+                2.0 * entries * side + 8.0 * side.powi(3)
+            }
+        };
+        (1..self.known.len()).map(flops).sum()
     }
 
     /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side.

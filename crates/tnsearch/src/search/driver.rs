@@ -4,9 +4,10 @@ use super::batch::{Batch, Event, Job};
 use super::lane::Lane;
 use super::ledger::{Done, Ledger};
 use super::{
-    Best, Counts, EvaluationRecord, JournalError, Outcome, Progress, RunSummary, Runner, Score,
-    SearchError, SearchResult, Source, StoppedBy,
+    Best, Counts, EvaluationRecord, JournalError, LowerBound, Outcome, Progress, RunSummary,
+    Runner, Score, SearchError, SearchResult, Source, StoppedBy,
 };
+use crate::bound::{Candidate, Next};
 use crate::fit::{FitError, Fitted, Interrupt};
 use crate::graph::{GraphError, ModeGraph, Structure};
 use rayon::ThreadPool;
@@ -420,6 +421,24 @@ impl<'a, 'p> Search<'a, 'p> {
         score.is_some_and(|s| self.runner.objective.reached(s.params, s.rse))
     }
 
+    /// The best lower bound a strategy has proven, or that of the certificate; and whether it shows that
+    /// nothing is what was asked for.
+    fn certificate(&mut self) -> (Option<LowerBound>, bool) {
+        let objective = self.runner.objective.get();
+        let proven = self.runner.runs.iter().filter_map(|run| run.strategy.lower_bound());
+        if let Some(value) = proven.reduce(f64::max) {
+            let bound = value.is_finite().then(|| LowerBound::new(objective, value));
+            return (bound, value == f64::INFINITY);
+        }
+        let Some((relaxation, nodes)) = &mut self.runner.certificate else { return (None, false) };
+        match self.pool.install(|| relaxation.next(*nodes)) {
+            Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
+                (Some(LowerBound::new(objective, value)), false)
+            }
+            Next::Nothing => (None, true),
+        }
+    }
+
     fn finish(mut self) -> Result<SearchResult, SearchError> {
         let cores = self.ledger.take_cores();
         let best = self.ledger.leader.take().map(|leader| {
@@ -444,6 +463,10 @@ impl<'a, 'p> Search<'a, 'p> {
             })
         });
         let best = best.transpose()?;
+        let (lower_bound, proven_impossible) = self.certificate();
+        let met = |best: &Best| lower_bound.is_some_and(|bound| bound.is_met_by(&best.score));
+        let target_reached = self.reached(best.as_ref().map(|b| &b.score));
+        let certified_optimal = target_reached && best.as_ref().is_some_and(met);
         let seconds = self.seconds();
         let counts = self.ledger.counts;
         let runs = self.runner.runs.iter().map(|run| RunSummary {
@@ -454,7 +477,7 @@ impl<'a, 'p> Search<'a, 'p> {
         });
         Ok(SearchResult {
             strategy: self.runner.runs[0].strategy.name(),
-            target_reached: self.reached(best.as_ref().map(|b| &b.score)),
+            target_reached,
             best,
             counts,
             runs: runs.collect(),
@@ -462,8 +485,9 @@ impl<'a, 'p> Search<'a, 'p> {
             seconds,
             history: self.ledger.history.finish(counts.evaluations, counts.samples, seconds),
             pareto: self.ledger.pareto.into_points(),
-            lower_bound: None,
-            certified_optimal: false,
+            lower_bound,
+            proven_impossible,
+            certified_optimal,
             journal_error: self.journal_error,
         })
     }

@@ -1,9 +1,11 @@
 //! Searching structures: strategies propose, the runner evaluates and keeps the best.
 
+mod auto;
 mod batch;
 mod driver;
 mod error;
 mod evaluator;
+mod exact;
 mod history;
 mod journal;
 mod lane;
@@ -20,8 +22,10 @@ mod tnls;
 #[cfg(test)]
 mod tests;
 
+pub use auto::Auto;
 pub use error::SearchError;
 pub use evaluator::{Evaluator, FitEvaluator, RseBound};
+pub use exact::{CheckedExact, Exact, ExactSettings};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use journal::{EvaluationRecord, Journal, JournalError};
 pub use neighbourhood::sample_neighbour;

@@ -1,6 +1,6 @@
 //! What a search returns, and what it reports on the way.
 
-use super::{HistoryPoint, JournalError, Outcome, ParetoPoint, Source};
+use super::{HistoryPoint, JournalError, Objective, Outcome, ParetoPoint, Source};
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use serde::{Deserialize, Serialize};
@@ -108,13 +108,37 @@ impl fmt::Display for StoppedBy {
     }
 }
 
-/// What no structure of the template can go below.
+/// What no structure of the template (with ranks up to the largest allowed) can go below.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LowerBound {
-    /// On the parameters.
-    pub params: u128,
-    /// On the RSE.
-    pub rse: f64,
+    /// On the parameters of every structure that reaches the error (`MaxRse`).
+    pub params: Option<u128>,
+    /// On the RSE of every structure within the budget (`MaxParams`).
+    pub rse: Option<f64>,
+    /// On the loss of every structure (`Lambda`).
+    pub loss: Option<f64>,
+}
+
+impl LowerBound {
+    /// The bound that a number means for an objective.
+    pub(super) fn new(objective: Objective, value: f64) -> Self {
+        let mut bound = LowerBound { params: None, rse: None, loss: None };
+        match objective {
+            // Parameters are whole; the sum was of whole numbers.
+            Objective::MaxRse(_) => bound.params = Some((value - 1e-6).ceil().max(0.0) as u128),
+            Objective::MaxParams(_) => bound.rse = Some(value),
+            Objective::Lambda(_) => bound.loss = Some(value),
+        }
+        bound
+    }
+
+    /// Whether a score meets the bound, so that nothing can be better (losses and errors to within 1e-9).
+    pub fn is_met_by(&self, score: &Score) -> bool {
+        let close = |value: f64, bound: f64| value <= bound + 1e-9 * bound.max(1.0);
+        self.params.is_some_and(|p| score.params <= p)
+            || self.rse.is_some_and(|r| close(score.rse, r))
+            || self.loss.is_some_and(|l| close(score.loss, l))
+    }
 }
 
 /// What a search found.
@@ -141,6 +165,8 @@ pub struct SearchResult {
     pub pareto: Vec<ParetoPoint>,
     /// A proven lower bound, where one was computed.
     pub lower_bound: Option<LowerBound>,
+    /// Whether it is proven that no structure is what was asked for.
+    pub proven_impossible: bool,
     /// Whether the answer is proven optimal.
     pub certified_optimal: bool,
     /// Why the journal is incomplete, if it is.

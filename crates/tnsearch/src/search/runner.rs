@@ -6,6 +6,7 @@ use super::{
     CheckedObjective, CheckedRunner, EvaluationRecord, Evaluator, Journal, Objective, Observer,
     RseBound, SearchError, SearchResult, Strategy,
 };
+use crate::bound::Relaxation;
 use crate::fit::Interrupt;
 use crate::rng;
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ pub struct Runner<'a> {
     pub(super) objective: CheckedObjective,
     pub(super) evaluator: &'a dyn Evaluator,
     pub(super) bound: Option<&'a dyn RseBound>,
+    pub(super) certificate: Option<(Relaxation<'a>, u64)>,
     pub(super) settings: CheckedRunner,
     pub(super) runs: Vec<Run<'a>>,
     pub(super) journal: Option<&'a mut dyn Journal>,
@@ -56,6 +58,7 @@ impl<'a> Runner<'a> {
             objective,
             evaluator,
             bound: None,
+            certificate: None,
             settings: CheckedRunner::default(),
             runs: Vec::new(),
             journal: None,
@@ -89,6 +92,13 @@ impl<'a> Runner<'a> {
     /// generation the most promising structures are fitted first, so that the rest can be pruned.
     pub fn prune(mut self, bound: &'a dyn RseBound) -> Self {
         self.bound = Some(bound);
+        self
+    }
+
+    /// Proves a lower bound when the search is over, unless a strategy has: the relaxed problem, and how
+    /// many of its nodes may be expanded for it.
+    pub fn certify(mut self, relaxation: Relaxation<'a>, nodes: u64) -> Self {
+        self.certificate = Some((relaxation, nodes));
         self
     }
 

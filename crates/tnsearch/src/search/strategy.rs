@@ -25,6 +25,12 @@ pub trait Strategy: Send {
         None
     }
 
+    /// What no structure can go below, where the strategy has proven it: a number of parameters (`MaxRse`), a
+    /// loss (`Lambda`) or an RSE (`MaxParams`).
+    fn lower_bound(&self) -> Option<f64> {
+        None
+    }
+
     /// How many structures it will propose in all, where it knows (for progress bars).
     fn planned_samples(&self) -> Option<u64> {
         None
@@ -46,6 +52,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn only_below(&self) -> Option<f64> {
         (**self).only_below()
+    }
+
+    fn lower_bound(&self) -> Option<f64> {
+        (**self).lower_bound()
     }
 
     fn planned_samples(&self) -> Option<u64> {

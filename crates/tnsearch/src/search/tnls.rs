@@ -111,6 +111,8 @@ pub struct Tnls {
     rng: Rng,
     /// The structure in the middle and its loss; none before the start was told.
     centre: Option<(Structure, f64)>,
+    /// Where to start; none: at random.
+    start: Option<Structure>,
     /// The generation that waits to be told.
     asked: Vec<Structure>,
     /// Iterations asked for so far.
@@ -122,7 +124,23 @@ impl Tnls {
     pub fn new(template: Arc<Template>, settings: CheckedTnls, seed: u64) -> Self {
         let c2 = settings.c2.unwrap_or_else(|| TnlsSettings::c2_of_order(template.order()));
         let rng = rng::stream(seed, b"tnls");
-        Tnls { template, settings, c2, rng, centre: None, asked: Vec::new(), iteration: 0 }
+        Tnls {
+            template,
+            settings,
+            c2,
+            rng,
+            centre: None,
+            start: None,
+            asked: Vec::new(),
+            iteration: 0,
+        }
+    }
+
+    /// The same, starting at a given structure of the template instead of a random one.
+    pub fn starting_at(start: Structure, settings: CheckedTnls, seed: u64) -> Self {
+        let mut tnls = Tnls::new(start.template().clone(), settings, seed);
+        tnls.start = Some(start);
+        tnls
     }
 
     /// The structure in the middle and its loss, once the start was told.
@@ -167,7 +185,7 @@ impl Strategy for Tnls {
 
     fn ask(&mut self) -> Vec<Structure> {
         self.asked = match self.centre.as_ref().map(|(structure, _)| structure.clone()) {
-            None => vec![self.random_start()],
+            None => vec![self.start.take().unwrap_or_else(|| self.random_start())],
             Some(_) if self.iteration == self.settings.iterations => Vec::new(),
             Some(centre) => {
                 let m = self.iteration as f64;

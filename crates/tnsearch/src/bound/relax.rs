@@ -1,0 +1,280 @@
+//! The relaxed problem: which structures the cuts do not rule out, the smallest first.
+//!
+//! Branch and bound over permutations (up to the template's symmetries) and ranks. Vertices are placed one
+//! after the other, each with its mode and the ranks of its edges; the cuts settled so far and the
+//! parameters placed so far bound what can come of it. Nodes are taken best bound first, so the first
+//! complete structure that is taken bounds all others: no structure of the template does better.
+
+use super::order::{Place, orbits, places};
+use super::{CutBound, ModeSet};
+use crate::graph::{Structure, Template};
+use crate::search::{CheckedObjective, Objective};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// The open nodes of the relaxed problem.
+pub struct Relaxation<'b> {
+    template: Arc<Template>,
+    dims: Vec<usize>,
+    objective: Objective,
+    bound: &'b CutBound<'b>,
+    max_rank: usize,
+    places: Vec<Place>,
+    /// Mode 0 may sit only where its vertex is the first of its orbit.
+    first_of_orbit: Vec<bool>,
+    /// The least number of entries of the core of each mode.
+    least_core: Vec<f64>,
+    size: f64,
+    open: BinaryHeap<Node>,
+    expanded: u64,
+    made: u64,
+}
+
+/// A structure that the cuts do not rule out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The structure.
+    pub structure: Structure,
+    /// What it cannot go below: its parameters (`MaxRse`), loss (`Lambda`) or RSE (`MaxParams`).
+    pub value: f64,
+    /// The lower bound on its RSE.
+    pub rse: f64,
+}
+
+/// What the relaxation has to offer next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// The best structure not ruled out; no later one has a smaller value.
+    Candidate(Candidate),
+    /// The allowed number of nodes was spent; nothing left can go below this value.
+    Spent(f64),
+    /// Nothing is left: every other structure is ruled out.
+    Nothing,
+}
+
+/// A partial structure.
+#[derive(Debug, Clone)]
+struct Node {
+    value: f64,
+    /// Vertices placed.
+    depth: usize,
+    /// Breaks ties, so that the order never depends on anything else.
+    number: u64,
+    /// Parameters of the placed cores.
+    params: f64,
+    rse: f64,
+    /// The mode at each vertex ([`NO_MODE`]: none yet), then the rank of each edge (0: none yet).
+    chosen: Box<[u16]>,
+}
+
+impl Ord for Node {
+    /// The largest is taken first: the smallest value, then the deepest, then the earliest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_value = other.value.total_cmp(&self.value);
+        by_value.then(self.depth.cmp(&other.depth)).then(other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Node {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Node {}
+
+const NO_MODE: u16 = u16::MAX;
+
+/// The most open nodes held at a time (about 100 bytes each).
+const MAX_OPEN: usize = 4_000_000;
+
+impl<'b> Relaxation<'b> {
+    /// The relaxed problem of a template with ranks up to `max_rank`.
+    ///
+    /// # Panics
+    /// If the template carries another number of modes than the tensor has.
+    pub fn new(
+        template: Arc<Template>,
+        objective: CheckedObjective,
+        bound: &'b CutBound<'b>,
+        max_rank: usize,
+    ) -> Self {
+        let dims = bound.spectra().target().dims().to_vec();
+        assert_eq!(template.order(), dims.len(), "one vertex a mode");
+        let objective = objective.get();
+        let orbits = orbits(&template);
+        let least_core = (0..dims.len())
+            .map(|n| {
+                let rank = match objective {
+                    Objective::MaxRse(eps) => {
+                        bound.spectra().of(1 << n).map_or(1, |s| s.rank(eps).max(1))
+                    }
+                    _ => 1,
+                };
+                (dims[n] * rank) as f64
+            })
+            .collect();
+        let start = Node {
+            value: 0.0,
+            depth: 0,
+            number: 0,
+            params: 0.0,
+            rse: 0.0,
+            chosen: [vec![NO_MODE; template.vertices()], vec![0; template.edges().len()]]
+                .concat()
+                .into(),
+        };
+        Relaxation {
+            places: places(&template),
+            first_of_orbit: orbits.iter().enumerate().map(|(v, &o)| v == o).collect(),
+            size: dims.iter().map(|&d| d as f64).product(),
+            template,
+            dims,
+            objective,
+            bound,
+            max_rank: max_rank.min(usize::from(u16::MAX)),
+            least_core,
+            open: BinaryHeap::from([start]),
+            expanded: 0,
+            made: 0,
+        }
+    }
+
+    /// Nodes expanded so far.
+    pub fn expanded(&self) -> u64 {
+        self.expanded
+    }
+
+    /// What nothing left can go below; none when nothing is left.
+    pub fn floor(&self) -> Option<f64> {
+        self.open.peek().map(|node| node.value)
+    }
+
+    /// Takes the best structure that the cuts do not rule out, expanding at most `nodes` nodes on the way
+    /// (and holding at most some millions open).
+    pub fn next(&mut self, nodes: u64) -> Next {
+        let until = self.expanded.saturating_add(nodes);
+        while let Some(node) = self.open.pop() {
+            if node.depth == self.places.len() {
+                return Next::Candidate(self.candidate(&node));
+            }
+            if self.expanded >= until || self.open.len() > MAX_OPEN {
+                let floor = node.value;
+                self.open.push(node);
+                return Next::Spent(floor);
+            }
+            self.expanded += 1;
+            self.expand(&node);
+        }
+        Next::Nothing
+    }
+
+    fn modes<'n>(&self, node: &'n Node) -> &'n [u16] {
+        &node.chosen[..self.template.vertices()]
+    }
+
+    fn candidate(&self, node: &Node) -> Candidate {
+        let mut permutation = vec![0; self.dims.len()];
+        let (modes, ranks) = node.chosen.split_at(self.template.vertices());
+        for (v, &mode) in modes.iter().enumerate().filter(|(_, m)| **m != NO_MODE) {
+            permutation[usize::from(mode)] = v;
+        }
+        let ranks = ranks.iter().map(|&r| usize::from(r)).collect();
+        let structure = Structure::new(self.template.clone(), permutation, ranks)
+            .unwrap_or_else(|e| unreachable!("a complete node: {e}"));
+        Candidate { structure, value: node.value, rse: node.rse }
+    }
+
+    /// Places the next vertex in every way that is not ruled out.
+    fn expand(&mut self, node: &Node) {
+        let place = self.places[node.depth].clone();
+        if !place.external {
+            self.choose_ranks(node.clone(), &place, 0);
+            return;
+        }
+        for mode in 0..self.dims.len() {
+            let used = self.modes(node).iter().any(|&m| usize::from(m) == mode);
+            if used || (mode == 0 && !self.first_of_orbit[place.vertex]) {
+                continue;
+            }
+            let mut child = node.clone();
+            child.chosen[place.vertex] = mode as u16;
+            self.choose_ranks(child, &place, 0);
+        }
+    }
+
+    fn choose_ranks(&mut self, mut node: Node, place: &Place, edge: usize) {
+        let Some(&e) = place.new_edges.get(edge) else { return self.finish(node, place) };
+        let at = self.template.vertices() + e;
+        for rank in 1..=self.max_rank {
+            node.chosen[at] = rank as u16;
+            self.choose_ranks(node.clone(), place, edge + 1);
+        }
+    }
+
+    /// Bounds a node whose vertex is placed, and keeps it if it is not ruled out.
+    fn finish(&mut self, mut node: Node, place: &Place) {
+        let (modes, ranks) = node.chosen.split_at(self.template.vertices());
+        let product = |edges: &[usize]| edges.iter().map(|&e| f64::from(ranks[e])).product::<f64>();
+        let mode = modes[place.vertex];
+        let dim = if mode == NO_MODE { 1.0 } else { self.dims[usize::from(mode)] as f64 };
+        node.params += dim * product(&place.edges);
+        node.depth += 1;
+        let limit = match self.objective {
+            Objective::MaxRse(eps) => eps,
+            _ => f64::INFINITY,
+        };
+        for cut in &place.cuts {
+            let inside = cut.external.iter().fold(0, |set: ModeSet, &v| set | 1 << modes[v]);
+            let width = product(&cut.edges);
+            let Some(spectrum) = self.bound.spectra().of(inside) else { continue };
+            node.rse = node.rse.max(spectrum.bound(width.min(1e15) as usize));
+            if node.rse > limit {
+                return;
+            }
+        }
+        if node.depth == self.places.len() {
+            let graph = self.candidate(&node).structure.canonical().graph;
+            node.rse = node.rse.max(self.bound.rse(&graph, f64::INFINITY));
+            if node.rse > limit {
+                return;
+            }
+        }
+        let params = node.params + self.remaining(&node);
+        node.value = match self.objective {
+            Objective::Lambda(lambda) => params / self.size + lambda * node.rse,
+            Objective::MaxRse(_) => params,
+            Objective::MaxParams(budget) if params > budget as f64 => return,
+            Objective::MaxParams(_) => node.rse,
+        };
+        self.made += 1;
+        node.number = self.made;
+        self.open.push(node);
+    }
+
+    /// The least number of parameters of the vertices not placed yet: each mode needs a core of its least
+    /// size, and each vertex one of its ranks so far.
+    fn remaining(&self, node: &Node) -> f64 {
+        let (modes, ranks) = node.chosen.split_at(self.template.vertices());
+        let left = |mode: &usize| !modes.iter().any(|&m| usize::from(m) == *mode);
+        let by_mode: f64 = (0..self.dims.len()).filter(left).map(|n| self.least_core[n]).sum();
+        let smallest = (0..self.dims.len()).filter(left).map(|n| self.dims[n]).min().unwrap_or(1);
+        let (mut internal, mut by_vertex) = (0.0, 0.0);
+        for place in &self.places[node.depth..] {
+            let known = place.edges.iter().map(|&e| f64::from(ranks[e].max(1))).product::<f64>();
+            if place.external {
+                by_vertex += known * smallest as f64;
+            } else {
+                internal += known;
+            }
+        }
+        internal + by_mode.max(by_vertex)
+    }
+}

@@ -1,0 +1,164 @@
+//! Exact search: fit the structures that the cuts do not rule out, the smallest first.
+//!
+//! The relaxed problem ([`Relaxation`]) hands out structures in the order of what they cannot go below, so the
+//! first that a fit confirms is optimal. Where fits fail at structures the cuts allow, the search goes on up
+//! the list; the value of the first of them stays the proven bound, and the difference is the gap.
+
+use super::{CheckedObjective, Objective, Outcome, SearchError, Strategy};
+use crate::bound::{Candidate, Next, Relaxation};
+use crate::graph::{ModeGraph, Structure};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::ops::Deref;
+
+/// The settings of an exact search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExactSettings {
+    /// Nodes of the relaxed problem that may be expanded in all; then the search ends with what it has.
+    pub nodes: u64,
+    /// Structures that may be proposed in all.
+    pub candidates: usize,
+}
+
+impl Default for ExactSettings {
+    fn default() -> Self {
+        ExactSettings { nodes: 5_000_000, candidates: 2_000 }
+    }
+}
+
+impl ExactSettings {
+    /// Checks every setting.
+    pub fn check(self) -> Result<CheckedExact, SearchError> {
+        if self.nodes == 0 {
+            return Err(SearchError::setting("nodes", 0, "it must be at least 1"));
+        }
+        if self.candidates == 0 {
+            return Err(SearchError::setting("candidates", 0, "it must be at least 1"));
+        }
+        Ok(CheckedExact(self))
+    }
+}
+
+/// Settings that were checked; reads like [`ExactSettings`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedExact(ExactSettings);
+
+impl Deref for CheckedExact {
+    type Target = ExactSettings;
+
+    fn deref(&self) -> &ExactSettings {
+        &self.0
+    }
+}
+
+/// The exact strategy.
+pub struct Exact<'b> {
+    relaxation: Relaxation<'b>,
+    objective: CheckedObjective,
+    settings: CheckedExact,
+    asked: Vec<Candidate>,
+    seen: HashSet<ModeGraph>,
+    proposed: usize,
+    generation: u32,
+    /// The value of the best that a fit has confirmed.
+    incumbent: f64,
+    /// The least value of all structures proposed.
+    floor: f64,
+    /// The structure nearest to the target so far.
+    nearest: Option<(f64, Structure)>,
+    finished: bool,
+}
+
+impl<'b> Exact<'b> {
+    /// The strategy on a relaxed problem that nothing was taken from yet.
+    pub fn new(
+        relaxation: Relaxation<'b>,
+        objective: CheckedObjective,
+        settings: CheckedExact,
+    ) -> Self {
+        Exact {
+            relaxation,
+            objective,
+            settings,
+            asked: Vec::new(),
+            seen: HashSet::new(),
+            proposed: 0,
+            generation: 0,
+            incumbent: f64::INFINITY,
+            floor: f64::INFINITY,
+            nearest: None,
+            finished: false,
+        }
+    }
+
+    /// The structure of the smallest loss that was told, for a strategy that goes on from here.
+    pub fn nearest(&self) -> Option<&Structure> {
+        self.nearest.as_ref().map(|(_, structure)| structure)
+    }
+
+    /// Whether a fit has confirmed a structure that is what was asked for.
+    pub fn has_answer(&self) -> bool {
+        self.incumbent.is_finite()
+    }
+
+    /// What an outcome is worth in the units of the relaxed problem; none where it is no answer.
+    fn value(&self, outcome: &Outcome) -> Option<f64> {
+        let rse = outcome.rse?;
+        match self.objective.get() {
+            Objective::MaxRse(eps) => (rse <= eps).then_some(outcome.params as f64),
+            Objective::MaxParams(_) => Some(rse),
+            Objective::Lambda(_) => Some(outcome.loss),
+        }
+    }
+}
+
+impl Strategy for Exact<'_> {
+    fn name(&self) -> &'static str {
+        "exact"
+    }
+
+    fn ask(&mut self) -> Vec<Structure> {
+        self.asked.clear();
+        // One at first, since one is mostly enough; more at a time when it is not.
+        let wanted = 1usize << (self.generation / 2).min(3);
+        self.generation += 1;
+        while !self.finished && self.asked.len() < wanted {
+            let left = self.settings.nodes.saturating_sub(self.relaxation.expanded());
+            if self.proposed == self.settings.candidates
+                || self.relaxation.floor().is_none_or(|floor| floor >= self.incumbent)
+            {
+                self.finished = true;
+                break;
+            }
+            match self.relaxation.next(left) {
+                Next::Candidate(candidate) if candidate.value < self.incumbent => {
+                    self.floor = self.floor.min(candidate.value);
+                    // The relaxed problem knows some symmetries of the template; the others are seen here.
+                    if self.seen.insert(candidate.structure.canonical().graph) {
+                        self.proposed += 1;
+                        self.asked.push(candidate);
+                    }
+                }
+                // The next best is no better than what was found, or there is no more time.
+                _ => self.finished = true,
+            }
+        }
+        self.asked.iter().map(|c| c.structure.clone()).collect()
+    }
+
+    fn tell(&mut self, outcomes: &[Outcome]) {
+        for (candidate, outcome) in std::mem::take(&mut self.asked).into_iter().zip(outcomes) {
+            if let Some(value) = self.value(outcome) {
+                self.incumbent = self.incumbent.min(value);
+            }
+            if self.nearest.as_ref().is_none_or(|(loss, _)| outcome.loss < *loss) {
+                self.nearest = Some((outcome.loss, candidate.structure));
+            }
+        }
+    }
+
+    fn lower_bound(&self) -> Option<f64> {
+        let open = self.relaxation.floor().unwrap_or(f64::INFINITY);
+        Some(self.floor.min(open))
+    }
+}
