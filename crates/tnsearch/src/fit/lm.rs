@@ -51,6 +51,7 @@ impl Improve for Lm {
             ws.plan().core_lens().iter().map(|&n| vec![0.0; n]).collect();
         let mut factor = vec![0.0; params * params];
         let mut step = vec![0.0; params];
+        let mut kept = vec![0.0; params];
         let stack =
             llt::factor::cholesky_in_place_scratch::<f64>(params, Par::Seq, Default::default())
                 .or(llt::solve::solve_in_place_scratch::<f64>(params, 1, Par::Seq));
@@ -95,6 +96,7 @@ impl Improve for Lm {
                         Par::Seq,
                         MemStack::new(&mut stack),
                     );
+                    ws.copy_cores_to(&mut kept);
                     ws.add_to_cores(&step, 1.0);
                     ws.refresh();
                     let trial = ws.residual() / norm_squared;
@@ -105,7 +107,7 @@ impl Improve for Lm {
                         growth = 2.0;
                         break;
                     }
-                    ws.add_to_cores(&step, -1.0);
+                    ws.set_cores_between(&kept, &kept, 0.0);
                 }
                 damping *= growth;
                 growth *= 2.0;

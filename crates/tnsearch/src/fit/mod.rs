@@ -18,6 +18,7 @@ use control::Control;
 use lm::Lm;
 use plan::{Plan, Walk};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 use thiserror::Error;
 use workspace::Workspace;
 
@@ -100,23 +101,56 @@ impl Interrupt {
 }
 
 /// A checked tensor, ready to be fitted many times.
+///
+/// Entries far from 1 (beyond about a million, or below a millionth) are scaled by a power of two, so that no
+/// square overflows or vanishes; fits give the scale back to the cores.
 #[derive(Debug, Clone)]
 pub struct Target {
     tensor: Tensor,
     norm_squared: f64,
+    /// X is 2^exponent times `tensor`.
+    exponent: i32,
 }
 
 impl Target {
     /// Checks the tensor (order, finite, not zero) and keeps its norm.
-    pub fn new(tensor: Tensor) -> Result<Self, TensorError> {
+    pub fn new(mut tensor: Tensor) -> Result<Self, TensorError> {
         tensor.check()?;
+        let largest = tensor.data().iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let mut exponent = largest.log2().floor() as i32;
+        if exponent.abs() <= 20 {
+            exponent = 0;
+        } else {
+            // In two steps, since 2^1074 is not a number.
+            let (half, rest) = (exponent / 2, exponent - exponent / 2);
+            for x in tensor.data_mut() {
+                *x = *x * 2f64.powi(-half) * 2f64.powi(-rest);
+            }
+        }
         let norm_squared = tensor.norm_squared();
-        Ok(Target { tensor, norm_squared })
+        Ok(Target { tensor, norm_squared, exponent })
     }
 
-    /// The tensor X.
+    /// The tensor X, divided by [`Target::scale`].
     pub fn tensor(&self) -> &Tensor {
         &self.tensor
+    }
+
+    /// What the tensor was divided by: a power of two, 1 for ordinary entries.
+    pub fn scale(&self) -> f64 {
+        2f64.powi(self.exponent)
+    }
+
+    /// The RSE of a dense tensor of the same shape against X itself.
+    ///
+    /// # Panics
+    /// If it has another number of entries.
+    pub fn rse_of(&self, z: &Tensor) -> f64 {
+        assert_eq!(z.len(), self.tensor.len(), "same shape");
+        let scale = self.scale();
+        let pairs = self.tensor.data().iter().zip(z.data());
+        let rows: Vec<f64> = pairs.map(|(x, z)| x - z / scale).collect();
+        crate::tensor::sum_of_squares(&rows) / self.norm_squared
     }
 
     /// Its dimensions.
@@ -124,7 +158,7 @@ impl Target {
         self.tensor.dims()
     }
 
-    /// `||X||_F^2`.
+    /// `||X||_F^2`, of the scaled tensor.
     pub fn norm_squared(&self) -> f64 {
         self.norm_squared
     }
@@ -141,6 +175,8 @@ pub struct Fitted {
     pub sweeps: usize,
     /// Restarts made: fewer than asked for when one reached the stopping error.
     pub restarts: usize,
+    /// Whether the cores come from the Levenberg-Marquardt starts made after those of ALS.
+    pub rescued: bool,
     /// Whether an interrupt cut the fit short: this is then the best so far.
     pub interrupted: bool,
 }
@@ -200,12 +236,14 @@ fn fit_with(
     interrupt: &Interrupt,
     run: fn(&Starts) -> Result<Fitted, FitError>,
 ) -> Result<Fitted, FitError> {
-    let starts = Starts::new(target, graph, settings, seed, warm, interrupt)?;
+    let deadline = Control::deadline(settings);
+    let starts = Starts::new(target, graph, settings, seed, warm, interrupt, deadline)?;
     let first = run(&starts)?;
     let rescue = settings.rescue > 0
         && settings.method == Method::Als
         && !starts.enough(first.rse)
         && !first.interrupted
+        && deadline.is_none_or(|d| Instant::now() < d)
         && Lm::iteration_flops(&starts.plan) <= RESCUE_FLOPS;
     if !rescue {
         return Ok(first);
@@ -214,15 +252,15 @@ fn fit_with(
     let lm = FitSettings {
         method: Method::Lm,
         restarts: settings.rescue,
-        max_sweeps: 200,
+        max_sweeps: settings.max_sweeps.min(200),
         tolerance: settings.tolerance.min(1e-3),
         ..FitSettings::clone(settings)
     };
     let lm = lm.check()?;
-    let second = match Starts::new(target, graph, &lm, seed, None, interrupt).and_then(|s| run(&s))
-    {
-        Ok(second) => second,
-        // Too large after all, or no time left: the first answer stands.
+    let starts = Starts::new(target, graph, &lm, seed, None, interrupt, deadline);
+    let second = match starts.and_then(|s| run(&s)) {
+        Ok(second) => Fitted { rescued: true, ..second },
+        // Too large after all, or interrupted: the first answer stands.
         Err(_) => return Ok(first),
     };
     let (sweeps, restarts) = (first.sweeps + second.sweeps, first.restarts + second.restarts);
@@ -251,8 +289,12 @@ struct Starts<'s> {
     seed: u64,
     warm: Option<&'s [Tensor]>,
     interrupt: &'s Interrupt,
-    deadline: Option<std::time::Instant>,
+    deadline: Option<Instant>,
     winner: AtomicUsize,
+    /// What the cores are multiplied by in all, so that they give X and not the scaled tensor.
+    scale: f64,
+    /// About how many bytes one start takes.
+    bytes: f64,
 }
 
 impl<'s> Starts<'s> {
@@ -263,6 +305,7 @@ impl<'s> Starts<'s> {
         seed: u64,
         warm: Option<&'s [Tensor]>,
         interrupt: &'s Interrupt,
+        deadline: Option<Instant>,
     ) -> Result<Self, FitError> {
         let method: &'static dyn Improve = match settings.method {
             Method::Als => &als::Als,
@@ -270,9 +313,9 @@ impl<'s> Starts<'s> {
             Method::Lm => &Lm,
         };
         let plan = Plan::new(target, graph, method.walk(), settings.max_bytes)?;
-        let extra = 8.0 * method.extra_entries(&plan);
-        if let Some(limit) = settings.max_bytes.filter(|&limit| extra > limit as f64) {
-            return Err(FitError::memory(extra, limit));
+        let bytes = plan.bytes + 8.0 * method.extra_entries(&plan);
+        if let Some(limit) = settings.max_bytes.filter(|&limit| bytes > limit as f64) {
+            return Err(FitError::memory(bytes, limit));
         }
         if let Some(cores) = warm {
             check_shapes(graph, target.dims(), cores)?;
@@ -284,8 +327,10 @@ impl<'s> Starts<'s> {
             seed,
             warm,
             interrupt,
-            deadline: Control::deadline(settings),
+            deadline,
             winner: AtomicUsize::new(usize::MAX),
+            scale: target.scale(),
+            bytes,
         })
     }
 
@@ -302,18 +347,25 @@ impl<'s> Starts<'s> {
         }
         let mut ws = Workspace::new(&self.plan);
         match self.warm {
-            Some(cores) if index == 0 => ws.set_cores(cores),
+            Some(cores) if index == 0 => {
+                ws.set_cores(cores);
+                ws.multiply_cores(1.0 / self.scale);
+            }
             _ => {
                 let mut label = self.plan.graph.to_bytes();
-                label.extend(format!("/start {index}").bytes());
+                label.extend(format!("/{} {index}", self.settings.method).bytes());
                 ws.randomise(&mut rng::stream(self.seed, &label), self.settings.sigma);
             }
         }
         let sweeps = self.method.improve(&mut ws, self.settings, &control);
         ws.refresh();
-        let rse = ws.residual() / self.plan.norm_squared;
-        // A start that blew up is no better than the zero network.
-        let rse = if rse.is_finite() { rse } else { f64::INFINITY };
+        let mut rse = ws.residual() / self.plan.norm_squared;
+        // A start that blew up is worth less than the zero network, which every structure has.
+        if rse.is_nan() || rse > 1.0 {
+            ws.set_zero();
+            rse = 1.0;
+        }
+        ws.multiply(self.scale);
         if self.enough(rse) {
             self.winner.fetch_min(index, Ordering::Relaxed);
         }
@@ -331,6 +383,10 @@ impl<'s> Starts<'s> {
 
     fn in_parallel(&self) -> Result<Fitted, FitError> {
         use rayon::prelude::*;
+        let at_once = rayon::current_num_threads().min(self.settings.restarts) as f64;
+        if self.settings.max_bytes.is_some_and(|limit| at_once * self.bytes > limit as f64) {
+            return self.in_turn();
+        }
         let starts: Vec<Option<Start>> =
             (0..self.settings.restarts).into_par_iter().map(|index| self.make(index)).collect();
         self.best_of(starts.into_iter())
@@ -341,7 +397,7 @@ impl<'s> Starts<'s> {
         let mut best: Option<Start> = None;
         let (mut sweeps, mut restarts) = (0, 0);
         for start in starts {
-            let Some(start) = start else { break };
+            let Some(start) = start else { continue };
             sweeps += start.sweeps;
             restarts += 1;
             let done = self.enough(start.rse);
@@ -354,7 +410,8 @@ impl<'s> Starts<'s> {
         }
         let best = best.ok_or(FitError::Interrupted)?;
         let interrupted = self.interrupt.is_set();
-        Ok(Fitted { cores: best.cores, rse: best.rse, sweeps, restarts, interrupted })
+        let Start { cores, rse, .. } = best;
+        Ok(Fitted { cores, rse, sweeps, restarts, rescued: false, interrupted })
     }
 }
 

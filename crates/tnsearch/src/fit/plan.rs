@@ -76,6 +76,8 @@ pub(super) struct Plan<'x> {
     /// Rows (modes of the left half), columns (right half) and cut width of X's root split.
     pub root: (usize, usize, usize),
     pub buffer_lens: Vec<usize>,
+    /// About how many bytes a fit takes.
+    pub bytes: f64,
     pub tree: Tree,
     pub labels: Labels,
     /// M of every node but the root: its buffer and labels.
@@ -104,7 +106,10 @@ impl<'x> Plan<'x> {
             return Err(FitError::Modes { structure: graph.modes(), tensor: dims.len() });
         }
         let tree = Tree::best(graph, dims, EXACT_OFTEN);
-        check_memory(target, graph, &tree, max_bytes)?;
+        let bytes = bytes_needed(target, graph, &tree);
+        if let Some(limit) = max_bytes.filter(|&limit| bytes > limit as f64) {
+            return Err(FitError::memory(bytes, limit));
+        }
         let mut builder = Builder::new(graph, dims, &tree);
         builder.blocks();
         let root = tree.nodes.len() - 1;
@@ -142,6 +147,7 @@ impl<'x> Plan<'x> {
             halves,
             root: root_shape,
             buffer_lens,
+            bytes,
             tree,
             labels,
             block,
@@ -180,13 +186,7 @@ impl<'x> Plan<'x> {
 
 /// The memory a fit takes, estimated from the sizes of its blocks: X's copy, M and T of every node,
 /// S and H of every node, and scratch of the largest.
-fn check_memory(
-    target: &Target,
-    graph: &ModeGraph,
-    tree: &Tree,
-    max_bytes: Option<u64>,
-) -> Result<(), FitError> {
-    let Some(limit) = max_bytes else { return Ok(()) };
+fn bytes_needed(target: &Target, graph: &ModeGraph, tree: &Tree) -> f64 {
     let (mut total, mut largest) = (target.tensor().len() as f64, 0.0f64);
     for node in 0..tree.nodes.len() - 1 {
         let inside = tree.leaves(node);
@@ -204,11 +204,7 @@ fn check_memory(
         total += 2.0 * modes * cut + 2.0 * cut * cut;
         largest = largest.max(modes * cut).max(cut * cut);
     }
-    let needed = 8.0 * (total + 3.0 * largest);
-    if needed > limit as f64 {
-        return Err(FitError::memory(needed, limit));
-    }
-    Ok(())
+    8.0 * (total + 3.0 * largest)
 }
 
 /// Collects the steps and buffers of a plan.

@@ -206,6 +206,37 @@ fn als_and_lm_find_a_hidden_ring() {
 }
 
 #[test]
+fn entries_far_from_one_are_fitted_like_any_others() {
+    let dims = [3; 4];
+    let graph = ModeGraph::new(4, 0, vec![(0, 1, 2), (1, 2, 2), (2, 3, 2), (0, 3, 2)]);
+    let hidden = contract(&graph, &dims, &random_cores(&graph, &dims, 5));
+    for factor in [1e-300, 1e-200, 1e-40, 1e40, 1e300] {
+        let data = hidden.data().iter().map(|x| x * factor).collect();
+        let scaled = Tensor::new(dims.to_vec(), data).unwrap();
+        let target = Target::new(scaled.clone()).unwrap();
+        for method in [Method::Als, Method::Lm] {
+            let settings = checked(FitSettings { restarts: 6, ..FitSettings::of(method) });
+            let fitted = fit(&target, &graph, &settings, 1, None, &Interrupt::new()).unwrap();
+            assert!(fitted.rse < 1e-10, "{method} {factor}: {}", fitted.rse);
+            let z = contract(&graph, &dims, &fitted.cores);
+            assert!(target.rse_of(&z) < 1e-9, "{method} {factor}");
+            let (x, z) = (scaled.data()[7], z.data()[7]);
+            assert!((x / z - 1.0).abs() < 1e-2, "{method} {factor}: {x} {z}");
+        }
+    }
+}
+
+#[test]
+fn no_fit_is_worse_than_the_zero_network() {
+    let target = random_target(&[3, 3, 3], 1);
+    let graph = ModeGraph::new(3, 0, vec![(0, 1, 2), (1, 2, 2), (0, 2, 2)]);
+    let settings =
+        FitSettings { learning_rate: 50.0, max_sweeps: 20, ..FitSettings::of(Method::Adam) };
+    let fitted = fit(&target, &graph, &checked(settings), 1, None, &Interrupt::new()).unwrap();
+    assert!(fitted.rse <= 1.0 && fitted.cores.iter().flat_map(|c| c.data()).all(|x| x.is_finite()));
+}
+
+#[test]
 fn adam_lowers_the_error_of_a_hidden_ring() {
     let dims = [3; 4];
     let graph = ModeGraph::new(4, 0, vec![(0, 1, 2), (1, 2, 2), (2, 3, 2), (0, 3, 2)]);

@@ -79,6 +79,29 @@ impl<'p> Workspace<'p> {
         cores.collect()
     }
 
+    /// Multiplies the network's tensor by a positive number.
+    pub fn multiply(&mut self, factor: f64) {
+        self.scale *= factor;
+    }
+
+    /// The same, by changing all cores alike.
+    pub fn multiply_cores(&mut self, factor: f64) {
+        if factor == 1.0 {
+            return;
+        }
+        let share = factor.powf(1.0 / self.plan.leaves.len() as f64);
+        for leaf in &self.plan.leaves {
+            self.buffers[leaf.core].iter_mut().for_each(|x| *x *= share);
+        }
+    }
+
+    /// Sets all cores to zero.
+    pub fn set_zero(&mut self) {
+        for leaf in &self.plan.leaves {
+            self.buffers[leaf.core].fill(0.0);
+        }
+    }
+
     /// The core of a vertex as `[mode, edges]`.
     pub fn core_mut(&mut self, vertex: usize) -> &mut [f64] {
         &mut self.buffers[self.plan.leaves[vertex].core]
@@ -128,12 +151,9 @@ impl<'p> Workspace<'p> {
                 }
             }
         });
-        let cores = self.plan.leaves.len() as f64;
-        let factor = (self.plan.norm_squared / norm_squared).powf(0.5 / cores);
+        let factor = (self.plan.norm_squared / norm_squared).sqrt();
         if factor.is_finite() && factor > 0.0 {
-            for leaf in &self.plan.leaves {
-                self.buffers[leaf.core].iter_mut().for_each(|x| *x *= factor);
-            }
+            self.multiply_cores(factor);
         }
     }
 

@@ -70,7 +70,7 @@ impl Batch<'_> {
                         // A fit that saw the flag may have been cut short: its error is not the one
                         // that an undisturbed search would find.
                         if stop.is_set() {
-                            result = Err(FitError::Interrupted);
+                            result = result.map(|fitted| Fitted { interrupted: true, ..fitted });
                         }
                         if sender.send((k, result)).is_err() {
                             break;

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Event, Job};
 use super::lane::Lane;
-use super::ledger::{Done, Ledger};
+use super::ledger::{Done, Leader, Ledger};
 use super::{
     Best, Counts, EvaluationRecord, JournalError, LowerBound, Outcome, Progress, RunSummary,
     Runner, Score, SearchError, SearchResult, Source, StoppedBy,
@@ -55,6 +55,8 @@ pub(super) struct Search<'a, 'p> {
     generation: u64,
     stopped_by: Option<StoppedBy>,
     journal_error: Option<JournalError>,
+    /// The best of the fits that a stop cut short, as long as none was finished.
+    cut_short: Option<(Leader, Score, Fitted)>,
 }
 
 /// The state shown to the observer: the ledger's, and what this round has added so far.
@@ -78,14 +80,13 @@ impl<'a, 'p> Search<'a, 'p> {
             generation: 0,
             stopped_by: None,
             journal_error: None,
+            cut_short: None,
         }
     }
 
     pub(super) fn run(mut self) -> Result<SearchResult, SearchError> {
         loop {
-            if self.runner.interrupt.is_set() {
-                self.stopped_by = Some(StoppedBy::Interrupted);
-            }
+            self.watch();
             if self.stopped_by.is_some() {
                 break;
             }
@@ -262,6 +263,7 @@ impl<'a, 'p> Search<'a, 'p> {
         batch.evaluate(&chosen, |event| {
             if let Event::Done(k, result) = event {
                 match result {
+                    Ok(fitted) if fitted.interrupted => self.cut_short(chosen[k], fitted),
                     Ok(fitted) => {
                         let done = self.fitted(chosen[k], fitted);
                         resolved[which[k]] = Some(Resolved::Done(done));
@@ -297,11 +299,20 @@ impl<'a, 'p> Search<'a, 'p> {
         done
     }
 
-    /// A fit was refused.
+    /// A fit was refused. That is not written down: with more memory it may not be the next time.
     fn refused(&mut self, job: &Job) -> Done {
-        let done = self.note(job, Done { rse: None, seconds: self.seconds() });
-        self.record(job, &done, 0, 0);
-        done
+        self.note(job, Done { rse: None, seconds: self.seconds() })
+    }
+
+    /// A fit was stopped on its way: no evaluation, but better than nothing if there is nothing else.
+    fn cut_short(&mut self, job: &Job, fitted: Fitted) {
+        let loss = self.runner.objective.loss(job.params, job.phi, fitted.rse);
+        let score = Score { loss, rse: fitted.rse, params: job.params };
+        let first = self.ledger.leader.is_none() && self.seen.best.is_none();
+        let better = |(_, best, _): &(_, Score, _)| self.runner.objective.better(&score, best);
+        if first && self.cut_short.as_ref().is_none_or(better) {
+            self.cut_short = Some((Leader::new(job, score), score, fitted));
+        }
     }
 
     /// Adds a result to what the observer sees.
@@ -390,7 +401,12 @@ impl<'a, 'p> Search<'a, 'p> {
         }
         if self.runner.interrupt.is_set() {
             self.stopped_by = Some(StoppedBy::Interrupted);
-        } else if self.runner.settings.max_seconds.is_some_and(|limit| self.seconds() >= limit) {
+        } else if self
+            .runner
+            .settings
+            .max_seconds
+            .is_some_and(|s| self.begun.elapsed().as_secs_f64() >= s)
+        {
             self.stopped_by = Some(StoppedBy::MaxSeconds);
         }
         if self.stopped_by.is_some() {
@@ -409,7 +425,9 @@ impl<'a, 'p> Search<'a, 'p> {
             best: self.seen.best,
             target_reached: self.reached(self.seen.best.as_ref()),
             generation: self.generation,
-            planned_samples: runs.map(|r| r.strategy.planned_samples()).sum(),
+            planned_samples: runs
+                .map(|r| r.strategy.planned_samples())
+                .try_fold(0u64, |sum, n| n.map(|n| sum.saturating_add(n))),
             seconds: self.seconds(),
         };
         if let Some(observer) = &mut self.runner.observer {
@@ -440,8 +458,12 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     fn finish(mut self) -> Result<SearchResult, SearchError> {
-        let cores = self.ledger.take_cores();
-        let best = self.ledger.leader.take().map(|leader| {
+        let mut cores = self.ledger.take_cores();
+        let mut leader = self.ledger.leader.take();
+        if let (None, Some((only, _, fitted))) = (&leader, self.cut_short.take()) {
+            (leader, cores) = (Some(only), Some(fitted));
+        }
+        let best = leader.map(|leader| {
             let (evaluator, graph, seed) = (self.runner.evaluator, &leader.graph, leader.seed);
             // A best that came from a journal is fitted again, not to be interrupted: without cores
             // there is no answer.

@@ -31,6 +31,20 @@ pub(super) struct Leader {
     pub seed: u64,
 }
 
+impl Leader {
+    pub(super) fn new(job: &Job, score: Score) -> Self {
+        Leader {
+            score,
+            sequence: job.sequence,
+            structure: job.structure.clone(),
+            graph: job.graph.clone(),
+            phi: job.phi,
+            run: job.run,
+            seed: job.seed,
+        }
+    }
+}
+
 /// The cores of the best fit that ended so far.
 #[derive(Debug)]
 struct Kept {
@@ -93,15 +107,7 @@ impl Ledger {
             self.pareto.add(job.params, rse);
             if self.leader.as_ref().is_none_or(|l| self.objective.better(&score, &l.score)) {
                 self.history.improved(self.counts.evaluations, self.counts.samples, score);
-                self.leader = Some(Leader {
-                    score,
-                    sequence: job.sequence,
-                    structure: job.structure.clone(),
-                    graph: job.graph.clone(),
-                    phi: job.phi,
-                    run: job.run,
-                    seed: job.seed,
-                });
+                self.leader = Some(Leader::new(job, score));
             }
         }
         outcome
@@ -131,7 +137,7 @@ mod tests {
 
     /// A fit that can be told from others by its sweeps.
     fn fitted(rse: f64, sweeps: usize) -> Fitted {
-        Fitted { cores: Vec::new(), rse, sweeps, restarts: 1, interrupted: false }
+        Fitted { cores: Vec::new(), rse, sweeps, restarts: 1, rescued: false, interrupted: false }
     }
 
     #[test]

@@ -56,8 +56,8 @@ impl Objective {
                 e,
                 "it must be above 0 and below 1 (the zero network has an RSE of 1)",
             )),
-            Objective::MaxParams(0) => {
-                Err(SearchError::setting("max-params", 0, "it must be at least 1"))
+            Objective::MaxParams(p) if p == 0 || p > u128::from(u64::MAX) => {
+                Err(SearchError::setting("max-params", p, "it must be from 1 to 2^64 - 1"))
             }
             _ => Ok(CheckedObjective(self)),
         }

@@ -10,7 +10,7 @@ pub struct RunnerSettings {
     /// Fit at most this many structures. The cut is made in the order in which they are proposed, so it
     /// does not depend on the number of threads.
     pub max_evaluations: Option<u64>,
-    /// End after this many seconds, with the best so far; the time before a resume counts.
+    /// End after this many seconds, with the best so far; the time before a resume does not count.
     pub max_seconds: Option<f64>,
     /// Structures with `params >= max_phi * prod(dims)` are not fitted. 10 in the authors' program.
     pub max_phi: f64,

@@ -79,7 +79,14 @@ impl Formula {
             let n = dims.iter().product();
             Tensor::new(dims, (0..n).map(|_| rng.random::<f64>()).collect()).unwrap()
         });
-        Ok(Fitted { cores: cores.collect(), rse, sweeps: 3, restarts: 1, interrupted: false })
+        Ok(Fitted {
+            cores: cores.collect(),
+            rse,
+            sweeps: 3,
+            restarts: 1,
+            rescued: false,
+            interrupted: false,
+        })
     }
 }
 
