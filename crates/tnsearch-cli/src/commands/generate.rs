@@ -6,9 +6,10 @@ use super::report::{StructureReport, line, structure_lines};
 use crate::Exit;
 use crate::files::{npy, output::Output};
 use crate::text::shape;
+use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch_lab::Synthetic;
 
@@ -65,7 +66,7 @@ struct Summary<'a> {
 
 pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     check_distinct(
-        &[],
+        &[("the template", Path::new(&args.template))],
         &[
             ("--output", Some(&args.output)),
             ("--structure", args.structure.as_deref()),
@@ -86,6 +87,7 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
         ..Synthetic::new(template, dims.clone(), args.ranks)
     };
     let made = recipe.generate(args.seed)?;
+    made.tensor.check().map_err(|e| anyhow!("sigma {} does not go: {e}", args.sigma))?;
     output.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
     if let Some(file) = structure_file {
         let text = serde_json::to_string(&made.structure().to_file())?;

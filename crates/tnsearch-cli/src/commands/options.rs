@@ -31,7 +31,7 @@ pub struct FitOptions {
     #[arg(long, value_name = "SD", value_parser = real, allow_negative_numbers = true)]
     sigma: Option<f64>,
     /// LM starts where ALS was not good enough and the parameters are few [default: 8 in fit, 0 in search]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     rescue: Option<usize>,
 }
 
@@ -72,6 +72,11 @@ pub fn count<T: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<T, String
     }
 }
 
+/// A whole number, 0 included.
+pub fn whole(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it must be a whole number of at least 0".to_owned())
+}
+
 /// A number; its range is checked where it is used.
 pub fn real(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "it must be a number".to_owned())
@@ -101,6 +106,7 @@ pub fn memory(text: &str) -> Result<u64, String> {
         "kib" => 1024.0,
         "mib" => 1024.0 * 1024.0,
         "gib" => 1024.0 * 1024.0 * 1024.0,
+        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         _ => return Err(bad()),
     };
     let bytes = number.parse::<f64>().map_err(|_| bad())? * factor;

@@ -120,7 +120,6 @@ pub fn check_distinct(
     inputs: &[(&str, &Path)],
     outputs: &[(&str, Option<&Path>)],
 ) -> anyhow::Result<()> {
-    let real = |p: &Path| std::fs::canonicalize(p).unwrap_or_else(|_| p.to_owned());
     let mut seen: Vec<(&str, PathBuf)> = inputs.iter().map(|(n, p)| (*n, real(p))).collect();
     for (name, path) in outputs {
         let Some(path) = path else { continue };
@@ -133,6 +132,20 @@ pub fn check_distinct(
         seen.push((name, path));
     }
     Ok(())
+}
+
+/// A path without links and dots; of a file that is not there yet, its folder's.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        match (std::fs::canonicalize(folder), path.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            _ => path.to_owned(),
+        }
+    })
 }
 
 /// The path of a tensor's file, without the key of an array.

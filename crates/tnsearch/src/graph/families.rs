@@ -115,7 +115,10 @@ impl fmt::Display for Family {
 
 fn lattice(spec: &str) -> Option<Family> {
     let (rows, cols) = spec.strip_prefix("peps:")?.split_once('x')?;
-    let side = |s: &str| s.parse().ok().filter(|&n: &usize| n > 0 && n <= MAX_ORDER);
+    let side = |s: &str| {
+        let digits = s.bytes().all(|b| b.is_ascii_digit());
+        s.parse().ok().filter(|&n: &usize| digits && n > 0 && n <= MAX_ORDER)
+    };
     Some(Family::Peps { rows: side(rows)?, cols: side(cols)? })
 }
 
