@@ -40,7 +40,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Search(search::Search),
+    Search(Box<search::Search>),
     Fit(fit::Fit),
     Reconstruct(reconstruct::Reconstruct),
     Info(info::Info),
