@@ -17,3 +17,9 @@ pub fn on_ctrl_c() -> anyhow::Result<&'static Interrupt> {
     .map_err(|e| anyhow::anyhow!("cannot watch for Ctrl-C: {e}"))?;
     Ok(&INTERRUPT)
 }
+
+/// Ctrl-C (or a termination signal) ends the program from now on: there is nothing to be saved.
+pub fn end_on_ctrl_c() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| std::process::exit(130))
+        .map_err(|e| anyhow::anyhow!("cannot watch for Ctrl-C: {e}"))
+}

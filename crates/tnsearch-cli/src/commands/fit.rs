@@ -1,6 +1,6 @@
 //! `tnsearch fit`: the cores of one given structure.
 
-use super::options::{FitOptions, count, load_target, memory, method, read_text, real, seed};
+use super::options::{FitOptions, count, load_structure, load_target, memory, method, real, seed};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::report::{StructureReport, line, structure_lines, tensor_text};
 use crate::files::{MemoryLimit, network, output::Output};
@@ -12,7 +12,6 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::fit::{self, FitSettings, Method};
-use tnsearch::graph::{Structure, StructureFile};
 use tnsearch::network::Network;
 use tnsearch::search::RunnerSettings;
 
@@ -85,7 +84,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
-    let structure = read_structure(&args.structure)?;
+    let structure = load_structure(&args.structure)?;
     let target = load_target(&args.tensor, limit)?;
     let dims = target.dims();
     structure.template().check_order(dims.len())?;
@@ -132,17 +131,4 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     })?;
     saved?;
     Ok(if interrupt.is_set() { Exit::Interrupted } else { Exit::Done })
-}
-
-/// Reads a structure file.
-fn read_structure(path: &std::path::Path) -> anyhow::Result<Structure> {
-    let text = read_text(path)?;
-    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
-    let file: StructureFile = serde_json::from_str(&text).map_err(|e| {
-        named(&format!(
-            "{e}; a structure is {{\"template\":\"ring\",\"permutation\":[0,1,...],\
-             \"edges\":[[0,1,2],...]}}"
-        ))
-    })?;
-    Structure::from_file(&file).map_err(|e| named(&e))
 }

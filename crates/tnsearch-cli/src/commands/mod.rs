@@ -1,5 +1,8 @@
 //! The commands, one file each.
 
+mod bound;
+mod bounds;
+mod certify;
 mod completions;
 mod demo;
 mod fit;
@@ -27,6 +30,7 @@ use clap::{Parser, Subcommand};
     after_help = "Examples:
   tnsearch demo                                     see it work, within seconds
   tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
+  tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
   tnsearch info net.safetensors
   tnsearch reconstruct net.safetensors -o X2.npy
 
@@ -42,6 +46,8 @@ pub struct Cli {
 enum Command {
     Search(Box<search::Search>),
     Fit(fit::Fit),
+    Bound(bound::Bound),
+    Certify(certify::Certify),
     Reconstruct(reconstruct::Reconstruct),
     Info(info::Info),
     Demo(demo::Demo),
@@ -54,6 +60,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Search(args) => search::run(&args),
         Command::Fit(args) => fit::run(&args),
+        Command::Bound(args) => bound::run(&args),
+        Command::Certify(args) => certify::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -6,7 +6,35 @@ use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
 use tnsearch::fit::{CheckedFit, FitSettings, Method, Target};
-use tnsearch::graph::{Family, Template};
+use tnsearch::graph::{Family, Structure, StructureFile, Template};
+use tnsearch::search::{CheckedObjective, Objective, SearchError};
+
+/// What is looked for.
+#[derive(Debug, Clone, Args)]
+#[group(id = "objective", multiple = false)]
+pub struct ObjectiveOptions {
+    /// Minimise phi + L * RSE (the paper's loss)
+    #[arg(long, value_name = "L", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    lambda: Option<f64>,
+    /// Fewest params with an RSE of at most this [default objective: 1e-4]
+    #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    max_rse: Option<f64>,
+    /// Smallest RSE with at most this many params
+    #[arg(long, value_name = "P", value_parser = count::<u128>, allow_negative_numbers = true, help_heading = "Objective")]
+    max_params: Option<u128>,
+}
+
+impl ObjectiveOptions {
+    /// The checked objective.
+    pub fn check(&self) -> Result<CheckedObjective, SearchError> {
+        let objective = match (self.lambda, self.max_rse, self.max_params) {
+            (Some(l), ..) => Objective::Lambda(l),
+            (_, _, Some(p)) => Objective::MaxParams(p),
+            (_, eps, _) => Objective::MaxRse(eps.unwrap_or(1e-4)),
+        };
+        objective.check()
+    }
+}
 
 /// How structures are fitted.
 #[derive(Debug, Clone, Args)]
@@ -134,6 +162,19 @@ pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
     let template = Template::from_json(spec, &text).map_err(|e| anyhow!("{spec}: {e}"))?;
     template.check_order(order)?;
     Ok(template)
+}
+
+/// Reads a structure file.
+pub fn load_structure(path: &Path) -> anyhow::Result<Structure> {
+    let text = read_text(path)?;
+    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
+    let file: StructureFile = serde_json::from_str(&text).map_err(|e| {
+        named(&format!(
+            "{e}; a structure is {{\"template\":\"ring\",\"permutation\":[0,1,...],\
+             \"edges\":[[0,1,2],...]}}"
+        ))
+    })?;
+    Structure::from_file(&file).map_err(|e| named(&e))
 }
 
 /// The text of a small file.

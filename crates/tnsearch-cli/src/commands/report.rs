@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use tnsearch::graph::{Structure, TemplateRef};
 use tnsearch::network::draw;
+use tnsearch::search::Objective;
 use tnsearch::tensor::size;
 
 /// A structure and its size on a tensor, flattened into the JSON of every command.
@@ -58,13 +59,23 @@ pub fn line(out: &mut String, name: &str, text: impl std::fmt::Display) {
 
 /// The lines about a structure: its size, its error, its permutation and its picture.
 pub fn structure_lines(out: &mut String, structure: &Structure, dims: &[usize], rse: f64) {
+    size_line(out, structure, dims);
+    line(out, "error", format!("RSE {}, RE {} (its square root)", number(rse), number(rse.sqrt())));
+    picture_lines(out, structure, dims);
+}
+
+/// The line about the size of a structure.
+pub fn size_line(out: &mut String, structure: &Structure, dims: &[usize]) {
     let (params, dense, phi) = (structure.params(dims), size(dims), structure.phi(dims));
     let ratio = match phi <= 1.0 {
         true => format!("{} times smaller", number(1.0 / phi)),
         false => format!("{} times larger", number(phi)),
     };
     line(out, "params", format!("{dense} -> {params}, {ratio} (log10 CR {:.3})", -phi.log10()));
-    line(out, "error", format!("RSE {}, RE {} (its square root)", number(rse), number(rse.sqrt())));
+}
+
+/// The lines about where modes sit and how wide edges are, and the picture.
+pub fn picture_lines(out: &mut String, structure: &Structure, dims: &[usize]) {
     let permutation: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
     line(out, "permutation", format!("modes 0, 1, ... on vertices {}", permutation.join(", ")));
     let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
@@ -72,6 +83,15 @@ pub fn structure_lines(out: &mut String, structure: &Structure, dims: &[usize], 
     let edges = if edges.is_empty() { "all 1".to_owned() } else { edges.join(", ") };
     line(out, "ranks", format!("{edges} (edges between vertices)"));
     let _ = write!(out, "\n{}\n", draw(structure, dims));
+}
+
+/// An objective in words.
+pub fn objective_text(objective: Objective) -> String {
+    match objective {
+        Objective::Lambda(l) => format!("smallest phi + {l} * RSE"),
+        Objective::MaxRse(e) => format!("fewest params with RSE <= {e:e}"),
+        Objective::MaxParams(p) => format!("smallest RSE with at most {p} params"),
+    }
 }
 
 /// A tensor in words.

@@ -1,27 +1,31 @@
 //! `tnsearch search`: the smallest network for a tensor.
 
-use super::options::{FitOptions, count, load_target, load_template, memory, method, real, seed};
+use super::bounds;
+use super::options::{
+    FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method, real, seed,
+};
 use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, structure_lines, tensor_text};
+use super::report::{StructureReport, line, objective_text, structure_lines, tensor_text};
 use crate::files::{MemoryLimit, network, output::Output};
 use crate::journal::{self, DiskJournal};
 use crate::progress::Display;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt, terminal};
 use anyhow::bail;
-use clap::{ArgGroup, Args};
+use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tnsearch::bound::{CutBound, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{CheckedFit, Method, Target};
+use std::time::Instant;
+use tnsearch::bound::{CutBound, Relaxation};
+use tnsearch::fit::{CheckedFit, Interrupt, Method, Target};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::search::{
-    Auto, CheckedExact, CheckedRunner, CheckedTnls, Counts, Exact, ExactSettings, FitEvaluator,
-    HistoryPoint, LowerBound, Objective, ParetoPoint, RunSummary, Runner, RunnerSettings,
-    SearchResult, StoppedBy, Strategy, Tnls, TnlsSettings,
+    Auto, CheckedExact, CheckedObjective, CheckedRunner, CheckedTnls, Counts, Exact, ExactSettings,
+    FitEvaluator, HistoryPoint, LowerBound, Objective, ParetoPoint, RunSummary, Runner,
+    RunnerSettings, SearchResult, StoppedBy, Strategy, Tnls, TnlsSettings,
 };
 use tnsearch::tensor::size;
 
@@ -30,10 +34,6 @@ const STRATEGIES: [&str; 3] = ["auto", "exact", "tnls"];
 /// The strategies there will be.
 const PLANNED: [&str; 3] = ["tnale", "tnga", "greedy"];
 
-/// Cut spectra are computed in advance where that takes at most this many operations (about a minute); else
-/// when they are asked for.
-const PREPARE_FLOPS: f64 = 5e12;
-
 /// Structures that may be under way at a time; each takes some hundred bytes.
 const MAX_GENERATION: usize = 1_000_000;
 
@@ -41,9 +41,7 @@ const MAX_GENERATION: usize = 1_000_000;
 ///
 /// TENSOR is a .npy file, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY.
 #[derive(Debug, Args)]
-#[command(
-    group = ArgGroup::new("objective").multiple(false),
-    after_help = "Examples:
+#[command(after_help = "Examples:
   tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
       fewest params with a squared relative error of at most 1e-4, as a tensor ring
   tnsearch search weights.safetensors:layer.3 --template path --max-params 20000 --max-rank 32
@@ -51,21 +49,13 @@ const MAX_GENERATION: usize = 1_000_000;
   tnsearch search X.npz:x --template ring --lambda 200 --runs 5 --seed 1 --json out.json
       the paper's objective and settings, best of five runs
   tnsearch search X.npy --journal run.jsonl --resume --max-seconds 3600
-      an hour at a time; finished work is never repeated"
-)]
+      an hour at a time; finished work is never repeated")]
 pub struct Search {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
 
-    /// Minimise phi + L * RSE (the paper's loss)
-    #[arg(long, value_name = "L", group = "objective", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
-    lambda: Option<f64>,
-    /// Fewest params with an RSE of at most this [default objective: 1e-4]
-    #[arg(long, value_name = "RSE", group = "objective", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
-    max_rse: Option<f64>,
-    /// Smallest RSE with at most this many params
-    #[arg(long, value_name = "P", group = "objective", value_parser = count::<u128>, allow_negative_numbers = true, help_heading = "Objective")]
-    max_params: Option<u128>,
+    #[command(flatten)]
+    objective: ObjectiveOptions,
 
     /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
     #[arg(long, value_name = "NAME|FILE", default_value = "ring", help_heading = "Search")]
@@ -143,7 +133,7 @@ pub struct Search {
 
 /// The settings of a search, all checked.
 struct Settings {
-    objective: Objective,
+    objective: CheckedObjective,
     exact: CheckedExact,
     tnls: CheckedTnls,
     fit: CheckedFit,
@@ -181,30 +171,24 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         None => (None, Vec::new()),
     };
 
-    let result = {
-        let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c()?;
+    let begun = Instant::now();
+    let bound = args.bound(&settings, &target, &template, limit, interrupt)?;
+    let prepared = begun.elapsed().as_secs_f64();
+    let relax = |bound| Relaxation::new(template.clone(), settings.objective, bound, args.max_rank);
+    let mut result = {
         let evaluator = FitEvaluator { target: &target, settings: settings.fit.clone() };
         let mut display = Display::new(args.report.quiet, args.progress, &settings.runner);
-        let objective = settings.objective.check()?;
-        // Errors near the end of double precision need singular values, not their squares.
-        let svd = matches!(settings.objective, Objective::MaxRse(eps) if eps < 1e-10);
-        let spectra = Spectra::new(&target, SpectraSettings { svd, ..SpectraSettings::default() });
-        let bounded = spectra.bytes() <= limit.bytes() as f64 / 2.0;
-        if bounded && spectra.prepare_flops() <= PREPARE_FLOPS {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(args.threads.unwrap_or(0))
-                .build()?
-                .install(|| spectra.prepare(interrupt));
-        }
-        let bound = CutBound::new(spectra);
-        let relax = || Relaxation::new(template.clone(), objective, &bound, args.max_rank);
-        let exact = || Exact::new(relax(), objective, settings.exact.clone());
+        let objective = settings.objective;
+        let exact = |bound| Exact::new(relax(bound), objective, settings.exact.clone());
         let mut runner = Runner::new(dims, objective, &evaluator)
             .runs(args.seed, args.runs, |seed| -> Box<dyn Strategy> {
                 let tnls = settings.tnls.clone();
-                match args.strategy.as_str() {
-                    "exact" => Box::new(exact()),
-                    "auto" if bounded => Box::new(Auto::new(exact(), template.clone(), tnls, seed)),
+                match (args.strategy.as_str(), &bound) {
+                    ("exact", Some(bound)) => Box::new(exact(bound)),
+                    ("auto", Some(bound)) => {
+                        Box::new(Auto::new(exact(bound), template.clone(), tnls, seed))
+                    }
                     _ => Box::new(Tnls::new(template.clone(), tnls, seed)),
                 }
             })
@@ -215,14 +199,18 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         if let Some(journal) = &mut journal {
             runner = runner.journal(journal);
         }
-        if bounded && !args.no_prune {
-            runner = runner.prune(&bound);
-        }
-        if bounded && args.certificate_nodes > 0 {
-            runner = runner.certify(relax(), args.certificate_nodes);
+        // Where Ctrl-C came during the preparation, the spectra are still to be computed: then no proof.
+        if let Some(bound) = bound.as_ref().filter(|_| !interrupt.is_set()) {
+            if !args.no_prune {
+                runner = runner.prune(bound);
+            }
+            if args.certificate_nodes > 0 {
+                runner = runner.certify(relax(bound), args.certificate_nodes);
+            }
         }
         runner.search()?
     };
+    result.seconds += prepared;
     if let Some(e) = &result.journal_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
@@ -242,13 +230,8 @@ fn check_strategy(name: &str) -> anyhow::Result<()> {
 
 impl Search {
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<Settings> {
-        let objective = match (self.lambda, self.max_rse, self.max_params) {
-            (Some(l), ..) => Objective::Lambda(l),
-            (_, _, Some(p)) => Objective::MaxParams(p),
-            (_, eps, _) => Objective::MaxRse(eps.unwrap_or(1e-4)),
-        };
-        objective.check()?;
-        let enough_rse = match objective {
+        let objective = self.objective.check()?;
+        let enough_rse = match objective.get() {
             Objective::MaxRse(eps) => Some(eps),
             _ => None,
         };
@@ -291,6 +274,28 @@ impl Search {
         })
     }
 
+    /// The bound from the tensor's cuts; none where they take too much memory, which only exact search
+    /// cannot do without.
+    fn bound<'t>(
+        &self,
+        settings: &Settings,
+        target: &'t Target,
+        template: &Template,
+        limit: MemoryLimit,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Option<CutBound<'t>>> {
+        let svd = bounds::needs_svd(settings.objective.get());
+        let spectra =
+            bounds::check_template(template).and_then(|()| bounds::spectra(target, svd, limit));
+        let spectra = match spectra {
+            Ok(spectra) => spectra,
+            Err(e) if self.strategy == "exact" => return Err(e),
+            Err(_) => return Ok(None),
+        };
+        bounds::prepare(&spectra, self.threads, limit, interrupt)?;
+        Ok(Some(CutBound::new(spectra)))
+    }
+
     /// All that decides the result: what the first line of a journal holds. Budgets, threads and
     /// memory may change from one part of a search to the next.
     fn header(&self, settings: &Settings, template: &Template, target: &Target) -> Value {
@@ -306,7 +311,7 @@ impl Search {
             "tnsearch": env!("CARGO_PKG_VERSION"),
             "data": {"dims": target.dims(), "sha256": journal::fingerprint(target.tensor())},
             "template": template.to_ref(),
-            "objective": settings.objective,
+            "objective": settings.objective.get(),
             "strategy": self.strategy,
             "settings": *settings.tnls,
             "exact": *settings.exact,
@@ -387,7 +392,7 @@ fn finish(
         history: &result.history,
         pareto: &result.pareto,
         input: &args.tensor,
-        objective: settings.objective,
+        objective: settings.objective.get(),
         target_reached: result.target_reached,
         run: best.map(|b| b.run),
         run_seed: best.map(|b| b.seed),
@@ -448,11 +453,7 @@ fn text(
 ) -> String {
     let mut out = String::new();
     line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-    let objective = match settings.objective {
-        Objective::Lambda(l) => format!("smallest phi + {l} * RSE"),
-        Objective::MaxRse(e) => format!("fewest params with RSE <= {e:e}"),
-        Objective::MaxParams(p) => format!("smallest RSE with at most {p} params"),
-    };
+    let objective = objective_text(settings.objective.get());
     let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
     let (name, rank, seed) = (template.name(), args.max_rank, args.seed);
     line(
@@ -468,6 +469,9 @@ fn text(
             };
             line(&mut out, "found", found);
             structure_lines(&mut out, &best.structure, dims, best.score.rse);
+        }
+        None if result.stopped_by == StoppedBy::Interrupted => {
+            line(&mut out, "found", "nothing: it was interrupted before the first fit was done");
         }
         None => line(
             &mut out,

@@ -1,0 +1,131 @@
+//! `tnsearch bound`: what no fit of a structure can go below.
+
+use super::bounds::{self, Cut};
+use super::options::{count, load_structure, load_target, memory};
+use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::report::{StructureReport, line, picture_lines, size_line, tensor_text};
+use crate::files::MemoryLimit;
+use crate::text::{duration, number};
+use crate::{Exit, interrupt};
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+use tnsearch::bound::CutBound;
+use tnsearch::fit::Interrupt;
+use tnsearch::search::RunnerSettings;
+
+/// Cuts in the JSON.
+const LISTED: usize = 10;
+/// Cuts in the text.
+const SHOWN: usize = 5;
+/// Up to this order a structure needs all cuts, so they are computed in parallel; beyond it only some.
+const ALL_CUTS: usize = 10;
+/// Up to this many entries the slower, more accurate route takes a few seconds at most.
+const SVD_ENTRIES: usize = 100_000;
+
+/// Prove how small the error of a structure can be at best.
+///
+/// Every cut of the network between some modes and the others is as wide as the product of the ranks it
+/// crosses; the tensor, unfolded the same way, has singular values beyond that width, and no fit can
+/// reach them. The structure is a JSON file as for 'fit'.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch bound X.npy --structure s.json
+  tnsearch bound X.npy --structure s.json --json -")]
+pub struct Bound {
+    /// The tensor: X.npy, X.npz:key or X.safetensors:key
+    tensor: String,
+    /// The structure (JSON)
+    #[arg(long, value_name = "FILE")]
+    structure: PathBuf,
+    /// Threads [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
+    threads: Option<usize>,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    structure: StructureReport,
+    rse: f64,
+    re: f64,
+    cuts: &'a [Cut],
+    seconds: f64,
+    input: &'a str,
+    version: &'a str,
+}
+
+pub fn run(args: &Bound) -> anyhow::Result<Exit> {
+    RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
+    check_distinct(
+        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[("--json", args.report.json_path())],
+    )?;
+    let report = args.report.check()?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let structure = load_structure(&args.structure)?;
+    let target = load_target(&args.tensor, limit)?;
+    let dims = target.dims();
+    structure.template().check_order(dims.len())?;
+
+    // There is nothing to save before the end.
+    interrupt::end_on_ctrl_c()?;
+    let begun = Instant::now();
+    let spectra = bounds::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
+    if dims.len() <= ALL_CUTS {
+        bounds::prepare(&spectra, args.threads, limit, &Interrupt::new())?;
+    }
+    let bound = CutBound::new(spectra);
+    let cuts = bound.cuts(&structure.canonical().graph);
+    let seconds = begun.elapsed().as_secs_f64();
+
+    let rse = cuts.first().map_or(0.0, |cut| cut.rse);
+    let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
+    let summary = Summary {
+        structure: StructureReport::new(&structure, dims),
+        rse,
+        re: rse.sqrt(),
+        cuts: &worst,
+        seconds,
+        input: &args.tensor,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        line(&mut out, "tensor", tensor_text(&args.tensor, dims));
+        size_line(&mut out, &structure, dims);
+        picture_lines(&mut out, &structure, dims);
+        let says = match rse > 0.0 {
+            true => format!(
+                "every network of this structure has RSE >= {} (RE >= {})",
+                number(rse),
+                number(rse.sqrt())
+            ),
+            false => "no cut rules out an exact network of this structure".to_owned(),
+        };
+        line(&mut out, "bound", says);
+        let mut name = "because";
+        for cut in worst.iter().take(SHOWN).filter(|cut| cut.rse > 0.0) {
+            let (sides, width, rse) = (cut.sides(dims.len()), cut.width, number(cut.rse));
+            line(
+                &mut out,
+                std::mem::take(&mut name),
+                format!("{sides}: rank at most {width}, so RSE >= {rse}"),
+            );
+        }
+        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
+        let left_out = match cuts.len() - used {
+            0 => String::new(),
+            n => format!(", {n} more were too large"),
+        };
+        line(&mut out, "computed", format!("{used} cuts{left_out}, in {}", duration(seconds)));
+        out
+    })?;
+    Ok(Exit::Done)
+}

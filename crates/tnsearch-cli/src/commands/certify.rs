@@ -1,0 +1,361 @@
+//! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
+
+use super::bounds::{self, Cut};
+use super::options::{ObjectiveOptions, count, load_target, load_template, memory};
+use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::report::{StructureReport, line, objective_text, picture_lines, size_line, tensor_text};
+use crate::files::{MemoryLimit, network};
+use crate::text::{duration, number, shape};
+use crate::{Exit, interrupt};
+use anyhow::bail;
+use clap::Args;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use tnsearch::bound::{Candidate, CutBound, Next, Relaxation};
+use tnsearch::fit::{Interrupt, Target};
+use tnsearch::graph::Template;
+use tnsearch::network::Network;
+use tnsearch::search::{CheckedObjective, LowerBound, Objective, RunnerSettings, Score};
+
+/// Binding cuts in the JSON.
+const LISTED: usize = 10;
+/// Binding cuts in the text.
+const SHOWN: usize = 5;
+/// Nodes between two looks at Ctrl-C.
+const SLICE: u64 = 100;
+
+/// Prove how small a network can be at best, and how near a given one comes.
+///
+/// Runs the relaxed problem: which is the best structure that no cut of the tensor rules out? Nothing of
+/// the template, with ranks up to --max-rank, can be better. With --net the network's error is computed
+/// anew and compared.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch certify X.npy --template ring --max-rse 1e-4
+      how many params a tensor ring with that error needs at least
+  tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
+      whether the network found is the smallest there can be, and the gap if not
+
+Exit codes: 0 a bound was given; 1 the network does not reach the target; 2 bad input;
+130 on Ctrl-C (the bound so far is given).")]
+pub struct Certify {
+    /// The tensor: X.npy, X.npz:key or X.safetensors:key
+    tensor: String,
+    #[command(flatten)]
+    objective: ObjectiveOptions,
+    /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph [default: that of
+    /// the network, or ring]
+    #[arg(long, value_name = "NAME|FILE")]
+    template: Option<String>,
+    /// The largest rank of an edge
+    #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true)]
+    max_rank: usize,
+    /// The network to compare with the bound, as 'search' and 'fit' write it
+    #[arg(long, value_name = "FILE")]
+    net: Option<PathBuf>,
+    /// Nodes of the branch and bound that may be expanded
+    #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
+    nodes: u64,
+    /// Threads [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
+    threads: Option<usize>,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    relaxed: StructureReport,
+    objective: Objective,
+    max_rank: usize,
+    lower_bound: Option<LowerBound>,
+    nodes: u64,
+    complete: bool,
+    proven_impossible: bool,
+    net: Option<&'a NetReport>,
+    binding_cuts: &'a [Cut],
+    seconds: f64,
+    input: &'a str,
+    version: &'a str,
+}
+
+/// A network against the bound.
+#[derive(Serialize)]
+struct NetReport {
+    params: u128,
+    /// Computed from the cores.
+    rse: f64,
+    /// What was found over what is proven; none where nothing, or zero, is proven.
+    gap: Option<f64>,
+    /// Whether no structure that the bound is about is better.
+    certified_optimal: bool,
+    /// Whether it is what was asked for.
+    reaches: bool,
+}
+
+/// What the relaxed problem gave.
+struct Proof {
+    bound: Option<LowerBound>,
+    relaxed: Option<Candidate>,
+    nodes: u64,
+    /// Whether it was solved: more nodes would change nothing.
+    complete: bool,
+    impossible: bool,
+}
+
+pub fn run(args: &Certify) -> anyhow::Result<Exit> {
+    let objective = args.objective.check()?;
+    RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
+    let tensor = tensor_path(&args.tensor);
+    let mut inputs = vec![("the tensor", tensor.as_path())];
+    inputs.extend(args.net.as_deref().map(|net| ("--net", net)));
+    check_distinct(&inputs, &[("--json", args.report.json_path())])?;
+    let report = args.report.check()?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let target = load_target(&args.tensor, limit)?;
+    let dims = target.dims();
+    let net = args.net.as_deref().map(|path| load_net(path, dims, limit)).transpose()?;
+    let template = match (&args.template, &net) {
+        (Some(spec), _) => Arc::new(load_template(spec, dims.len())?),
+        (None, Some(net)) => net.structure().template().clone(),
+        (None, None) => Arc::new(load_template("ring", dims.len())?),
+    };
+    bounds::check_template(&template)?;
+
+    let interrupt = interrupt::on_ctrl_c()?;
+    let begun = Instant::now();
+    let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
+    let svd = bounds::needs_svd(objective.get());
+    let spectra = bounds::spectra(&target, svd, limit)?;
+    bounds::prepare(&spectra, args.threads, limit, interrupt)?;
+    if interrupt.is_set() {
+        return Ok(Exit::Interrupted);
+    }
+    let bound = CutBound::new(spectra);
+    let mut relaxation = Relaxation::new(template.clone(), objective, &bound, args.max_rank);
+    let proof = prove(&mut relaxation, objective.get(), args.nodes, interrupt);
+    let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
+    let binding = relaxed.map_or(Vec::new(), |s| bounds::binding(&bound, s, objective.get()));
+    let seconds = begun.elapsed().as_secs_f64();
+
+    let net = score.map(|score| compare(&score, &proof, objective));
+    let summary = Summary {
+        relaxed: match relaxed {
+            Some(structure) => StructureReport::new(structure, dims),
+            None => StructureReport::nothing(template.to_ref(), dims),
+        },
+        objective: objective.get(),
+        max_rank: args.max_rank,
+        lower_bound: proof.bound,
+        nodes: proof.nodes,
+        complete: proof.complete,
+        proven_impossible: proof.impossible,
+        net: net.as_ref(),
+        binding_cuts: &binding[..binding.len().min(LISTED)],
+        seconds,
+        input: &args.tensor,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    report.write(&summary, || {
+        text(args, objective.get(), &template, dims, &proof, net.as_ref(), &binding, seconds)
+    })?;
+    Ok(match net {
+        _ if interrupt.is_set() => Exit::Interrupted,
+        Some(net) if !net.reaches => Exit::NotReached,
+        _ => Exit::Done,
+    })
+}
+
+/// Reads the network and checks that it is for such a tensor.
+fn load_net(path: &Path, dims: &[usize], limit: MemoryLimit) -> anyhow::Result<Network> {
+    let net = network::read(path, limit)?.network;
+    if net.dims() != dims {
+        let (net, tensor) = (shape(net.dims()), shape(dims));
+        bail!("{}: the network is for a tensor {net}, not {tensor}", path.display());
+    }
+    Ok(net)
+}
+
+/// The numbers of a network, its error computed from its cores.
+fn score(
+    net: &Network,
+    target: &Target,
+    objective: CheckedObjective,
+    limit: MemoryLimit,
+) -> anyhow::Result<Score> {
+    let z = net.to_tensor(Some(limit.bytes()))?;
+    let differences = target.tensor().data().iter().zip(z.data()).map(|(x, z)| (x - z).powi(2));
+    let rse = differences.sum::<f64>() / target.norm_squared();
+    if !rse.is_finite() {
+        bail!("the network's entries are not all finite");
+    }
+    let params = net.params();
+    Ok(Score { loss: objective.loss(params, net.phi(), rse), rse, params })
+}
+
+/// Solves the relaxed problem as far as the nodes go. The bound is valid whenever it ends.
+fn prove(
+    relaxation: &mut Relaxation<'_>,
+    objective: Objective,
+    nodes: u64,
+    interrupt: &Interrupt,
+) -> Proof {
+    let next = loop {
+        let before = relaxation.expanded();
+        let slice = SLICE.min(nodes - before);
+        let next = relaxation.next(slice);
+        // Fewer nodes than allowed: there was no room for more.
+        let full = slice > 0 && relaxation.expanded() - before == slice;
+        if !matches!(next, Next::Spent(_)) || !full || interrupt.is_set() {
+            break next;
+        }
+    };
+    let nodes = relaxation.expanded();
+    let bound = |value| Some(lower_bound(objective, value));
+    match next {
+        Next::Candidate(c) => Proof {
+            bound: bound(c.value),
+            relaxed: Some(c),
+            nodes,
+            complete: true,
+            impossible: false,
+        },
+        Next::Spent(value) => {
+            Proof { bound: bound(value), relaxed: None, nodes, complete: false, impossible: false }
+        }
+        Next::Nothing => {
+            Proof { bound: None, relaxed: None, nodes, complete: true, impossible: true }
+        }
+    }
+}
+
+/// What a value of the relaxed problem means.
+fn lower_bound(objective: Objective, value: f64) -> LowerBound {
+    let mut bound = LowerBound { params: None, rse: None, loss: None };
+    match objective {
+        // Parameters are whole; so were the numbers that were added.
+        Objective::MaxRse(_) => bound.params = Some((value - 1e-6).ceil().max(0.0) as u128),
+        Objective::MaxParams(_) => bound.rse = Some(value),
+        Objective::Lambda(_) => bound.loss = Some(value),
+    }
+    bound
+}
+
+fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {
+    let reaches = objective.reached(score.params, score.rse);
+    let ratio = |b: LowerBound| {
+        let params = b.params.map(|p| score.params as f64 / p as f64);
+        params.or(b.rse.map(|r| score.rse / r)).or(b.loss.map(|l| score.loss / l))
+    };
+    NetReport {
+        params: score.params,
+        rse: score.rse,
+        gap: proof.bound.filter(|_| reaches).and_then(ratio).filter(|gap| gap.is_finite()),
+        certified_optimal: reaches && proof.bound.is_some_and(|b| b.is_met_by(score)),
+        reaches,
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the last step needs all that was made before")]
+fn text(
+    args: &Certify,
+    objective: Objective,
+    template: &Template,
+    dims: &[usize],
+    proof: &Proof,
+    net: Option<&NetReport>,
+    binding: &[Cut],
+    seconds: f64,
+) -> String {
+    let mut out = String::new();
+    let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
+    line(&mut out, "tensor", tensor_text(&args.tensor, dims));
+    line(&mut out, "asked", format!("{}; {class}", objective_text(objective)));
+    line(&mut out, "proven", proven_text(proof, objective, &class));
+    if let Some(net) = net {
+        let name = args.net.as_deref().map_or(String::new(), |p| p.display().to_string());
+        let (params, rse) = (net.params, number(net.rse));
+        line(&mut out, "network", format!("{name}: {params} params, RSE {rse}"));
+        line(&mut out, "verdict", verdict(net, proof, &class));
+    }
+    if let Some(relaxed) = &proof.relaxed {
+        line(
+            &mut out,
+            "relaxed",
+            "the best structure that no cut rules out (whether a fit confirms it is another matter):",
+        );
+        size_line(&mut out, &relaxed.structure, dims);
+        picture_lines(&mut out, &relaxed.structure, dims);
+        binding_lines(&mut out, binding, objective, dims.len());
+    }
+    let end = match proof.complete {
+        true => "solved",
+        false => "not solved; more --nodes may prove more",
+    };
+    line(&mut out, "searched", format!("{} nodes, {end}, in {}", proof.nodes, duration(seconds)));
+    out
+}
+
+fn proven_text(proof: &Proof, objective: Objective, class: &str) -> String {
+    let Some(bound) = proof.bound else {
+        let reach = match objective {
+            Objective::MaxParams(_) => "has so few params",
+            _ => "reaches the error; try a larger --max-rank",
+        };
+        return format!("no {class} {reach}");
+    };
+    match (bound.params, bound.rse, bound.loss) {
+        (Some(params), ..) => {
+            format!("every {class} that reaches the error has at least {params} params")
+        }
+        (_, Some(rse), _) => {
+            format!("every {class} within the budget has RSE >= {}", number(rse))
+        }
+        (_, _, loss) => {
+            format!("every {class} has a loss of at least {}", number(loss.unwrap_or(0.0)))
+        }
+    }
+}
+
+fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
+    if !net.reaches {
+        return "it does NOT reach the target".to_owned();
+    }
+    if net.certified_optimal {
+        return format!("optimal: no {class} is better");
+    }
+    match net.gap {
+        _ if proof.impossible => format!("it does what no {class} can"),
+        Some(gap) => format!("not proven optimal: {gap:.3} times the bound"),
+        None => "not proven optimal: nothing is proven yet".to_owned(),
+    }
+}
+
+/// Why the relaxed optimum cannot be smaller.
+fn binding_lines(out: &mut String, binding: &[Cut], objective: Objective, order: usize) {
+    let mut name = "because";
+    for cut in binding.iter().take(SHOWN) {
+        let sides = cut.sides(order);
+        let says = match cut.needed {
+            Some(needed) => format!("{sides} needs rank {needed}, and has {}", cut.width),
+            None => {
+                format!("{sides}: rank at most {}, so RSE >= {}", cut.width, number(cut.rse))
+            }
+        };
+        line(out, std::mem::take(&mut name), says);
+    }
+    match binding.len().saturating_sub(SHOWN) {
+        0 if binding.is_empty() => line(out, name, "no cut is tight: the tensor asks for no more"),
+        0 => {}
+        n => line(out, "", format!("and {n} more cuts")),
+    }
+    if matches!(objective, Objective::MaxRse(_)) && !binding.is_empty() {
+        line(out, "", "(no edge across these cuts can be any narrower)");
+    }
+}
