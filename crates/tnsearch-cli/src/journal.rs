@@ -7,8 +7,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use tnsearch::fit::Target;
 use tnsearch::search::{EvaluationRecord, Journal, JournalError};
-use tnsearch::tensor::Tensor;
 
 /// The mark of our journals, in their first line.
 pub const FORMAT: &str = "tnsearch-journal";
@@ -151,8 +151,12 @@ fn difference(name: &str, then: &Value, now: &Value) -> Option<(String, String, 
 }
 
 /// A fingerprint of a tensor's dimensions and entries (SHA-256 of their little-endian bytes).
-pub fn fingerprint(tensor: &Tensor) -> String {
+pub fn fingerprint(target: &Target) -> String {
+    let tensor = target.tensor();
     let mut hash = Sha256::new();
+    if target.scale() != 1.0 {
+        hash.update(target.scale().to_le_bytes());
+    }
     hash.update((tensor.order() as u64).to_le_bytes());
     for &d in tensor.dims() {
         hash.update((d as u64).to_le_bytes());
@@ -170,6 +174,7 @@ pub fn fingerprint(tensor: &Tensor) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+    use tnsearch::tensor::Tensor;
 
     fn header(seed: u64) -> Value {
         json!({"format": FORMAT, "version": 1, "seed": seed, "fit": {"restarts": 4},
@@ -279,7 +284,7 @@ mod tests {
     #[test]
     fn the_fingerprint_sees_shape_and_entries() {
         let print = |dims: &[usize], data: &[f64]| {
-            fingerprint(&Tensor::new(dims.to_vec(), data.to_vec()).unwrap())
+            fingerprint(&Target::new(Tensor::new(dims.to_vec(), data.to_vec()).unwrap()).unwrap())
         };
         let base = print(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
         assert_eq!(base, print(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));

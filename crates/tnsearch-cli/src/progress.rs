@@ -66,7 +66,7 @@ impl Display {
         let part = |done: f64, all: f64| if all > 0.0 { done / all } else { 0.0 };
         let samples = p.planned_samples.map(|n| part(p.counts.samples as f64, n as f64));
         let fits = self.max_evaluations.map(|n| part(p.counts.evaluations as f64, n as f64));
-        let time = self.max_seconds.map(|s| part(p.seconds, s));
+        let time = self.max_seconds.map(|s| part(self.begun.elapsed().as_secs_f64(), s));
         [samples, fits, time].into_iter().flatten().fold(0.0, f64::max).min(1.0)
     }
 
@@ -89,6 +89,9 @@ impl Display {
                 best.params,
                 number(best.rse)
             ));
+        }
+        if let Some(bound) = p.lower_bound {
+            parts.push(format!("proven at least {}", number(bound)));
         }
         let fraction = self.fraction(p);
         if fraction > 0.0 {

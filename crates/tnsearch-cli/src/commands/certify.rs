@@ -190,8 +190,7 @@ fn score(
     limit: MemoryLimit,
 ) -> anyhow::Result<Score> {
     let z = net.to_tensor(Some(limit.bytes()))?;
-    let differences = target.tensor().data().iter().zip(z.data()).map(|(x, z)| (x - z).powi(2));
-    let rse = differences.sum::<f64>() / target.norm_squared();
+    let rse = target.rse_of(&z);
     if !rse.is_finite() {
         bail!("the network's entries are not all finite");
     }

@@ -15,12 +15,12 @@ use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::fit::{CheckedFit, Interrupt, Method, Target};
-use tnsearch::graph::Template;
+use tnsearch::graph::{Structure, Template};
 use tnsearch::network::Network;
 use tnsearch::search::{
     Auto, CheckedExact, CheckedObjective, CheckedRunner, CheckedTnls, Counts, Exact, ExactSettings,
@@ -145,7 +145,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let mut settings = args.settings(limit)?;
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor))],
+        &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(&args.template))],
         &[
             ("--output", args.output.as_deref()),
             ("--json", args.report.json_path()),
@@ -158,6 +158,15 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let target = load_target(&args.tensor, limit)?;
     let dims = target.dims();
     let template = Arc::new(load_template(&args.template, dims.len())?);
+    if let Objective::MaxParams(budget) = settings.objective.get() {
+        let least =
+            Structure::identity(template.clone(), vec![1; template.edges().len()])?.params(dims);
+        if budget < least {
+            bail!(
+                "--max-params {budget} is too few: with all ranks 1 this template has {least} params"
+            );
+        }
+    }
     // As many fits at a time as memory allows: a fit holds a few copies of the tensor.
     let fits = u128::from(limit.bytes()) / size(dims).saturating_mul(8 * 4);
     settings.runner.max_parallel = Some(usize::try_from(fits).unwrap_or(usize::MAX).max(1));
@@ -309,7 +318,7 @@ impl Search {
             "format": journal::FORMAT,
             "version": 1,
             "tnsearch": env!("CARGO_PKG_VERSION"),
-            "data": {"dims": target.dims(), "sha256": journal::fingerprint(target.tensor())},
+            "data": {"dims": target.dims(), "sha256": journal::fingerprint(target)},
             "template": template.to_ref(),
             "objective": settings.objective.get(),
             "strategy": self.strategy,

@@ -157,6 +157,11 @@ impl<'b> Relaxation<'b> {
         self.open.peek().map(|node| node.value)
     }
 
+    /// Whether so many nodes are open that no more may be expanded.
+    pub fn is_full(&self) -> bool {
+        self.open.len() > MAX_OPEN
+    }
+
     /// Takes the best structure that the cuts do not rule out, expanding at most `nodes` nodes on the way
     /// (and holding at most some millions open).
     pub fn next(&mut self, nodes: u64) -> Next {
@@ -165,7 +170,7 @@ impl<'b> Relaxation<'b> {
             if node.depth == self.places.len() {
                 return Next::Candidate(self.candidate(&node));
             }
-            if self.expanded >= until || self.open.len() > MAX_OPEN {
+            if self.expanded >= until || self.is_full() {
                 let floor = node.value;
                 self.open.push(node);
                 return Next::Spent(floor);

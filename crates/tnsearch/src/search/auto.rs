@@ -40,7 +40,7 @@ impl Strategy for Auto<'_> {
             return tnls.ask();
         }
         let asked = self.exact.ask();
-        if !asked.is_empty() || self.exact.has_answer() {
+        if !asked.is_empty() || self.exact.thinking() || self.exact.has_answer() {
             return asked;
         }
         let settings = self.settings.clone();
@@ -56,6 +56,10 @@ impl Strategy for Auto<'_> {
             None => self.exact.tell(outcomes),
             Some(tnls) => tnls.tell(outcomes),
         }
+    }
+
+    fn thinking(&self) -> bool {
+        self.tnls.is_none() && self.exact.thinking()
     }
 
     fn only_below(&self) -> Option<f64> {

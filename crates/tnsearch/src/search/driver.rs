@@ -91,7 +91,7 @@ impl<'a, 'p> Search<'a, 'p> {
                 break;
             }
             let round = self.plan()?;
-            if round.steps.is_empty() {
+            if round.steps.is_empty() && self.runner.runs.iter().all(|run| run.finished) {
                 self.stopped_by = Some(StoppedBy::Finished);
                 break;
             }
@@ -119,7 +119,8 @@ impl<'a, 'p> Search<'a, 'p> {
                 continue;
             }
             let asked = self.runner.runs[k].strategy.ask();
-            self.runner.runs[k].finished = asked.is_empty();
+            self.runner.runs[k].finished =
+                asked.is_empty() && !self.runner.runs[k].strategy.thinking();
             let mut first: HashMap<ModeGraph, usize> = HashMap::new();
             for structure in asked {
                 let job = self.job(k, structure)?;
@@ -419,6 +420,8 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     fn observe(&mut self) {
+        let proven = self.runner.runs.iter().filter_map(|run| run.strategy.lower_bound());
+        let runs_bound = proven.filter(|b| b.is_finite()).reduce(f64::max);
         let runs = self.runner.runs.iter();
         let progress = Progress {
             counts: self.seen.counts,
@@ -428,6 +431,7 @@ impl<'a, 'p> Search<'a, 'p> {
             planned_samples: runs
                 .map(|r| r.strategy.planned_samples())
                 .try_fold(0u64, |sum, n| n.map(|n| sum.saturating_add(n))),
+            lower_bound: runs_bound,
             seconds: self.seconds(),
         };
         if let Some(observer) = &mut self.runner.observer {
@@ -449,11 +453,19 @@ impl<'a, 'p> Search<'a, 'p> {
             return (bound, value == f64::INFINITY);
         }
         let Some((relaxation, nodes)) = &mut self.runner.certificate else { return (None, false) };
-        match self.pool.install(|| relaxation.next(*nodes)) {
-            Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
-                (Some(LowerBound::new(objective, value)), false)
+        loop {
+            /// Nodes between two looks at the interrupt flag.
+            const SLICE: u64 = 10_000;
+            match relaxation.next(SLICE.min(nodes.saturating_sub(relaxation.expanded()))) {
+                Next::Spent(_)
+                    if relaxation.expanded() < *nodes
+                        && !relaxation.is_full()
+                        && !self.runner.interrupt.is_set() => {}
+                Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
+                    return (Some(LowerBound::new(objective, value)), false);
+                }
+                Next::Nothing => return (None, true),
             }
-            Next::Nothing => (None, true),
         }
     }
 

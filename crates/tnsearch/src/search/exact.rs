@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ops::Deref;
 
+/// Nodes expanded in one ask: a fraction of a second.
+const SLICE: u64 = 20_000;
+
 /// The settings of an exact search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExactSettings {
@@ -67,6 +70,8 @@ pub struct Exact<'b> {
     /// The structure nearest to the target so far.
     nearest: Option<(f64, Structure)>,
     finished: bool,
+    /// Whether the last ask ended for want of nodes in its slice.
+    thinking: bool,
 }
 
 impl<'b> Exact<'b> {
@@ -88,6 +93,7 @@ impl<'b> Exact<'b> {
             floor: f64::INFINITY,
             nearest: None,
             finished: false,
+            thinking: false,
         }
     }
 
@@ -119,9 +125,9 @@ impl Strategy for Exact<'_> {
 
     fn ask(&mut self) -> Vec<Structure> {
         self.asked.clear();
+        self.thinking = false;
         // One at first, since one is mostly enough; more at a time when it is not.
         let wanted = 1usize << (self.generation / 2).min(3);
-        self.generation += 1;
         while !self.finished && self.asked.len() < wanted {
             let left = self.settings.nodes.saturating_sub(self.relaxation.expanded());
             if self.proposed == self.settings.candidates
@@ -130,7 +136,7 @@ impl Strategy for Exact<'_> {
                 self.finished = true;
                 break;
             }
-            match self.relaxation.next(left) {
+            match self.relaxation.next(left.min(SLICE)) {
                 Next::Candidate(candidate) if candidate.value < self.incumbent => {
                     self.floor = self.floor.min(candidate.value);
                     // The relaxed problem knows some symmetries of the template; the others are seen here.
@@ -139,11 +145,20 @@ impl Strategy for Exact<'_> {
                         self.asked.push(candidate);
                     }
                 }
-                // The next best is no better than what was found, or there is no more time.
+                Next::Spent(_) if left > SLICE && !self.relaxation.is_full() => {
+                    self.thinking = true;
+                    break;
+                }
+                // The next best is no better than what was found, or the nodes are spent.
                 _ => self.finished = true,
             }
         }
+        self.generation += u32::from(!self.asked.is_empty());
         self.asked.iter().map(|c| c.structure.clone()).collect()
+    }
+
+    fn thinking(&self) -> bool {
+        self.thinking && self.asked.is_empty()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {

@@ -186,6 +186,8 @@ pub struct Progress {
     pub generation: u64,
     /// The structures that all strategies together will propose, where they know.
     pub planned_samples: Option<u64>,
+    /// What a strategy has proven so far that no structure can go below ([`super::Strategy::lower_bound`]).
+    pub lower_bound: Option<f64>,
     /// Seconds since the search began, the time before a resume included.
     pub seconds: f64,
 }

@@ -12,8 +12,14 @@ pub trait Strategy: Send {
     /// The strategy's name on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// The next generation; none when the strategy has finished.
+    /// The next generation; none when the strategy has finished, or while it is [`Strategy::thinking`].
     fn ask(&mut self) -> Vec<Structure>;
+
+    /// Whether an empty ask only means that it needs more time: it is told of an empty generation and asked
+    /// again. So a strategy that computes for long lets the runner look at its clock and report progress.
+    fn thinking(&self) -> bool {
+        false
+    }
 
     /// What became of the structures of the last ask, in its order.
     fn tell(&mut self, outcomes: &[Outcome]);
@@ -48,6 +54,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         (**self).tell(outcomes);
+    }
+
+    fn thinking(&self) -> bool {
+        (**self).thinking()
     }
 
     fn only_below(&self) -> Option<f64> {
