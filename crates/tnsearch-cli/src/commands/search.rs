@@ -422,7 +422,7 @@ fn finish(
 }
 
 /// What is proven about the answer, in words.
-fn proof(result: &SearchResult, max_rank: usize) -> String {
+pub fn proof(result: &SearchResult, max_rank: usize) -> String {
     if result.proven_impossible {
         return format!(
             "no structure of this template with ranks up to {max_rank} reaches the target"

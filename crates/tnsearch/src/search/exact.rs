@@ -43,7 +43,7 @@ impl ExactSettings {
 }
 
 /// Settings that were checked; reads like [`ExactSettings`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckedExact(ExactSettings);
 
 impl Deref for CheckedExact {
