@@ -101,8 +101,58 @@ fn templates_and_structures() {
     ] {
         place.write("s.json", structure);
         place.refuses("fit x.npy --structure s.json", words);
+        place.refuses("bound x.npy --structure s.json", words);
     }
     place.refuses("fit x.npy --structure none.json", "none.json: no such file");
+    place.refuses("bound x.npy --structure none.json", "none.json: no such file");
+}
+
+#[test]
+fn what_cannot_be_bounded_or_certified() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    place.ring("y.npy", 5, 1);
+    let structure = r#"{"template":"ring","permutation":[0,1,2,3],"edges":[[0,1,2]]}"#;
+    place.write("s.json", structure);
+    assert_eq!(place.run("fit x.npy --structure s.json -o net -q").code, 0);
+    place.write("cut", &place.read("net")[..200]);
+    let star: String = (1..70).map(|v| format!(",[0,{v}]")).collect();
+    let inner = vec!["{\"mode\":false}"; 66].join(",");
+    let modes = ["{\"mode\":true}"; 4].join(",");
+    place.write(
+        "star.json",
+        format!("{{\"vertices\":[{modes},{inner}],\"edges\":[{}]}}", &star[1..]),
+    );
+    for (args, words) in [
+        ("certify x.npy --template peps:2x3", "cannot carry 4 modes"),
+        ("certify x.npy --template rong", "unknown template 'rong'"),
+        ("certify x.npy --template star.json", "has 70 vertices; bounds over all structures need"),
+        ("certify x.npy --max-rse 0", "max-rse is 0; it must be above 0 and below 1"),
+        ("certify x.npy --max-rse 1.5", "max-rse is 1.5"),
+        ("certify x.npy --max-rse nan", "max-rse is NaN"),
+        ("certify x.npy --lambda -1", "lambda is -1; it must be a positive number"),
+        ("certify x.npy --max-params 0", "'--max-params <P>'"),
+        ("certify x.npy --lambda 1 --max-rse 0.1", "cannot be used with"),
+        ("certify x.npy --max-rank 0", "'--max-rank <R>'"),
+        ("certify x.npy --nodes 0", "'--nodes <N>'"),
+        ("certify x.npy --threads 5000", "threads is 5000; it must be at most 4096"),
+        (
+            "certify y.npy --net net",
+            "net: the network is for a tensor 3 x 3 x 3 x 3, not 3 x 3 x 3 x 3 x 3",
+        ),
+        ("certify x.npy --net none", "none: no such file"),
+        ("certify x.npy --net cut", "cut: "),
+        ("certify x.npy --net s.json", "s.json: not a .npy, .npz or .safetensors file"),
+        ("certify x.npy --net net --json net", "--json and --net are the same file"),
+        ("certify x.npy --max-memory 2kB", "only half of 2.0 kB may be used"),
+        ("certify none.npy", "none.npy: no such file"),
+        ("bound y.npy --structure s.json", "the tensor has 5 modes"),
+        ("bound x.npy --structure s.json --json x.npy", "--json and the tensor are the same file"),
+        ("bound x.npy --structure s.json --max-memory 2kB", "only half of 2.0 kB may be used"),
+        ("bound x.npy", "--structure <FILE>"),
+    ] {
+        place.refuses(args, words);
+    }
 }
 
 #[test]
@@ -135,8 +185,10 @@ fn settings_and_budgets() {
         ("--sigma 0", "sigma is 0"),
         ("--learning-rate -1", "learning-rate is -1"),
         ("--fit newton", "use als, adam or lm"),
-        ("--strategy exact", "strategy 'exact' is not available yet; use tnls"),
-        ("--strategy guess", "unknown strategy 'guess'; use tnls"),
+        ("--nodes 0", "'--nodes <N>'"),
+        ("--strategy tnga", "strategy 'tnga' is not available yet; use auto, exact, tnls"),
+        ("--strategy guess", "unknown strategy 'guess'; use auto, exact, tnls"),
+        ("--strategy exact --max-memory 2kB", "needs 2.6 kB of memory, but only half of 2.0 kB"),
         ("--max-memory lots", "it must be an amount such as 500MB"),
         ("--max-memory 100B", "its 81 entries need 648 bytes of memory"),
         ("--resume", "--journal <FILE>"),

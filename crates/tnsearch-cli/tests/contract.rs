@@ -13,6 +13,7 @@ fn the_summary_of_a_search() {
     let place = Place::new();
     place.ring("x.npy", 4, 1);
     let args = format!("search x.npy --template ring --max-rank 4 --lambda 200 {SMALL}");
+    let args = format!("{args} --strategy tnls");
     let (code, json) = place.json(&format!("{args} -o net.safetensors"));
     assert_eq!(code, 0);
     for field in [
@@ -37,6 +38,7 @@ fn the_summary_of_a_search() {
         "stopped_by",
         "lower_bound",
         "certified_optimal",
+        "proven_impossible",
         "history",
         "pareto",
     ] {
@@ -47,8 +49,16 @@ fn the_summary_of_a_search() {
     assert_eq!(json["dims"], json!([3, 3, 3, 3]));
     assert_eq!((&json["order"], &json["seed"]), (&json!(4), &json!(1)));
     assert_eq!(json["stopped_by"], "finished");
-    assert_eq!(json["lower_bound"], Value::Null);
-    assert_eq!(json["certified_optimal"], false);
+    let bound = json["lower_bound"].as_object().unwrap();
+    assert_eq!((&bound["params"], &bound["rse"]), (&Value::Null, &Value::Null));
+    let (low, loss) = (bound["loss"].as_f64().unwrap(), json["loss"].as_f64().unwrap());
+    assert!(0.0 < low && low <= loss + 1e-9, "{low} {loss}");
+    assert_eq!(json["certified_optimal"], loss <= low + 1e-9);
+    assert_eq!(json["proven_impossible"], false);
+    let (_, unproven) = place.json(&format!("{args} --certificate-nodes 0 --no-prune"));
+    assert_eq!((&unproven["lower_bound"], &unproven["pruned"]), (&Value::Null, &json!(0)));
+    assert_eq!(unproven["certified_optimal"], false);
+    assert_eq!(unproven["edges"], json["edges"], "neither proof nor pruning changes the answer");
     let number = |name: &str| json[name].as_f64().unwrap();
     assert_eq!(number("samples"), 121.0);
     assert_eq!(number("samples"), number("evaluations") + number("cached") + number("pruned"));
@@ -81,7 +91,7 @@ fn standard_output_is_json_and_nothing_else() {
     assert_eq!(ended.stderr, "", "quiet when not on a terminal");
     let ended = place.run(&format!("search x.npy {SMALL} --json out.json"));
     let json: Value = serde_json::from_slice(&place.read("out.json")).unwrap();
-    assert_eq!(json["strategy"], "tnls");
+    assert_eq!(json["strategy"], "exact", "what auto chose");
     assert!(ended.stdout.contains("params") && ended.stdout.contains("(m0:3)"));
     let ended = place.run(&format!("search x.npy {SMALL} --quiet"));
     assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("", ""));
@@ -93,7 +103,7 @@ fn progress_only_if_asked() {
     let place = Place::new();
     place.ring("x.npy", 6, 1);
     let ended =
-        place.run("search x.npy --lambda 200 --iterations 100000 --max-seconds 3 --progress");
+        place.run("search x.npy --strategy tnls --no-prune --lambda 200 --iterations 100000 --max-seconds 3 --progress");
     assert_eq!(ended.code, 0);
     let line = ended.stderr.lines().next().unwrap();
     assert!(line.starts_with("progress: ") && line.contains("best loss") && line.contains(" left"));
@@ -107,12 +117,14 @@ fn a_target_out_of_reach_is_exit_code_1() {
     let (code, json) = place.json(&args);
     assert_eq!(code, 1);
     assert_eq!(json["target_reached"], false);
+    assert_eq!((&json["proven_impossible"], &json["lower_bound"]), (&json!(true), &Value::Null));
     assert_eq!(json["params"], 12);
     assert!(place.path("net.safetensors").exists(), "the best so far is written");
     let (code, json) = place.json(&format!("search x.npy --max-params 30 {SMALL}"));
     assert_eq!(code, 0);
     assert!(json["params"].as_u64().unwrap() <= 30);
-    let (code, json) = place.json(&format!("search x.npy --lambda 5 --max-evaluations 7 {SMALL}"));
+    let args = "search x.npy --strategy tnls --no-prune --lambda 5 --max-evaluations 7";
+    let (code, json) = place.json(&format!("{args} {SMALL}"));
     assert_eq!((code, &json["stopped_by"]), (0, &json!("max_evaluations")));
     assert_eq!(json["evaluations"], 7);
 }
@@ -224,7 +236,7 @@ fn the_demo_finds_what_it_hid() {
 #[test]
 fn help_and_completions() {
     let place = Place::new();
-    for command in ["search", "fit", "reconstruct", "info"] {
+    for command in ["search", "fit", "bound", "certify", "reconstruct", "info"] {
         let ended = place.run(&format!("{command} --help"));
         assert_eq!(ended.code, 0);
         assert!(ended.stdout.contains("Example"), "{command}");

@@ -9,9 +9,9 @@ use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A search of about a second.
-const SEARCH: &str = "search x.npy --lambda 200 --max-rank 5 --iterations 8 --samples 30 --runs 2 \
-                      --seed 7 --quiet";
+/// A search of about a second, with many evaluations.
+const SEARCH: &str = "search x.npy --strategy tnls --no-prune --lambda 200 --max-rank 5 \
+                      --iterations 8 --samples 30 --runs 2 --seed 7 --quiet";
 
 fn start(place: &Place, args: &str) -> Child {
     Command::new(assert_cmd::cargo::cargo_bin("tnsearch"))
@@ -24,15 +24,15 @@ fn start(place: &Place, args: &str) -> Child {
 }
 
 /// The uninterrupted search: its summary, its network, and the time it took.
-fn reference(place: &Place) -> (Value, Vec<u8>, Duration) {
+fn reference(place: &Place, search: &str) -> (Value, Vec<u8>, Duration) {
     let begun = Instant::now();
-    let (code, json) = place.json(&format!("{SEARCH} -o reference"));
+    let (code, json) = place.json(&format!("{search} -o reference"));
     assert_eq!(code, 0);
     (timeless(json), place.read("reference"), begun.elapsed())
 }
 
-fn resumed(place: &Place, threads: usize) -> (Value, Vec<u8>) {
-    let args = format!("{SEARCH} --journal run.jsonl --resume --threads {threads} -o resumed");
+fn resumed(place: &Place, search: &str, threads: usize) -> (Value, Vec<u8>) {
+    let args = format!("{search} --journal run.jsonl --resume --threads {threads} -o resumed");
     let (code, json) = place.json(&args);
     assert_eq!(code, 0);
     (timeless(json), place.read("resumed"))
@@ -57,12 +57,10 @@ fn signal(child: &Child, name: &str) {
     assert!(status.success());
 }
 
-#[test]
-fn killed_at_random_moments() {
-    let kills: u64 = std::env::var("TNSEARCH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
-    let place = Place::new();
-    place.ring("x.npy", 6, 5);
-    let (summary, network, time) = reference(&place);
+/// Kills a search at random moments of some rounds, and checks that resuming gives the same.
+fn kill(place: &Place, search: &str, kills: u64) {
+    let (summary, network, time) = reference(place, search);
+    assert!(summary["evaluations"].as_u64().unwrap() >= 10, "{summary}");
     let mut rng = tnsearch::rng::stream(kills, b"kills");
     let mut cut_short = 0;
     for round in 0..kills {
@@ -70,10 +68,8 @@ fn killed_at_random_moments() {
         // Some rounds are killed more than once.
         for part in 0..rng.random_range(1..=3) {
             let threads = rng.random_range(1..=3);
-            let mut child = start(
-                &place,
-                &format!("{SEARCH} --journal run.jsonl --resume --threads {threads}"),
-            );
+            let mut child =
+                start(place, &format!("{search} --journal run.jsonl --resume --threads {threads}"));
             std::thread::sleep(time.mul_f64(rng.random_range(0.0..0.9)));
             child.kill().unwrap();
             let ended = child.wait().unwrap();
@@ -85,23 +81,54 @@ fn killed_at_random_moments() {
                 place.write("run.jsonl", &bytes[..bytes.len() - cut]);
             }
         }
-        let on_record = lines(&place);
+        let on_record = lines(place);
         let threads = rng.random_range(1..=3);
-        assert_eq!(resumed(&place, threads), (summary.clone(), network.clone()), "round {round}");
-        assert!(lines(&place) >= on_record);
+        assert_eq!(
+            resumed(place, search, threads),
+            (summary.clone(), network.clone()),
+            "round {round}"
+        );
+        assert!(lines(place) >= on_record);
         // Everything is on record now: a further resume fits nothing anew.
         let complete = place.read("run.jsonl");
-        assert_eq!(resumed(&place, 2).0, summary);
+        assert_eq!(resumed(place, search, 2).0, summary);
         assert_eq!(place.read("run.jsonl"), complete);
     }
     assert!(cut_short > 0, "every search ended before it was killed");
 }
 
 #[test]
+fn killed_at_random_moments() {
+    let kills: u64 = std::env::var("TNSEARCH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    kill(&place, SEARCH, kills);
+}
+
+#[test]
+fn killed_with_pruning() {
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    kill(
+        &place,
+        &SEARCH.replace("--no-prune", "--restarts 20 --runs 3").replace("--runs 2", ""),
+        2,
+    );
+}
+
+#[test]
+fn killed_in_an_exact_search() {
+    let place = Place::new();
+    let args = "generate --order 4 --ranks 3..4 --seed 2 -o x.npy --quiet";
+    assert_eq!(place.run(args).code, 0);
+    kill(&place, "search x.npy --strategy exact --max-rse 1e-2 --quiet", 2);
+}
+
+#[test]
 fn interrupted_by_ctrl_c() {
     let place = Place::new();
     place.ring("x.npy", 6, 5);
-    let (summary, network, _) = reference(&place);
+    let (summary, network, _) = reference(&place, SEARCH);
     let args = format!("{SEARCH} --journal run.jsonl --json part.json -o part");
     let mut child = start(&place, &args);
     wait_for_lines(&place, 20);
@@ -112,24 +139,24 @@ fn interrupted_by_ctrl_c() {
     assert!(json["params"].is_number());
     assert_eq!(place.run("info part").code, 0, "the best so far is a whole network");
     assert!(lines(&place) < 400, "it stopped at once");
-    assert_eq!(resumed(&place, 2), (summary, network));
+    assert_eq!(resumed(&place, SEARCH, 2), (summary, network));
 }
 
 #[test]
 fn stopped_by_a_budget_and_resumed_without() {
     let place = Place::new();
     place.ring("x.npy", 6, 5);
-    let (summary, network, _) = reference(&place);
+    let (summary, network, _) = reference(&place, SEARCH);
     let (_, json) = place.json(&format!("{SEARCH} --journal run.jsonl --max-evaluations 50"));
     assert_eq!((json["evaluations"].as_u64(), lines(&place)), (Some(50), 51));
-    assert_eq!(resumed(&place, 1), (summary, network));
+    assert_eq!(resumed(&place, SEARCH, 1), (summary, network));
 }
 
 #[test]
 fn a_journal_in_use_is_refused() {
     let place = Place::new();
     place.ring("x.npy", 6, 5);
-    let args = "search x.npy --iterations 100000 --journal run.jsonl";
+    let args = "search x.npy --strategy tnls --no-prune --iterations 100000 --journal run.jsonl";
     let mut child = start(&place, args);
     wait_for_lines(&place, 2);
     place.refuses(&format!("{args} --resume"), "journal run.jsonl: another process is using it");
@@ -144,7 +171,7 @@ fn a_journal_of_another_search_is_refused() {
     place.ring("x.npy", 4, 1);
     place.ring("y.npy", 4, 2);
     place.ring("z.npy", 5, 1);
-    let base = "--iterations 2 --samples 5 --journal run.jsonl --resume";
+    let base = "--strategy tnls --no-prune --iterations 2 --samples 5 --journal run.jsonl --resume";
     assert_ne!(place.run(&format!("search x.npy --seed 1 {base}")).code, 2);
     for (args, words) in [
         ("x.npy --seed 2", "it was made with seed 1, now seed 2"),
@@ -155,6 +182,7 @@ fn a_journal_of_another_search_is_refused() {
         ("x.npy --seed 1 --max-rank 3", "settings.max_rank 7, now settings.max_rank 3"),
         ("x.npy --seed 1 --restarts 2", "fit.restarts 4, now fit.restarts 2"),
         ("x.npy --seed 1 --template path", "template \"ring\", now template \"path\""),
+        ("x.npy --seed 1 --nodes 9", "exact.nodes 1, now exact.nodes 9"),
         ("x.npy --seed 1 --runs 2", "runs 1, now runs 2"),
         ("y.npy --seed 1", "a tensor of the same shape but other entries"),
         ("z.npy --seed 1", "data.dims [3,3,3,3], now data.dims [3,3,3,3,3]"),
@@ -176,7 +204,7 @@ fn a_journal_of_another_search_is_refused() {
 fn a_full_disk_costs_the_journal_not_the_result() {
     let place = Place::new();
     place.ring("x.npy", 6, 5);
-    let (summary, _, _) = reference(&place);
+    let (summary, _, _) = reference(&place, SEARCH);
     // Files of at most 8 KiB: writing more fails as on a full disk.
     let binary = assert_cmd::cargo::cargo_bin("tnsearch");
     let script = format!(
@@ -192,5 +220,5 @@ fn a_full_disk_costs_the_journal_not_the_result() {
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(timeless(json), summary);
     // What was written before is still good.
-    assert_eq!(resumed(&place, 2).0, summary);
+    assert_eq!(resumed(&place, SEARCH, 2).0, summary);
 }

@@ -165,10 +165,10 @@ mod tests {
     fn binding_cuts_are_those_without_room() {
         let path = Arc::new(Template::path(4).unwrap());
         let made = Synthetic::new(path.clone(), vec![3; 4], (2, 2)).generate(1).unwrap();
+        let permutation = made.structure().permutation().to_vec();
         let target = Target::new(made.tensor).unwrap();
         let limit = MemoryLimit::new(Some(1 << 30));
         let bound = CutBound::new(spectra(&target, false, limit).unwrap());
-        let permutation = made.structure.permutation().to_vec();
         let of = |ranks: Vec<usize>, objective| {
             let s = Structure::new(path.clone(), permutation.clone(), ranks).unwrap();
             binding(&bound, &s, objective)

@@ -23,8 +23,6 @@ use tnsearch::search::{CheckedObjective, LowerBound, Objective, RunnerSettings, 
 const LISTED: usize = 10;
 /// Binding cuts in the text.
 const SHOWN: usize = 5;
-/// Nodes between two looks at Ctrl-C.
-const SLICE: u64 = 100;
 
 /// Prove how small a network can be at best, and how near a given one comes.
 ///
@@ -205,13 +203,13 @@ fn prove(
     nodes: u64,
     interrupt: &Interrupt,
 ) -> Proof {
+    // Node by node, to see Ctrl-C.
     let next = loop {
         let before = relaxation.expanded();
-        let slice = SLICE.min(nodes - before);
-        let next = relaxation.next(slice);
-        // Fewer nodes than allowed: there was no room for more.
-        let full = slice > 0 && relaxation.expanded() - before == slice;
-        if !matches!(next, Next::Spent(_)) || !full || interrupt.is_set() {
+        let next = relaxation.next(1.min(nodes - before));
+        // Where none was expanded, there was no room for more.
+        let stuck = relaxation.expanded() == before;
+        if !matches!(next, Next::Spent(_)) || stuck || interrupt.is_set() {
             break next;
         }
     };
