@@ -1,13 +1,12 @@
 //! How often TNLS finds the hidden ring or a smaller one: the paper's section 5.1 with our command.
 
+use super::{median, number_list, program, read, whole};
 use crate::json::number;
-use crate::{artifact, step};
+use crate::step;
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::str::FromStr;
 
 pub const ABOUT: &str = "success rates of TNLS on hidden rings, single runs and best of 5 \
                          (--orders 6,8 --count 10 --quick)";
@@ -32,7 +31,7 @@ impl Options {
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} needs a value"));
             match word.as_str() {
-                "--orders" => orders = value()?.split(',').map(whole).collect::<Result<_>>()?,
+                "--orders" => orders = number_list(value()?)?,
                 "--count" => count = Some(whole(value()?)?),
                 "--quick" => quick = true,
                 _ => bail!("unknown option '{word}'; use --orders 6,8 --count 10 --quick"),
@@ -49,10 +48,6 @@ impl Options {
         }
         Ok(Options { orders, count, iterations, runs, quick })
     }
-}
-
-fn whole(word: &str) -> Result<usize> {
-    usize::from_str(word).with_context(|| format!("'{word}' is not a whole number"))
 }
 
 /// What one call of `tnsearch search` ended with.
@@ -74,9 +69,7 @@ impl Outcome {
 /// Generates the rings, searches each, and prints the tables.
 pub fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments).map_err(|e| step::usage(format!("{e:#}")))?;
-    let tnsearch = step::step("building tnsearch", || {
-        artifact::executable(&["build", "--release", "-p", "tnsearch-cli"], "tnsearch")
-    })?;
+    let tnsearch = program()?;
     let mut rows = Vec::new();
     for &order in &options.orders {
         let mut pairs = Vec::new();
@@ -147,12 +140,6 @@ fn search(
     Ok(outcome)
 }
 
-fn read(path: &Path) -> Result<Value> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
-}
-
 type Row = (usize, Vec<[Outcome; 2]>);
 
 /// Every tensor: single run and best of several.
@@ -208,13 +195,6 @@ fn summary(rows: &[Row], options: &Options) -> String {
     out
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,10 +226,5 @@ mod tests {
         let table = summary(&[(6, pairs)], &options("").unwrap());
         let last = table.lines().last().unwrap();
         assert_eq!(last, "| 6 | 1 of 3 | 2 of 3 | 100 | 100 | 2.0 | 2.0 |");
-    }
-
-    #[test]
-    fn the_median_of_an_even_count_is_the_mean_of_the_middle() {
-        assert_eq!(median([4.0, 1.0, 2.0, 8.0].into_iter()), 3.0);
     }
 }
