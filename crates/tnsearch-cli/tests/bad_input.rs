@@ -176,7 +176,7 @@ fn settings_and_budgets() {
         ("--lambda inf", "lambda is inf"),
         ("--max-rse 0", "max-rse is 0; it must be above 0 and below 1"),
         ("--max-params 0", "'--max-params <P>'"),
-        ("--max-params 5", "even with all ranks 1 a network has 12 parameters"),
+        ("--max-params 5", "with all ranks 1 this template has 12 params"),
         ("--lambda 1 --max-rse 0.1", "cannot be used with"),
         ("--restarts 0", "'--restarts <N>'"),
         ("--max-sweeps 0", "'--max-sweeps <N>'"),
