@@ -117,8 +117,8 @@ fn what_cannot_be_bounded_or_certified() {
     assert_eq!(place.run("fit x.npy --structure s.json -o net -q").code, 0);
     place.write("cut", &place.read("net")[..200]);
     let star: String = (1..70).map(|v| format!(",[0,{v}]")).collect();
-    let inner = vec!["{\"mode\":false}"; 66].join(",");
-    let modes = vec!["{\"mode\":true}"; 4].join(",");
+    let inner = ["{\"mode\":false}"; 66].join(",");
+    let modes = ["{\"mode\":true}"; 4].join(",");
     place.write(
         "star.json",
         format!("{{\"vertices\":[{modes},{inner}],\"edges\":[{}]}}", &star[1..]),
