@@ -8,7 +8,7 @@ import safetensors
 from conftest import ROOT
 
 
-SHORT = ["--lambda", 5, "--iterations", 2, "--samples", 5]
+SHORT = ["--strategy", "tnls", "--lambda", 5, "--iterations", 2, "--samples", 5]
 
 
 def table(title):

@@ -136,7 +136,8 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         return Ok(Exit::Interrupted);
     }
     let bound = CutBound::new(spectra);
-    let mut relaxation = Relaxation::new(template.clone(), objective, &bound, args.max_rank);
+    let mut relaxation = Relaxation::new(template.clone(), objective, &bound, args.max_rank)
+        .interruptible(interrupt);
     let proof = prove(&mut relaxation, objective.get(), args.nodes, interrupt);
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| bounds::binding(&bound, s, objective.get()));
@@ -214,7 +215,7 @@ fn prove(
         }
     };
     let nodes = relaxation.expanded();
-    let bound = |value| Some(lower_bound(objective, value));
+    let bound = |value| Some(LowerBound::new(objective, value));
     match next {
         Next::Candidate(c) => Proof {
             bound: bound(c.value),
@@ -230,18 +231,6 @@ fn prove(
             Proof { bound: None, relaxed: None, nodes, complete: true, impossible: true }
         }
     }
-}
-
-/// What a value of the relaxed problem means.
-fn lower_bound(objective: Objective, value: f64) -> LowerBound {
-    let mut bound = LowerBound { params: None, rse: None, loss: None };
-    match objective {
-        // Parameters are whole; so were the numbers that were added.
-        Objective::MaxRse(_) => bound.params = Some((value - 1e-6).ceil().max(0.0) as u128),
-        Objective::MaxParams(_) => bound.rse = Some(value),
-        Objective::Lambda(_) => bound.loss = Some(value),
-    }
-    bound
 }
 
 fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {

@@ -184,7 +184,10 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let bound = args.bound(&settings, &target, &template, limit, interrupt)?;
     let prepared = begun.elapsed().as_secs_f64();
-    let relax = |bound| Relaxation::new(template.clone(), settings.objective, bound, args.max_rank);
+    let relax = |bound| {
+        Relaxation::new(template.clone(), settings.objective, bound, args.max_rank)
+            .interruptible(interrupt)
+    };
     let mut result = {
         let evaluator = FitEvaluator { target: &target, settings: settings.fit.clone() };
         let mut display = Display::new(args.report.quiet, args.progress, &settings.runner);

@@ -7,11 +7,14 @@
 
 use super::order::{Place, orbits, places};
 use super::{CutBound, ModeSet};
+use crate::fit::Interrupt;
 use crate::graph::{Structure, Template};
 use crate::search::{CheckedObjective, Objective};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+
+static NEVER: Interrupt = Interrupt::new();
 
 /// The open nodes of the relaxed problem.
 pub struct Relaxation<'b> {
@@ -27,6 +30,7 @@ pub struct Relaxation<'b> {
     least_core: Vec<f64>,
     size: f64,
     open: BinaryHeap<Node>,
+    interrupt: &'b Interrupt,
     expanded: u64,
     made: u64,
 }
@@ -99,7 +103,7 @@ impl<'b> Relaxation<'b> {
     /// The relaxed problem of a template with ranks up to `max_rank`.
     ///
     /// # Panics
-    /// If the template carries another number of modes than the tensor has.
+    /// If the template carries another number of modes than the tensor has, or has more than 64 vertices.
     pub fn new(
         template: Arc<Template>,
         objective: CheckedObjective,
@@ -108,6 +112,7 @@ impl<'b> Relaxation<'b> {
     ) -> Self {
         let dims = bound.spectra().target().dims().to_vec();
         assert_eq!(template.order(), dims.len(), "one vertex a mode");
+        assert!(template.vertices() <= 64, "sets of vertices are kept as 64 bits");
         let objective = objective.get();
         let orbits = orbits(&template);
         let least_core = (0..dims.len())
@@ -142,9 +147,16 @@ impl<'b> Relaxation<'b> {
             max_rank: max_rank.min(usize::from(u16::MAX)),
             least_core,
             open: BinaryHeap::from([start]),
+            interrupt: &NEVER,
             expanded: 0,
             made: 0,
         }
+    }
+
+    /// Ends [`Relaxation::next`] as if its nodes were spent when this flag is set.
+    pub fn interruptible(mut self, interrupt: &'b Interrupt) -> Self {
+        self.interrupt = interrupt;
+        self
     }
 
     /// Nodes expanded so far.
@@ -170,7 +182,7 @@ impl<'b> Relaxation<'b> {
             if node.depth == self.places.len() {
                 return Next::Candidate(self.candidate(&node));
             }
-            if self.expanded >= until || self.is_full() {
+            if self.expanded >= until || self.is_full() || self.interrupt.is_set() {
                 let floor = node.value;
                 self.open.push(node);
                 return Next::Spent(floor);

@@ -453,6 +453,9 @@ impl<'a, 'p> Search<'a, 'p> {
             return (bound, value == f64::INFINITY);
         }
         let Some((relaxation, nodes)) = &mut self.runner.certificate else { return (None, false) };
+        if self.runner.interrupt.is_set() {
+            return (None, false);
+        }
         loop {
             /// Nodes between two looks at the interrupt flag.
             const SLICE: u64 = 10_000;

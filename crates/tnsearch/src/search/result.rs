@@ -121,7 +121,7 @@ pub struct LowerBound {
 
 impl LowerBound {
     /// The bound that a number means for an objective.
-    pub(super) fn new(objective: Objective, value: f64) -> Self {
+    pub fn new(objective: Objective, value: f64) -> Self {
         let mut bound = LowerBound { params: None, rse: None, loss: None };
         match objective {
             // Parameters are whole; the sum was of whole numbers.
