@@ -71,7 +71,7 @@ struct Proof {
     reached: bool,
     /// Params of the hidden structure / params of the one found.
     eff: f64,
-    /// Params of the one found / the proven lower bound, less 1; none without a bound.
+    /// Params of the one found / the proven lower bound, less 1; none without either.
     gap: Option<f64>,
     evaluations: f64,
     seconds: f64,
@@ -79,13 +79,17 @@ struct Proof {
 
 impl Proof {
     fn read(report: &Value, hidden_params: f64) -> Result<Proof> {
-        let params = number(report, "params")?;
+        // Nothing found: no params.
+        let params = report["params"].as_f64().unwrap_or(f64::INFINITY);
         let flag = |key: &str| report[key].as_bool().with_context(|| format!("no flag \"{key}\""));
         Ok(Proof {
             certified: flag("certified_optimal")?,
             reached: flag("target_reached")?,
             eff: hidden_params / params,
-            gap: report["lower_bound"]["params"].as_f64().map(|bound| params / bound - 1.0),
+            gap: match report["lower_bound"]["params"].as_f64() {
+                Some(bound) if params.is_finite() => Some(params / bound - 1.0),
+                _ => None,
+            },
             evaluations: number(report, "evaluations")?,
             seconds: number(report, "seconds")?,
         })
@@ -347,12 +351,18 @@ mod tests {
             report(120, false, true),
             report(90, false, false),
         ];
+        let nothing = json!({
+            "params": null, "certified_optimal": false, "target_reached": false,
+            "lower_bound": {"params": 100}, "evaluations": 0, "seconds": 1,
+        });
+        let nothing = Proof::read(&nothing, 110.0).unwrap();
+        assert_eq!((nothing.eff, nothing.gap, nothing.success()), (0.0, None, false));
         assert_eq!(proofs[0].gap, Some(0.0));
         let table = exact_table(&[("6".to_owned(), proofs)]);
         let last = table.lines().last().unwrap();
         let gaps = "10.0 %, 20.0 %, -10.0 %";
         assert_eq!(last, format!("| 6 | 1 of 4 | 2 of 4 | 2 | 2 | 0.50 | 0.50 | {gaps} |"));
-        assert!(Proof::read(&json!({"params": 3}), 1.0).is_err());
+        assert!(Proof::read(&json!({"params": 3, "lower_bound": null}), 1.0).is_err());
     }
 
     #[test]

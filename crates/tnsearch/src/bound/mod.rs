@@ -8,6 +8,7 @@
 mod cuts;
 mod order;
 mod relax;
+mod rest;
 mod spectra;
 
 pub use cuts::{CutBound, CutReport};

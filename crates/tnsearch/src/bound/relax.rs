@@ -6,6 +6,7 @@
 //! complete structure that is taken bounds all others: no structure of the template does better.
 
 use super::order::{Place, orbits, places};
+use super::rest::Rest;
 use super::{CutBound, ModeSet};
 use crate::fit::Interrupt;
 use crate::graph::{Structure, Template};
@@ -28,9 +29,12 @@ pub struct Relaxation<'b> {
     first_of_orbit: Vec<bool>,
     /// The least number of entries of the core of each mode.
     least_core: Vec<f64>,
+    /// What the rest costs at least (`MaxRse`), where the tables are small enough.
+    rest: Option<Rest>,
     size: f64,
     open: BinaryHeap<Node>,
     interrupt: &'b Interrupt,
+    full: bool,
     expanded: u64,
     made: u64,
 }
@@ -97,7 +101,10 @@ impl Eq for Node {}
 const NO_MODE: u16 = u16::MAX;
 
 /// The most open nodes held at a time (about 100 bytes each).
-const MAX_OPEN: usize = 4_000_000;
+const MAX_OPEN: f64 = 4e6;
+
+/// How many nodes [`Relaxation::promising`] makes at each depth, about.
+const BEAM: f64 = 3e4;
 
 impl<'b> Relaxation<'b> {
     /// The relaxed problem of a template with ranks up to `max_rank`.
@@ -136,21 +143,33 @@ impl<'b> Relaxation<'b> {
                 .concat()
                 .into(),
         };
-        Relaxation {
-            places: places(&template),
+        let places = places(&template);
+        let max_rank = max_rank.min(usize::from(u16::MAX));
+        let rest = match objective {
+            Objective::MaxRse(eps) => {
+                Rest::new(&template, &places, &dims, bound.spectra(), max_rank, eps)
+            }
+            _ => None,
+        };
+        let mut relaxation = Relaxation {
+            places,
             first_of_orbit: orbits.iter().enumerate().map(|(v, &o)| v == o).collect(),
             size: dims.iter().map(|&d| d as f64).product(),
             template,
             dims,
             objective,
             bound,
-            max_rank: max_rank.min(usize::from(u16::MAX)),
+            max_rank,
             least_core,
-            open: BinaryHeap::from([start]),
+            rest,
+            open: BinaryHeap::new(),
             interrupt: &NEVER,
+            full: false,
             expanded: 0,
             made: 0,
-        }
+        };
+        relaxation.open.extend(relaxation.valued(start));
+        relaxation
     }
 
     /// Ends [`Relaxation::next`] as if its nodes were spent when this flag is set.
@@ -171,7 +190,7 @@ impl<'b> Relaxation<'b> {
 
     /// Whether so many nodes are open that no more may be expanded.
     pub fn is_full(&self) -> bool {
-        self.open.len() > MAX_OPEN
+        self.full
     }
 
     /// Takes the best structure that the cuts do not rule out, expanding at most `nodes` nodes on the way
@@ -182,15 +201,48 @@ impl<'b> Relaxation<'b> {
             if node.depth == self.places.len() {
                 return Next::Candidate(self.candidate(&node));
             }
-            if self.expanded >= until || self.is_full() || self.interrupt.is_set() {
+            self.full = self.open.len() as f64 + self.children(&node) > MAX_OPEN;
+            if self.expanded >= until || self.full || self.interrupt.is_set() {
                 let floor = node.value;
                 self.open.push(node);
                 return Next::Spent(floor);
             }
             self.expanded += 1;
-            self.expand(&node);
+            let mut open = std::mem::take(&mut self.open);
+            self.expand(&node, &mut |child| open.push(child));
+            self.open = open;
         }
         Next::Nothing
+    }
+
+    /// Complete structures that the cuts do not rule out, the best first, found by following only the most
+    /// promising open nodes of each depth: for when [`Relaxation::next`] has spent its nodes and there is no
+    /// answer yet. What they are worth proves nothing about others.
+    pub fn promising(&mut self) -> Vec<Candidate> {
+        let mut levels: Vec<Vec<Node>> = vec![Vec::new(); self.places.len() + 1];
+        self.open.iter().for_each(|node| levels[node.depth].push(node.clone()));
+        for depth in 0..self.places.len() {
+            let mut level = std::mem::take(&mut levels[depth]);
+            level.sort_unstable_by(|a, b| b.cmp(a));
+            let children = level.first().map_or(1.0, |node| self.children(node));
+            if children <= MAX_OPEN {
+                level.truncate((BEAM / children).max(100.0) as usize);
+                for node in &level {
+                    self.expand(node, &mut |child| levels[depth + 1].push(child));
+                }
+            }
+        }
+        let mut complete = levels.pop().unwrap_or_default();
+        complete.sort_unstable_by(|a, b| b.cmp(a));
+        complete.iter().map(|node| self.candidate(node)).collect()
+    }
+
+    /// How many nodes an expansion makes at most.
+    fn children(&self, node: &Node) -> f64 {
+        let Some(place) = self.places.get(node.depth) else { return 0.0 };
+        let placed = self.places[..node.depth].iter().filter(|p| p.external).count();
+        let modes = if place.external { self.dims.len() - placed } else { 1 };
+        modes as f64 * (self.max_rank as f64).powi(place.new_edges.len() as i32)
     }
 
     fn modes<'n>(&self, node: &'n Node) -> &'n [u16] {
@@ -210,10 +262,10 @@ impl<'b> Relaxation<'b> {
     }
 
     /// Places the next vertex in every way that is not ruled out.
-    fn expand(&mut self, node: &Node) {
+    fn expand(&mut self, node: &Node, keep: &mut dyn FnMut(Node)) {
         let place = self.places[node.depth].clone();
         if !place.external {
-            self.choose_ranks(node.clone(), &place, 0);
+            self.choose_ranks(node.clone(), &place, 0, keep);
             return;
         }
         for mode in 0..self.dims.len() {
@@ -223,21 +275,34 @@ impl<'b> Relaxation<'b> {
             }
             let mut child = node.clone();
             child.chosen[place.vertex] = mode as u16;
-            self.choose_ranks(child, &place, 0);
+            self.choose_ranks(child, &place, 0, keep);
         }
     }
 
-    fn choose_ranks(&mut self, mut node: Node, place: &Place, edge: usize) {
-        let Some(&e) = place.new_edges.get(edge) else { return self.finish(node, place) };
+    fn choose_ranks(
+        &mut self,
+        mut node: Node,
+        place: &Place,
+        edge: usize,
+        keep: &mut dyn FnMut(Node),
+    ) {
+        let Some(&e) = place.new_edges.get(edge) else {
+            if let Some(mut node) = self.finished(node, place) {
+                self.made += 1;
+                node.number = self.made;
+                keep(node);
+            }
+            return;
+        };
         let at = self.template.vertices() + e;
         for rank in 1..=self.max_rank {
             node.chosen[at] = rank as u16;
-            self.choose_ranks(node.clone(), place, edge + 1);
+            self.choose_ranks(node.clone(), place, edge + 1, keep);
         }
     }
 
-    /// Bounds a node whose vertex is placed, and keeps it if it is not ruled out.
-    fn finish(&mut self, mut node: Node, place: &Place) {
+    /// Bounds a node whose vertex is placed; none where it is ruled out.
+    fn finished(&self, mut node: Node, place: &Place) -> Option<Node> {
         let (modes, ranks) = node.chosen.split_at(self.template.vertices());
         let product = |edges: &[usize]| edges.iter().map(|&e| f64::from(ranks[e])).product::<f64>();
         let mode = modes[place.vertex];
@@ -254,32 +319,41 @@ impl<'b> Relaxation<'b> {
             let Some(spectrum) = self.bound.spectra().of(inside) else { continue };
             node.rse = node.rse.max(spectrum.bound(width.min(1e15) as usize));
             if node.rse > limit {
-                return;
+                return None;
             }
         }
         if node.depth == self.places.len() {
             let graph = self.candidate(&node).structure.canonical().graph;
             node.rse = node.rse.max(self.bound.rse(&graph, f64::INFINITY));
             if node.rse > limit {
-                return;
+                return None;
             }
         }
+        self.valued(node)
+    }
+
+    /// Gives a node the value that nothing made of it can go below; none where it is ruled out.
+    fn valued(&self, mut node: Node) -> Option<Node> {
         let params = node.params + self.remaining(&node);
         node.value = match self.objective {
+            _ if params == f64::INFINITY => return None,
             Objective::Lambda(lambda) => params / self.size + lambda * node.rse,
             Objective::MaxRse(_) => params,
-            Objective::MaxParams(budget) if params > budget as f64 => return,
+            Objective::MaxParams(budget) if params > budget as f64 => return None,
             Objective::MaxParams(_) => node.rse,
         };
-        self.made += 1;
-        node.number = self.made;
-        self.open.push(node);
+        Some(node)
     }
 
     /// The least number of parameters of the vertices not placed yet: each mode needs a core of its least
     /// size, and each vertex one of its ranks so far.
     fn remaining(&self, node: &Node) -> f64 {
         let (modes, ranks) = node.chosen.split_at(self.template.vertices());
+        if let Some(rest) = &self.rest {
+            let placed = modes.iter().filter(|&&m| m != NO_MODE);
+            let placed = placed.fold(0, |set: ModeSet, &m| set | 1 << m);
+            return rest.least(node.depth, placed, ranks);
+        }
         let left = |mode: &usize| !modes.iter().any(|&m| usize::from(m) == *mode);
         let by_mode: f64 = (0..self.dims.len()).filter(left).map(|n| self.least_core[n]).sum();
         let smallest = (0..self.dims.len()).filter(left).map(|n| self.dims[n]).min().unwrap_or(1);

@@ -17,6 +17,9 @@ pub type ModeSet = u64;
 /// The largest order whose cuts are kept (each kept cut takes a few words).
 const MAX_ORDER: usize = 24;
 
+/// How far rounding takes the residual that a fit reports from the true one, relative to `||X||`.
+const FIT_ROUNDING: f64 = 2e-13;
+
 /// How spectra are computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpectraSettings {
@@ -226,6 +229,9 @@ fn squares_by_svd(data: &[f64], side: usize, long: usize) -> Option<Vec<f64>> {
 /// Tails and their slack. Rounding moves an eigenvalue of the Gram matrix by a few ulp of `||X||^2`, and a
 /// singular value by a few ulp of the largest, eta; its square then by `2 sigma eta + eta^2`. "A few" is
 /// taken as 4 times the number of values and the root of the length: tests see far less.
+///
+/// An error that a fit reports is rounded too, and a structure must not be ruled out for that: the entries of
+/// an ill-conditioned network come out wrong by some 1e-14 of `||X||` (tests see 4e-14).
 fn spectrum(squares: Vec<f64>, norm_squared: f64, long: usize, by_svd: bool) -> Spectrum {
     let mut tails: Vec<f64> = Vec::with_capacity(squares.len());
     let mut sum = 0.0;
@@ -236,9 +242,12 @@ fn spectrum(squares: Vec<f64>, norm_squared: f64, long: usize, by_svd: bool) -> 
     tails.reverse();
     let count = squares.len() as f64;
     let eta = 4.0 * (count + (long as f64).sqrt()) * f64::EPSILON;
+    let fit = 2.0 * FIT_ROUNDING;
     match by_svd {
-        true => Spectrum { tails, absolute: count * eta * eta, root: 2.0 * eta * count.sqrt() },
-        false => Spectrum { tails, absolute: eta, root: 0.0 },
+        true => {
+            Spectrum { tails, absolute: count * eta * eta, root: 2.0 * eta * count.sqrt() + fit }
+        }
+        false => Spectrum { tails, absolute: eta, root: fit },
     }
 }
 

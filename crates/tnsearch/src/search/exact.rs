@@ -2,7 +2,8 @@
 //!
 //! The relaxed problem ([`Relaxation`]) hands out structures in the order of what they cannot go below, so the
 //! first that a fit confirms is optimal. Where fits fail at structures the cuts allow, the search goes on up
-//! the list; the value of the first of them stays the proven bound, and the difference is the gap.
+//! the list; the value of the first of them stays the proven bound, and the difference is the gap. Where the
+//! nodes are spent before anything was found, the most promising structures are fitted without a proof.
 
 use super::{CheckedObjective, Objective, Outcome, SearchError, Strategy};
 use crate::bound::{Candidate, Next, Relaxation};
@@ -69,10 +70,15 @@ pub struct Exact<'b> {
     floor: f64,
     /// The structure nearest to the target so far.
     nearest: Option<(f64, Structure)>,
-    finished: bool,
+    /// Once the relaxed problem has no more to give: what is left to try while there is no answer, the best
+    /// last.
+    spare: Option<Vec<Candidate>>,
     /// Whether the last ask ended for want of nodes in its slice.
     thinking: bool,
 }
+
+/// Structures tried without a proof where the nodes are spent.
+const SPARE: usize = 64;
 
 impl<'b> Exact<'b> {
     /// The strategy on a relaxed problem that nothing was taken from yet.
@@ -92,7 +98,7 @@ impl<'b> Exact<'b> {
             incumbent: f64::INFINITY,
             floor: f64::INFINITY,
             nearest: None,
-            finished: false,
+            spare: None,
             thinking: false,
         }
     }
@@ -116,6 +122,45 @@ impl<'b> Exact<'b> {
             Objective::Lambda(_) => Some(outcome.loss),
         }
     }
+
+    /// Whether a structure of this value is no better than what was found (losses and errors: than what
+    /// counts as meeting it, see [`super::LowerBound::is_met_by`]).
+    fn settled(&self, value: f64) -> bool {
+        let close = match self.objective.get() {
+            Objective::MaxRse(_) => 0.0,
+            _ => 1e-9 * value.max(1.0),
+        };
+        value + close >= self.incumbent
+    }
+
+    fn next_candidate(&mut self) -> Option<Candidate> {
+        if let Some(spare) = &mut self.spare {
+            return if self.incumbent.is_finite() { None } else { spare.pop() };
+        }
+        if self.relaxation.floor().is_some_and(|floor| !self.settled(floor)) {
+            let left = self.settings.nodes.saturating_sub(self.relaxation.expanded());
+            match self.relaxation.next(left.min(SLICE)) {
+                Next::Candidate(candidate) if !self.settled(candidate.value) => {
+                    self.floor = self.floor.min(candidate.value);
+                    return Some(candidate);
+                }
+                Next::Spent(_) if left > SLICE && !self.relaxation.is_full() => {
+                    self.thinking = true;
+                    return None;
+                }
+                Next::Spent(_) if !self.has_answer() => {
+                    let mut promising = self.relaxation.promising();
+                    promising.truncate(SPARE);
+                    promising.reverse();
+                    return self.spare.insert(promising).pop();
+                }
+                // The next best is no better than what was found, or there is no more time.
+                _ => {}
+            }
+        }
+        self.spare = Some(Vec::new());
+        None
+    }
 }
 
 impl Strategy for Exact<'_> {
@@ -128,29 +173,12 @@ impl Strategy for Exact<'_> {
         self.thinking = false;
         // One at first, since one is mostly enough; more at a time when it is not.
         let wanted = 1usize << (self.generation / 2).min(3);
-        while !self.finished && self.asked.len() < wanted {
-            let left = self.settings.nodes.saturating_sub(self.relaxation.expanded());
-            if self.proposed == self.settings.candidates
-                || self.relaxation.floor().is_none_or(|floor| floor >= self.incumbent)
-            {
-                self.finished = true;
-                break;
-            }
-            match self.relaxation.next(left.min(SLICE)) {
-                Next::Candidate(candidate) if candidate.value < self.incumbent => {
-                    self.floor = self.floor.min(candidate.value);
-                    // The relaxed problem knows some symmetries of the template; the others are seen here.
-                    if self.seen.insert(candidate.structure.canonical().graph) {
-                        self.proposed += 1;
-                        self.asked.push(candidate);
-                    }
-                }
-                Next::Spent(_) if left > SLICE && !self.relaxation.is_full() => {
-                    self.thinking = true;
-                    break;
-                }
-                // The next best is no better than what was found, or the nodes are spent.
-                _ => self.finished = true,
+        while self.proposed < self.settings.candidates && self.asked.len() < wanted {
+            let Some(candidate) = self.next_candidate() else { break };
+            // The relaxed problem knows some symmetries of the template; the others are seen here.
+            if self.seen.insert(candidate.structure.canonical().graph) {
+                self.proposed += 1;
+                self.asked.push(candidate);
             }
         }
         self.generation += u32::from(!self.asked.is_empty());

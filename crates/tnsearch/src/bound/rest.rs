@@ -1,0 +1,170 @@
+//! What the vertices not placed yet must cost at least: dynamic programming over sets of modes.
+//!
+//! The state after some vertices are placed is the set of their modes and the ranks of the edges that leave
+//! them (the frontier). Of the cuts this knows two kinds: all placed vertices against the rest, and each
+//! vertex alone. For a ring these are the arcs that begin at the first vertex: of `2^N` sets and `R^2` pairs
+//! of ranks each. Added to what is placed, it leads the branch and bound nearly straight to its goal.
+
+use super::order::Place;
+use super::{ModeSet, Spectra};
+use crate::graph::Template;
+use std::collections::HashMap;
+
+/// The most steps that the tables may take (about a second); else there are none.
+const MAX_STEPS: f64 = 2e8;
+/// The most entries of all tables.
+const MAX_ENTRIES: f64 = 2e7;
+/// The most work for the spectra of all cuts, which the tables ask for.
+const MAX_FLOPS: f64 = 5e12;
+
+/// The least parameters of the rest, after each number of placed vertices.
+pub(super) struct Rest {
+    max_rank: usize,
+    levels: Vec<Level>,
+}
+
+struct Level {
+    /// The edges between placed vertices and the rest.
+    frontier: Vec<usize>,
+    /// For each set of placed modes its table, by the ranks of the frontier.
+    tables: HashMap<ModeSet, Vec<f64>>,
+}
+
+impl Rest {
+    /// The tables for an error, where they are small enough.
+    pub fn new(
+        template: &Template,
+        places: &[Place],
+        dims: &[usize],
+        spectra: &Spectra,
+        max_rank: usize,
+        eps: f64,
+    ) -> Option<Rest> {
+        let frontiers = frontiers(template, places);
+        if spectra.prepare_flops() > MAX_FLOPS || dims.len() >= 32 {
+            return None;
+        }
+        let (mut steps, mut entries, mut placed) = (0.0, 0.0, 0);
+        for (k, place) in places.iter().enumerate() {
+            let states =
+                binomial(dims.len(), placed) * (max_rank as f64).powi(frontiers[k].len() as i32);
+            let modes = if place.external { dims.len() - placed } else { 1 };
+            entries += states;
+            steps += states * modes as f64 * (max_rank as f64).powi(place.new_edges.len() as i32);
+            placed += usize::from(place.external);
+        }
+        if steps > MAX_STEPS || entries > MAX_ENTRIES {
+            return None;
+        }
+        let all: ModeSet = (1 << dims.len()) - 1;
+        let needed = |set: ModeSet| match spectra.of(set) {
+            Some(spectrum) => spectrum.rank(eps).max(1) as f64,
+            None => 1.0,
+        };
+        // After the last vertex nothing is left.
+        let mut levels =
+            vec![Level { frontier: Vec::new(), tables: HashMap::from([(all, vec![0.0])]) }];
+        for (k, place) in places.iter().enumerate().rev() {
+            let below = levels.last()?;
+            let mut tables: HashMap<ModeSet, Vec<f64>> = HashMap::new();
+            let move_on = Move::new(&frontiers[k], place, &below.frontier, max_rank);
+            for (&set, rest) in &below.tables {
+                // A frontier too narrow for the set is not feasible.
+                let width = if set == 0 || set == all { 1.0 } else { needed(set) };
+                if !place.external {
+                    let table = tables.entry(set).or_insert_with(|| move_on.empty());
+                    move_on.relax(table, rest, width, 1.0, 1.0);
+                    continue;
+                }
+                for mode in (0..dims.len()).filter(|m| set >> m & 1 == 1) {
+                    let before = set & !(1 << mode);
+                    let table = tables.entry(before).or_insert_with(|| move_on.empty());
+                    move_on.relax(table, rest, width, needed(1 << mode), dims[mode] as f64);
+                }
+            }
+            levels.push(Level { frontier: frontiers[k].clone(), tables });
+        }
+        levels.reverse();
+        Some(Rest { max_rank, levels })
+    }
+
+    /// The least parameters of the vertices that are not among the first `depth`; infinite where no ranks of
+    /// theirs are wide enough.
+    pub fn least(&self, depth: usize, placed: ModeSet, ranks: &[u16]) -> f64 {
+        let level = &self.levels[depth];
+        let digits = level.frontier.iter().map(|&e| usize::from(ranks[e]) - 1);
+        let at = digits.fold(0, |at, digit| at * self.max_rank + digit);
+        level.tables.get(&placed).map_or(f64::INFINITY, |table| table[at])
+    }
+}
+
+/// How one vertex leads from a frontier to the next.
+struct Move {
+    max_rank: usize,
+    before: usize,
+    /// The edges of both frontiers together: each one's place in either.
+    edges: Vec<(Option<u32>, Option<u32>, bool)>,
+}
+
+impl Move {
+    fn new(before: &[usize], place: &Place, after: &[usize], max_rank: usize) -> Self {
+        let mut edges: Vec<usize> = before.iter().chain(&place.new_edges).copied().collect();
+        edges.sort_unstable();
+        let digit = |list: &[usize], e: usize| {
+            list.iter().position(|&f| f == e).map(|at| (list.len() - 1 - at) as u32)
+        };
+        let own = |e: usize| place.edges.contains(&e);
+        let edges = edges.iter().map(|&e| (digit(before, e), digit(after, e), own(e))).collect();
+        Move { max_rank, before: before.len(), edges }
+    }
+
+    fn empty(&self) -> Vec<f64> {
+        vec![f64::INFINITY; self.max_rank.pow(self.before as u32)]
+    }
+
+    /// Takes over every way through the vertex: its frontier at least `width` wide, its own edges at least
+    /// `needed`, each entry of its core counted `dim` times.
+    fn relax(&self, table: &mut [f64], rest: &[f64], width: f64, needed: f64, dim: f64) {
+        let total = self.max_rank.pow(self.edges.len() as u32);
+        for code in 0..total {
+            let (mut left, mut from, mut to) = (code, 0, 0);
+            let (mut own, mut out) = (1.0, 1.0);
+            for &(before, after, at_vertex) in &self.edges {
+                let digit = left % self.max_rank;
+                left /= self.max_rank;
+                let rank = (digit + 1) as f64;
+                if let Some(place) = before {
+                    from += digit * self.max_rank.pow(place);
+                }
+                if let Some(place) = after {
+                    to += digit * self.max_rank.pow(place);
+                    out *= rank;
+                }
+                if at_vertex {
+                    own *= rank;
+                }
+            }
+            if out >= width && own >= needed {
+                table[from] = table[from].min(rest[to] + dim * own);
+            }
+        }
+    }
+}
+
+/// The edges between the first k vertices and the rest, for each k.
+fn frontiers(template: &Template, places: &[Place]) -> Vec<Vec<usize>> {
+    let mut placed = vec![false; template.vertices()];
+    places
+        .iter()
+        .map(|place| {
+            let edges = template.edges().iter().enumerate();
+            let open = edges.filter(|(_, e)| placed[e.0] != placed[e.1]).map(|(k, _)| k).collect();
+            placed[place.vertex] = true;
+            open
+        })
+        .collect()
+}
+
+fn binomial(n: usize, k: usize) -> f64 {
+    (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
+}
