@@ -272,8 +272,8 @@ impl Search {
         // Exact search fits few structures, so each is worth more.
         let (rescue, nodes) = match self.strategy.as_str() {
             "tnls" => (0, 1),
-            "exact" => (4, 5_000_000),
-            _ => (4, 1_000_000),
+            "exact" => (8, 5_000_000),
+            _ => (8, 1_000_000),
         };
         let exact =
             ExactSettings { nodes: self.nodes.unwrap_or(nodes), ..ExactSettings::default() };
