@@ -34,7 +34,7 @@ fn two_threads() -> f64 {
     let target = Target::new(random(vec![3; 8])).expect("a fine tensor");
     let template = Arc::new(Template::ring(8).expect("a ring"));
     let settings =
-        FitSettings { restarts: 1, max_sweeps: 20, tolerance: 0.0, ..Default::default() };
+        FitSettings { restarts: 1, max_sweeps: 60, tolerance: 0.0, ..Default::default() };
     let evaluator =
         FitEvaluator { target: &target, settings: settings.check().expect("good settings") };
     let time = |threads| {

@@ -260,6 +260,9 @@ impl<'a, 'p> Search<'a, 'p> {
             stop: self.stop,
         };
         let mut failure: Option<(usize, FitError)> = None;
+        // The largest first, so that no thread is left alone with one at the end.
+        let mut which = which.to_vec();
+        which.sort_by_key(|&k| std::cmp::Reverse(jobs[k].params));
         let chosen: Vec<&Job> = which.iter().map(|&k| &jobs[k]).collect();
         batch.evaluate(&chosen, |event| {
             if let Event::Done(k, result) = event {
