@@ -34,6 +34,9 @@ const STRATEGIES: [&str; 3] = ["auto", "exact", "tnls"];
 /// The strategies there will be.
 const PLANNED: [&str; 3] = ["tnale", "tnga", "greedy"];
 
+/// Structures that `auto` fits exactly before it turns to TNLS.
+const AUTO_CANDIDATES: usize = 64;
+
 /// Structures that may be under way at a time; each takes some hundred bytes.
 const MAX_GENERATION: usize = 1_000_000;
 
@@ -270,13 +273,12 @@ impl Search {
             );
         }
         // Exact search fits few structures, so each is worth more.
-        let (rescue, nodes) = match self.strategy.as_str() {
-            "tnls" => (0, 1),
-            "exact" => (8, 5_000_000),
-            _ => (8, 1_000_000),
+        let (rescue, nodes, candidates) = match self.strategy.as_str() {
+            "tnls" => (0, 1, 1),
+            "exact" => (8, 5_000_000, 2_000),
+            _ => (8, 1_000_000, AUTO_CANDIDATES),
         };
-        let exact =
-            ExactSettings { nodes: self.nodes.unwrap_or(nodes), ..ExactSettings::default() };
+        let exact = ExactSettings { nodes: self.nodes.unwrap_or(nodes), candidates };
         Ok(Settings {
             objective,
             exact: exact.check()?,
@@ -503,7 +505,7 @@ fn text(
         let why = match result.strategy {
             "exact" => "exact search: the cuts leave few enough structures",
             _ => {
-                "exact search found no answer within its nodes, so TNLS went on from the nearest structure"
+                "exact search found no answer among its first structures, so TNLS went on from the nearest"
             }
         };
         line(&mut out, "strategy", format!("chosen for you: {why}"));

@@ -181,8 +181,8 @@ pub struct Fitted {
     pub interrupted: bool,
 }
 
-/// A rescue is made where one of its iterations costs at most this: a few milliseconds.
-const RESCUE_FLOPS: f64 = 1e8;
+/// A rescue is made where one of its iterations costs at most this: some milliseconds.
+const RESCUE_FLOPS: f64 = 4e7;
 
 /// A method that improves the cores of a workspace until they are good enough or stall.
 trait Improve: Sync {
