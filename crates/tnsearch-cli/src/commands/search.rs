@@ -1,19 +1,20 @@
 //! `tnsearch search`: the smallest network for a tensor.
 
+mod summary;
+
+pub use summary::proof;
+
 use super::bounds;
 use super::options::{
     FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method, real, seed,
 };
-use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, objective_text, structure_lines, tensor_text};
-use crate::files::{MemoryLimit, network, output::Output};
+use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use crate::files::{MemoryLimit, output::Output};
 use crate::journal::{self, DiskJournal};
 use crate::progress::Display;
-use crate::text::{duration, number};
 use crate::{Exit, interrupt, terminal};
 use anyhow::bail;
 use clap::Args;
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,11 +22,9 @@ use std::time::Instant;
 use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::fit::{CheckedFit, Interrupt, Method, Target};
 use tnsearch::graph::{Structure, Template};
-use tnsearch::network::Network;
 use tnsearch::search::{
-    Auto, CheckedExact, CheckedObjective, CheckedRunner, CheckedTnls, Counts, Exact, ExactSettings,
-    FitEvaluator, HistoryPoint, LowerBound, Objective, ParetoPoint, RunSummary, Runner,
-    RunnerSettings, SearchResult, StoppedBy, Strategy, Tnls, TnlsSettings,
+    Auto, CheckedExact, CheckedObjective, CheckedTnls, Exact, ExactSettings, FitEvaluator,
+    Objective, Runner, RunnerSettings, Strategy, Tnls, TnlsSettings,
 };
 use tnsearch::tensor::size;
 
@@ -229,7 +228,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     if let Some(e) = &result.journal_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    finish(args, &settings, &budgets, &template, dims, result, output.as_ref(), &report)
+    summary::finish(args, &settings, &budgets, &template, dims, result, output.as_ref(), &report)
 }
 
 fn check_strategy(name: &str) -> anyhow::Result<()> {
@@ -335,191 +334,4 @@ impl Search {
             "runs": self.runs,
         })
     }
-}
-
-/// The JSON summary (DESIGN section 5), and more.
-#[derive(Serialize)]
-struct Summary<'a> {
-    strategy: &'a str,
-    #[serde(flatten)]
-    structure: StructureReport,
-    seed: u64,
-    rse: Option<f64>,
-    re: Option<f64>,
-    loss: Option<f64>,
-    #[serde(flatten)]
-    counts: Counts,
-    seconds: f64,
-    stopped_by: StoppedBy,
-    lower_bound: Option<LowerBound>,
-    certified_optimal: bool,
-    proven_impossible: bool,
-    history: &'a [HistoryPoint],
-    pareto: &'a [ParetoPoint],
-    input: &'a str,
-    objective: Objective,
-    target_reached: bool,
-    run: Option<usize>,
-    run_seed: Option<u64>,
-    runs: &'a [RunSummary],
-    settings: &'a TnlsSettings,
-    fit: &'a tnsearch::fit::FitSettings,
-    budgets: &'a RunnerSettings,
-    output: Option<&'a PathBuf>,
-    version: &'a str,
-}
-
-#[expect(clippy::too_many_arguments, reason = "the last step needs all that was made before")]
-fn finish(
-    args: &Search,
-    settings: &Settings,
-    budgets: &CheckedRunner,
-    template: &Template,
-    dims: &[usize],
-    result: SearchResult,
-    output: Option<&Output>,
-    report: &Report,
-) -> anyhow::Result<Exit> {
-    let best = result.best.as_ref();
-    let mut saved = Ok(());
-    if let (Some(best), Some(output)) = (best, output) {
-        let cores = best.fitted.cores.clone();
-        let found = Network::from_fitted(best.structure.clone(), dims.to_vec(), cores)?;
-        saved = output.write(|w| network::write(w, &found, best.score.rse));
-    }
-    let summary = Summary {
-        strategy: result.strategy,
-        structure: match best {
-            Some(best) => StructureReport::new(&best.structure, dims),
-            None => StructureReport::nothing(template.to_ref(), dims),
-        },
-        seed: args.seed,
-        rse: best.map(|b| b.score.rse),
-        re: best.map(|b| b.score.rse.sqrt()),
-        loss: best.map(|b| b.score.loss),
-        counts: result.counts,
-        seconds: result.seconds,
-        stopped_by: result.stopped_by,
-        lower_bound: result.lower_bound,
-        certified_optimal: result.certified_optimal,
-        proven_impossible: result.proven_impossible,
-        history: &result.history,
-        pareto: &result.pareto,
-        input: &args.tensor,
-        objective: settings.objective.get(),
-        target_reached: result.target_reached,
-        run: best.map(|b| b.run),
-        run_seed: best.map(|b| b.seed),
-        runs: &result.runs,
-        settings: &settings.tnls,
-        fit: &settings.fit,
-        budgets,
-        output: args.output.as_ref(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    report.write(&summary, || text(args, settings, template, dims, &result))?;
-    saved?;
-    Ok(match result.stopped_by {
-        StoppedBy::Interrupted => Exit::Interrupted,
-        _ if result.target_reached => Exit::Done,
-        _ => Exit::NotReached,
-    })
-}
-
-/// What is proven about the answer, in words.
-pub fn proof(result: &SearchResult, max_rank: usize) -> String {
-    if result.proven_impossible {
-        return format!(
-            "no structure of this template with ranks up to {max_rank} reaches the target"
-        );
-    }
-    let Some(bound) = result.lower_bound else { return "no lower bound was computed".to_owned() };
-    if result.certified_optimal {
-        return format!(
-            "optimal: no structure of this template with ranks up to {max_rank} is better"
-        );
-    }
-    match (bound.params, bound.rse, bound.loss) {
-        (Some(params), ..) => {
-            let found = result.best.as_ref().filter(|_| result.target_reached);
-            let gap = found.map_or(String::new(), |best| {
-                let gap = best.score.params as f64 / params.max(1) as f64;
-                format!(" (found is {gap:.3} times that)")
-            });
-            format!("every structure that reaches the error has at least {params} params{gap}")
-        }
-        (_, Some(rse), _) => {
-            format!("every structure within the budget has an RSE of at least {}", number(rse))
-        }
-        (_, _, loss) => {
-            format!("every structure has a loss of at least {}", number(loss.unwrap_or(0.0)))
-        }
-    }
-}
-
-/// The summary for people.
-fn text(
-    args: &Search,
-    settings: &Settings,
-    template: &Template,
-    dims: &[usize],
-    result: &SearchResult,
-) -> String {
-    let mut out = String::new();
-    line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-    let objective = objective_text(settings.objective.get());
-    let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
-    let (name, rank, seed) = (template.name(), args.max_rank, args.seed);
-    line(
-        &mut out,
-        "asked",
-        format!("{objective}; {name}, ranks up to {rank}, {}, seed {seed}{runs}", args.strategy),
-    );
-    match &result.best {
-        Some(best) => {
-            let found = match result.target_reached {
-                true => format!("loss {}", number(best.score.loss)),
-                false => "the target was NOT reached; this is the closest".to_owned(),
-            };
-            line(&mut out, "found", found);
-            structure_lines(&mut out, &best.structure, dims, best.score.rse);
-        }
-        None if result.stopped_by == StoppedBy::Interrupted => {
-            line(&mut out, "found", "nothing: it was interrupted before the first fit was done");
-        }
-        None => line(
-            &mut out,
-            "found",
-            "nothing: every structure proposed was too large; try a smaller --max-rank or more --iterations",
-        ),
-    }
-    let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
-    let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
-    for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
-        if n > 0 {
-            counts += &format!(", {n} {what}");
-        }
-    }
-    line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
-    if args.strategy == "auto" {
-        let why = match result.strategy {
-            "exact" => "exact search: the cuts leave few enough structures",
-            _ => {
-                "exact search found no answer among its first structures, so TNLS went on from the nearest"
-            }
-        };
-        line(&mut out, "strategy", format!("chosen for you: {why}"));
-    }
-    line(&mut out, "proof", proof(result, args.max_rank));
-    if result.runs.len() > 1 {
-        let reached = result.runs.iter().filter(|r| r.target_reached).count();
-        let found =
-            result.best.as_ref().map_or(String::new(), |b| format!(", best is run {}", b.run));
-        line(&mut out, "runs", format!("{reached} of {} reached the target{found}", args.runs));
-    }
-    line(&mut out, "ended by", result.stopped_by.name().replace('_', "-"));
-    if let (Some(path), Some(_)) = (&args.output, &result.best) {
-        line(&mut out, "written", path.display());
-    }
-    out
 }

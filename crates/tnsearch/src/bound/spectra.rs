@@ -10,6 +10,7 @@ use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::{MatRef, Par};
 use rayon::prelude::*;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A set of modes, as bits.
 pub type ModeSet = u64;
@@ -84,6 +85,8 @@ pub struct Spectra<'t> {
     settings: SpectraSettings,
     /// By the modes of the side without mode 0, shifted by one.
     known: Vec<OnceLock<Option<Spectrum>>>,
+    /// Set when the preparation was interrupted: what is not known then is not computed any more.
+    abandoned: AtomicBool,
 }
 
 impl<'t> Spectra<'t> {
@@ -91,7 +94,8 @@ impl<'t> Spectra<'t> {
     pub fn new(target: &'t Target, settings: SpectraSettings) -> Self {
         let order = target.dims().len();
         let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
-        Spectra { target, settings, known: (0..cuts).map(|_| OnceLock::new()).collect() }
+        let known = (0..cuts).map(|_| OnceLock::new()).collect();
+        Spectra { target, settings, known, abandoned: AtomicBool::new(false) }
     }
 
     /// The tensor.
@@ -113,17 +117,21 @@ impl<'t> Spectra<'t> {
     /// The spectrum of a cut; none for the empty cut and for unfoldings that are too large.
     pub fn of(&self, set: ModeSet) -> Option<&Spectrum> {
         let slot = self.known.get((self.normal(set) >> 1) as usize)?;
+        if slot.get().is_none() && self.abandoned.load(Ordering::Relaxed) {
+            return None;
+        }
         slot.get_or_init(|| self.compute(self.normal(set))).as_ref()
     }
 
-    /// Computes all cuts in parallel on the current thread pool, until the flag is set. What is left out is
-    /// computed when it is asked for.
+    /// Computes all cuts in parallel on the current thread pool, until the flag is set. What is left out then
+    /// bounds nothing.
     pub fn prepare(&self, interrupt: &Interrupt) {
         (1..self.known.len()).into_par_iter().for_each(|cut| {
             if !interrupt.is_set() {
                 self.of((cut as ModeSet) << 1);
             }
         });
+        self.abandoned.store(interrupt.is_set(), Ordering::Relaxed);
     }
 
     /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its
