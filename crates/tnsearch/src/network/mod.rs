@@ -165,11 +165,6 @@ impl Network {
         &self.cores
     }
 
-    /// The structure, the dimensions and the cores.
-    pub fn into_parts(self) -> (Structure, Vec<usize>, Vec<Tensor>) {
-        (self.structure, self.dims, self.cores)
-    }
-
     /// The number of entries of all cores.
     pub fn params(&self) -> u128 {
         self.structure.params(&self.dims)

@@ -22,7 +22,7 @@ const MISS: f64 = 0.02;
 /// For `MaxRse` the loss is phi alone once the error is reached, and rises from there with the weight
 /// the paper gives it (at `eps = 1e-4` it is that of `lambda = 200`); where nothing reaches the error,
 /// the answer is the smallest loss. (A product such as `phi * sqrt(RSE / eps)` lets walks fall towards
-/// rank 1: measured, see `docs/tnls.md`.) For
+/// rank 1: tried, see `docs/tnls.md`.) For
 /// `MaxParams`, a structure beyond the budget is known to be so without a fit; its loss is above that
 /// of every structure within (an RSE is at most 1) and falls towards the budget. Remaining ties go to
 /// the structure that was proposed first.

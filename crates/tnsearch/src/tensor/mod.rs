@@ -162,11 +162,6 @@ impl Tensor {
         plan.apply(&self.data, &mut data);
         Tensor { dims: axes.iter().map(|&a| self.dims[a]).collect(), data }
     }
-
-    /// The same entries under other dimensions.
-    pub fn reshaped(self, dims: Vec<usize>) -> Result<Tensor, TensorError> {
-        Tensor::new(dims, self.data)
-    }
 }
 
 /// The number of entries of a tensor of these dimensions (saturating, so that it never overflows).
