@@ -10,6 +10,7 @@
 //! The library computes: it prints nothing and touches no file.
 
 pub mod bound;
+pub mod decompose;
 pub mod fit;
 pub mod graph;
 pub mod network;

@@ -1,0 +1,66 @@
+//! Why a decomposition could not be made.
+
+use crate::fit::FitError;
+use crate::graph::GraphError;
+use crate::network::NetworkError;
+use thiserror::Error;
+
+/// Why a decomposition could not be made.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum DecomposeError {
+    /// A setting is out of range.
+    #[error("{name} is {value}; {expected}")]
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// The template has a cycle.
+    #[error(
+        "template '{template}' is no tree ({edges} edges between {vertices} vertices); \
+         use path, star, tree, ht or a graph without cycles"
+    )]
+    NotATree {
+        /// The template's name.
+        template: String,
+        /// Its number of edges.
+        edges: usize,
+        /// Its number of vertices.
+        vertices: usize,
+    },
+    /// Template, permutation or ranks do not go together.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A fit on the way could not be made.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The decomposition would take more memory than it may.
+    #[error("the decomposition needs about {needed} MB of memory, but the limit is {limit} MB")]
+    Memory {
+        /// Estimated need, in MB.
+        needed: u64,
+        /// The limit, in MB.
+        limit: u64,
+    },
+    /// An SVD did not converge (no finite matrix is known for which that happens).
+    #[error("the singular value decomposition of a {rows} x {columns} matrix did not converge")]
+    NoConvergence {
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        columns: usize,
+    },
+    /// Interrupted before there was a result.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl From<GraphError> for DecomposeError {
+    fn from(error: GraphError) -> Self {
+        DecomposeError::Network(error.into())
+    }
+}

@@ -1,0 +1,141 @@
+//! What a decomposition is to reach, and what it may use.
+
+use super::DecomposeError;
+use crate::fit::Interrupt;
+
+/// What rounding adds to the residual of a network, relative to `||X||`.
+const ROUNDING: f64 = 1e-14;
+
+/// What a decomposition is to reach: an error, or given ranks. Checked when it is made.
+///
+/// ```
+/// use tnsearch::decompose::Goal;
+/// assert!(Goal::max_rse(1e-4).is_ok());
+/// assert!(Goal::max_rse(1.0).unwrap_err().to_string().contains("max-rse is 1"));
+/// assert!(Goal::ranks(vec![2, 0]).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal(pub(super) Aim);
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Aim {
+    MaxRse(f64),
+    Ranks(Vec<usize>),
+}
+
+impl Goal {
+    /// The smallest ranks the method finds with `RSE <= eps`. With eps = 0, singular values that cannot be
+    /// told from zero are dropped and nothing else.
+    pub fn max_rse(eps: f64) -> Result<Self, DecomposeError> {
+        if !(0.0..1.0).contains(&eps) {
+            let expected = "it must be at least 0 and below 1".to_owned();
+            return Err(DecomposeError::Setting {
+                name: "max-rse",
+                value: eps.to_string(),
+                expected,
+            });
+        }
+        Ok(Goal(Aim::MaxRse(eps)))
+    }
+
+    /// These ranks, one for each of the template's edges in its order. A rank that is larger than the
+    /// unfolding it belongs to is lowered to its size.
+    pub fn ranks(ranks: Vec<usize>) -> Result<Self, DecomposeError> {
+        if ranks.contains(&0) {
+            let (value, expected) = (format!("{ranks:?}"), "every rank is at least 1".to_owned());
+            return Err(DecomposeError::Setting { name: "ranks", value, expected });
+        }
+        Ok(Goal(Aim::Ranks(ranks)))
+    }
+
+    /// The error asked for, if one was.
+    pub fn rse(&self) -> Option<f64> {
+        match self.0 {
+            Aim::MaxRse(eps) => Some(eps),
+            Aim::Ranks(_) => None,
+        }
+    }
+
+    /// The error asked for, by a method that takes no ranks.
+    pub(super) fn needs_rse(&self, method: &'static str) -> Result<f64, DecomposeError> {
+        self.rse().ok_or_else(|| DecomposeError::Setting {
+            name: "ranks",
+            value: "given".to_owned(),
+            expected: format!("{method} chooses the ranks itself and needs max-rse"),
+        })
+    }
+
+    /// The ranks asked for, if they were, after a check that there is one an edge.
+    pub(super) fn ranks_for(&self, edges: usize) -> Result<Option<&[usize]>, DecomposeError> {
+        match &self.0 {
+            Aim::MaxRse(_) => Ok(None),
+            Aim::Ranks(ranks) if ranks.len() == edges => Ok(Some(ranks)),
+            Aim::Ranks(ranks) => Err(DecomposeError::Setting {
+                name: "ranks",
+                value: format!("{ranks:?}"),
+                expected: format!("the template has {edges} edges and needs a rank for each"),
+            }),
+        }
+    }
+}
+
+/// What may be thrown away in a row of truncations that are all orthogonal projections: their squared errors
+/// add up to that of the whole, so each may take its share of what is left.
+#[derive(Debug, Clone)]
+pub(super) struct Budget {
+    left: f64,
+    edges: usize,
+}
+
+impl Budget {
+    /// A budget of `eps * ||X||^2`, less the rounding of the residual, for this many truncations.
+    pub fn new(eps: f64, norm_squared: f64, edges: usize) -> Self {
+        Budget { left: (eps.sqrt() - ROUNDING).max(0.0).powi(2) * norm_squared, edges }
+    }
+
+    /// What the next truncation may throw away, if it counts as this many.
+    pub fn share(&self, weight: usize) -> f64 {
+        self.left * weight as f64 / self.edges.max(weight) as f64
+    }
+
+    /// Takes what it did throw away.
+    pub fn spend(&mut self, lost: f64, weight: usize) {
+        self.left = (self.left - lost).max(0.0);
+        self.edges = self.edges.saturating_sub(weight);
+    }
+}
+
+/// What a decomposition may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'i> {
+    /// Refuse to take more than about this many bytes.
+    pub max_bytes: Option<u64>,
+    /// Stop soon when this is set.
+    pub interrupt: &'i Interrupt,
+}
+
+impl Limits<'static> {
+    /// No limit, no interrupt.
+    pub fn none() -> Self {
+        static NEVER: Interrupt = Interrupt::new();
+        Limits { max_bytes: None, interrupt: &NEVER }
+    }
+}
+
+impl Limits<'_> {
+    /// Refuses a step that holds this many numbers at once.
+    pub(super) fn check_entries(&self, entries: f64) -> Result<(), DecomposeError> {
+        match self.max_bytes {
+            Some(limit) if 8.0 * entries > limit as f64 => {
+                let mb = |bytes: f64| (bytes / 1e6).ceil() as u64;
+                Err(DecomposeError::Memory { needed: mb(8.0 * entries), limit: mb(limit as f64) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends a method that has nothing to show yet.
+    pub(super) fn check_interrupt(&self) -> Result<(), DecomposeError> {
+        if self.interrupt.is_set() { Err(DecomposeError::Interrupted) } else { Ok(()) }
+    }
+}

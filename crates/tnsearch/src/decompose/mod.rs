@@ -1,0 +1,57 @@
+//! Decompositions into a fixed format: given a tensor, an arrangement of its modes and either the ranks or
+//! an error, they return a network. No search over structures is made.
+//!
+//! [`tree_svd`] works for every tree (path, star, binary tree, hierarchical Tucker) and needs no iteration;
+//! [`tt_svd`] and [`ht_svd`] are two of its cases. [`tr_svd`] is the same for a ring,
+//! [`tr_lm`] the smallest of its variants.
+
+mod error;
+mod goal;
+mod ring;
+mod rooted;
+mod tr_lm;
+mod tr_svd;
+
+mod tree_svd;
+mod truncate;
+
+pub use error::DecomposeError;
+pub use goal::{Goal, Limits};
+pub use ring::ring_ranks;
+pub use tr_lm::tr_lm;
+pub use tr_svd::tr_svd;
+
+pub use tree_svd::{ht_svd, tree_svd, tt_svd};
+
+use crate::network::Network;
+use crate::tensor::Tensor;
+
+/// What a decomposition found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decomposition {
+    /// The network, its modes in the tensor's order.
+    pub network: Network,
+    /// Its RSE, `||X - Z||^2 / ||X||^2`, from an explicit residual.
+    pub rse: f64,
+    /// Sweeps over the cores that were made; 0 for the methods without iteration.
+    pub sweeps: usize,
+    /// Whether it was interrupted: this is then the best so far.
+    pub interrupted: bool,
+}
+
+impl Decomposition {
+    /// The rank of each edge of the template.
+    pub fn ranks(&self) -> &[usize] {
+        self.network.structure().ranks()
+    }
+}
+
+/// Multiplies a network by a power of two, spread over its cores so that none overflows or vanishes.
+fn multiply(cores: &mut [Tensor], factor: f64) {
+    let (exponent, count) = (factor.log2() as i32, cores.len() as i32);
+    let (share, more) = (exponent.div_euclid(count), exponent.rem_euclid(count));
+    for (k, core) in (0..count).zip(cores) {
+        let by = 2f64.powi(share + i32::from(k < more));
+        core.data_mut().iter_mut().for_each(|x| *x *= by);
+    }
+}

@@ -1,0 +1,60 @@
+//! Low-storage tensor ring by SVDs (Mickelin & Karaman 2018, "On algorithms for and computing with the tensor
+//! ring decomposition").
+
+use super::tr_svd::{Opened, Taken, ring_template};
+use super::truncate::Keep;
+use super::{DecomposeError, Decomposition, Goal, Limits, tree_svd};
+use crate::fit::Target;
+
+/// Tensor ring by TR-LM: [`tr_svd`](super::tr_svd) from every vertex of the ring and with every way to split the
+/// rank of the first truncation in two factors; the network with the fewest parameters is kept (the first of
+/// equal ones). Needs a largest RSE.
+///
+/// N times (number of divisors) as much work as TR-SVD, and never a larger network.
+///
+/// ```
+/// use tnsearch::decompose::{Goal, Limits, tr_lm, tr_svd};
+/// use tnsearch::{fit::Target, tensor::Tensor};
+/// let entries = (0..6 * 3 * 4).map(|k| (k as f64).sqrt().sin()).collect();
+/// let x = Target::new(Tensor::new(vec![6, 3, 4], entries).unwrap()).unwrap();
+/// let goal = Goal::max_rse(1e-3).unwrap();
+/// let small = tr_lm(&x, &[0, 1, 2], &goal, &Limits::none()).unwrap();
+/// let plain = tr_svd(&x, &[0, 1, 2], &goal, &Limits::none()).unwrap();
+/// assert!(small.rse <= 1e-3 && small.network.params() <= plain.network.params());
+/// ```
+pub fn tr_lm(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let eps = goal.needs_rse("tr-lm")?;
+    let template = ring_template(target, permutation)?;
+    if target.dims().len() == 2 {
+        return tree_svd(target, &template, permutation, goal, limits);
+    }
+    let mut best: Option<(Opened, Taken)> = None;
+    for start in 0..target.dims().len() {
+        let ring = Opened::new(target, &template, permutation, start, limits)?;
+        let first = ring.first(Keep::Within(ring.budget(eps).share(2)))?;
+        let mut here: Option<Taken> = None;
+        for left in (1..=first.rank).filter(|d| first.rank.is_multiple_of(*d)) {
+            let taken = ring.rest(&first, (left, first.rank / left), None, ring.budget(eps));
+            let taken = match taken {
+                // Interrupted: the best so far stands.
+                Err(DecomposeError::Interrupted) if best.is_some() || here.is_some() => break,
+                taken => taken?,
+            };
+            let smallest = here.as_ref().or(best.as_ref().map(|b| &b.1)).map(Taken::params);
+            if smallest.is_none_or(|p| taken.params() < p) {
+                here = Some(taken);
+            }
+        }
+        best = here.map(|taken| (ring, taken)).or(best);
+        if limits.interrupt.is_set() {
+            break;
+        }
+    }
+    let (ring, taken) = best.ok_or(DecomposeError::Interrupted)?;
+    Ok(Decomposition { interrupted: limits.interrupt.is_set(), ..ring.finish(taken) })
+}

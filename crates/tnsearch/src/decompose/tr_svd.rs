@@ -1,0 +1,220 @@
+//! Tensor ring by SVDs (Zhao et al. 2016, algorithm 1).
+
+use super::goal::{Aim, Budget};
+use super::ring::{along_ring, modes_along, ring_network};
+use super::truncate::{Basis, Keep, expand, left_basis, project};
+use super::{DecomposeError, Decomposition, Goal, Limits, multiply, tree_svd};
+use crate::fit::Target;
+use crate::graph::{Structure, Template};
+use crate::network::Network;
+use crate::tensor::{Permutation, Tensor, sum_of_squares};
+use std::sync::Arc;
+
+/// Tensor ring by TR-SVD. `permutation[n]` is the vertex of mode `n` along the ring.
+///
+/// The unfolding "mode at vertex 0 x the rest" is truncated to a rank that is split in two, `r_0 r_1`, as evenly
+/// as its divisors allow: the ranks of the two edges at vertex 0. What is left is a tensor with one more mode
+/// `r_0` at its end and is taken apart as a tensor train. All truncations are orthogonal projections, so their
+/// errors add up; with a largest RSE the first may lose two N-th parts of it, each of the others one (and what
+/// the earlier ones did not use).
+///
+/// The two ranks at vertex 0 multiply to its dimension at most: where a mode is short, the ring is hardly more
+/// than a train. Order 2 is a single edge, a truncated SVD.
+///
+/// ```
+/// use tnsearch::decompose::{Goal, Limits, ring_ranks, tr_svd};
+/// use tnsearch::{fit::Target, tensor::Tensor};
+/// let entries = (0..4 * 3 * 3).map(|k| (k as f64).sin()).collect();
+/// let x = Target::new(Tensor::new(vec![4, 3, 3], entries).unwrap()).unwrap();
+/// let ring = tr_svd(&x, &[0, 1, 2], &Goal::max_rse(1e-10).unwrap(), &Limits::none()).unwrap();
+/// assert!(ring.rse <= 1e-10);
+/// ```
+pub fn tr_svd(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let template = ring_template(target, permutation)?;
+    if target.dims().len() == 2 {
+        return tree_svd(target, &template, permutation, goal, limits);
+    }
+    let edges = template.edges().len();
+    let along = goal.ranks_for(edges)?.map(along_ring);
+    let ring = Opened::new(target, &template, permutation, 0, limits)?;
+    let taken = match (&goal.0, along) {
+        (Aim::MaxRse(eps), _) => {
+            let first = ring.first(Keep::Within(ring.budget(*eps).share(2)))?;
+            let split = balanced(first.rank);
+            ring.rest(&first, split, None, ring.budget(*eps))?
+        }
+        (Aim::Ranks(_), along) => {
+            let along = along.unwrap_or_default();
+            let (left, right, dim) = (along[edges - 1], along[0], ring.dims[0]);
+            if left.saturating_mul(right) > dim.min(ring.data.len() / dim) {
+                return Err(DecomposeError::Setting {
+                    name: "ranks",
+                    value: format!("{left} and {right} at vertex 0"),
+                    expected: format!(
+                        "for TR-SVD their product must not be larger than its mode's dimension, {dim}, \
+                         nor than the entries of the others"
+                    ),
+                });
+            }
+            let first = ring.first(Keep::Rank(left * right))?;
+            ring.rest(&first, (left, right), Some(&along[1..edges - 1]), ring.budget(0.0))?
+        }
+    };
+    Ok(ring.finish(taken))
+}
+
+/// The ring for a tensor, the permutation checked.
+pub(super) fn ring_template(
+    target: &Target,
+    permutation: &[usize],
+) -> Result<Arc<Template>, DecomposeError> {
+    let template = Arc::new(Template::ring(target.dims().len())?);
+    let ranks = vec![1; template.edges().len()];
+    Structure::new(template.clone(), permutation.to_vec(), ranks)?;
+    Ok(template)
+}
+
+/// The two factors of a number that are nearest to each other, the smaller first.
+fn balanced(rank: usize) -> (usize, usize) {
+    let small = (1..=rank).take_while(|d| d * d <= rank).filter(|d| rank.is_multiple_of(*d)).last();
+    let small = small.unwrap_or(1);
+    (small, rank / small)
+}
+
+/// A ring opened at one of its vertices: the tensor with its modes along it.
+pub(super) struct Opened<'s> {
+    target: &'s Target,
+    template: &'s Arc<Template>,
+    permutation: &'s [usize],
+    start: usize,
+    limits: &'s Limits<'s>,
+    /// The dimensions along the ring.
+    pub dims: Vec<usize>,
+    data: Vec<f64>,
+}
+
+/// A ring taken apart: the basis of every truncation, and what is left at the end.
+pub(super) struct Taken {
+    split: (usize, usize),
+    first: Basis,
+    bases: Vec<Basis>,
+    last: Vec<f64>,
+}
+
+impl Taken {
+    /// The number of entries of all cores.
+    pub fn params(&self) -> usize {
+        self.first.u.len() + self.bases.iter().map(|b| b.u.len()).sum::<usize>() + self.last.len()
+    }
+}
+
+impl<'s> Opened<'s> {
+    /// Opens the ring of three or more vertices at `start`.
+    pub fn new(
+        target: &'s Target,
+        template: &'s Arc<Template>,
+        permutation: &'s [usize],
+        start: usize,
+        limits: &'s Limits,
+    ) -> Result<Self, DecomposeError> {
+        // The reordered tensor, what is left of it twice, and the network's tensor.
+        limits.check_entries(4.0 * target.tensor().len() as f64)?;
+        let modes = modes_along(permutation, start);
+        let reordered = target.tensor().permuted(&modes);
+        let dims = reordered.dims().to_vec();
+        let data = reordered.into_data();
+        Ok(Opened { target, template, permutation, start, limits, dims, data })
+    }
+
+    /// The budget of an error: the first truncation counts twice.
+    pub fn budget(&self, eps: f64) -> Budget {
+        Budget::new(eps, self.target.norm_squared(), self.dims.len())
+    }
+
+    fn first_shape(&self) -> (usize, usize) {
+        (self.dims[0], self.data.len() / self.dims[0])
+    }
+
+    /// The first truncation.
+    pub fn first(&self, keep: Keep) -> Result<Basis, DecomposeError> {
+        left_basis(&self.data, self.first_shape(), keep, self.limits)
+    }
+
+    /// All others, given how the first rank is split. `ranks` are those of the edges from vertex 1 to the
+    /// last; without them each truncation takes its share of the budget.
+    pub fn rest(
+        &self,
+        first: &Basis,
+        split: (usize, usize),
+        ranks: Option<&[usize]>,
+        mut budget: Budget,
+    ) -> Result<Taken, DecomposeError> {
+        budget.spend(first.lost, 2);
+        let n = self.first_shape().1;
+        let c = project(first, &self.data, self.first_shape());
+        // [r_0, r_1, rest] -> [r_1, rest, r_0].
+        let mut rest = vec![0.0; c.len()];
+        Permutation::new(&[split.0, split.1 * n], &[1, 0]).apply(&c, &mut rest);
+        let mut left = split.1;
+        let mut bases = Vec::with_capacity(self.dims.len() - 2);
+        for k in 1..self.dims.len() - 1 {
+            self.limits.check_interrupt()?;
+            let rows = left * self.dims[k];
+            let shape = (rows, rest.len() / rows);
+            let keep = match ranks {
+                Some(ranks) => Keep::Rank(ranks[k - 1]),
+                None => Keep::Within(budget.share(1)),
+            };
+            let basis = left_basis(&rest, shape, keep, self.limits)?;
+            budget.spend(basis.lost, 1);
+            rest = project(&basis, &rest, shape);
+            left = basis.rank;
+            bases.push(basis);
+        }
+        Ok(Taken { split, first: first.clone(), bases, last: rest })
+    }
+
+    /// The network and its error.
+    pub fn finish(&self, taken: Taken) -> Decomposition {
+        let rse = self.rse(&taken);
+        let network = self.network(taken);
+        Decomposition { network, rse, sweeps: 0, interrupted: false }
+    }
+
+    /// The error, by undoing the truncations one after the other.
+    fn rse(&self, taken: &Taken) -> f64 {
+        let mut z = taken.last.clone();
+        for basis in taken.bases.iter().rev() {
+            let shape = (basis.u.len() / basis.rank, z.len() / basis.rank);
+            z = expand(basis, &z, shape);
+        }
+        let mut c = vec![0.0; z.len()];
+        Permutation::new(&[z.len() / taken.split.0, taken.split.0], &[1, 0]).apply(&z, &mut c);
+        let mut residual = expand(&taken.first, &c, self.first_shape());
+        residual.iter_mut().zip(&self.data).for_each(|(z, x)| *z = x - *z);
+        sum_of_squares(&residual) / self.target.norm_squared()
+    }
+
+    fn network(&self, taken: Taken) -> Network {
+        let Taken { split, first, bases, last } = taken;
+        let tensor = |dims: Vec<usize>, data: Vec<f64>| {
+            Tensor::new(dims, data).unwrap_or_else(|e| unreachable!("{e}"))
+        };
+        // Columns of the first basis are (r_0, r_1).
+        let head = tensor(vec![self.dims[0], split.0, split.1], first.u).permuted(&[1, 0, 2]);
+        let mut chain = vec![head];
+        let mut left = split.1;
+        for (k, basis) in bases.into_iter().enumerate() {
+            chain.push(tensor(vec![left, self.dims[k + 1], basis.rank], basis.u));
+            left = basis.rank;
+        }
+        chain.push(tensor(vec![left, self.dims[self.dims.len() - 1], split.0], last));
+        multiply(&mut chain, self.target.scale());
+        ring_network(self.template, self.permutation, self.target.dims(), self.start, chain)
+    }
+}

@@ -1,0 +1,267 @@
+//! Truncated SVD: an orthonormal basis of the leading left singular vectors of a matrix.
+
+use super::{DecomposeError, Limits};
+use crate::tensor::matmul::{Strides, matmul};
+use crate::tensor::sum_of_squares;
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::svd::{self, ComputeSvdVectors};
+use faer::{MatMut, MatRef, Par};
+
+/// A given rank is taken from the Gram matrix only if its last squared singular value is at least this
+/// fraction of all: then what rounding adds to the error is below 1e-24 of the whole.
+const CLEAR: f64 = 1e-6;
+
+/// How many singular vectors to keep.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Keep {
+    /// This many (or as many as there are).
+    Rank(usize),
+    /// As few as lose at most this much of the sum of squares.
+    Within(f64),
+}
+
+/// The leading left singular vectors of a matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Basis {
+    /// `U`, rows x rank, row-major.
+    pub u: Vec<f64>,
+    /// The number of columns.
+    pub rank: usize,
+    /// An upper bound on `||A - U U^T A||^2`, the squares of the singular values left out.
+    pub lost: f64,
+}
+
+/// The leading left singular vectors of `a` (m x n, row-major).
+///
+/// Where the rows are few and the accuracy allows it they come from the Gram matrix `A A^T`, which knows each
+/// squared singular value to a few ulp of `||A||^2`; else from an SVD, which knows each singular value to a few
+/// ulp of the largest. Either way the rounding is counted as lost.
+pub(super) fn left_basis(
+    a: &[f64],
+    (m, n): (usize, usize),
+    keep: Keep,
+    limits: &Limits,
+) -> Result<Basis, DecomposeError> {
+    if let Keep::Rank(r) = keep
+        && r >= m
+        && m <= n
+    {
+        return Ok(Basis { u: identity(m), rank: m, lost: 0.0 });
+    }
+    // "A few ulp" as for the spectra of cuts: 4 times the number of values and the root of the length.
+    let eta = 4.0 * (m.min(n) as f64 + (m.max(n) as f64).sqrt()) * f64::EPSILON;
+    let all = sum_of_squares(a);
+    let precise = match keep {
+        Keep::Rank(_) => true,
+        Keep::Within(budget) => budget >= 100.0 * eta * all,
+    };
+    if m <= n
+        && precise
+        && let Some((squares, vectors)) = gram_evd(a, m, n, limits)?
+    {
+        let (rank, lost) = choose(&squares, keep, |tail| tail + eta * all, 0.0);
+        if matches!(keep, Keep::Within(_)) || squares[rank - 1] >= CLEAR * all {
+            // Eigenvectors come in the order of rising eigenvalues.
+            let column = |j: usize| &vectors[(m - 1 - j) * m..(m - j) * m];
+            return Ok(Basis { u: from_columns(m, rank, column), rank, lost });
+        }
+    }
+    let (values, vectors) = thin_svd(a, m, n, limits)?;
+    let squares: Vec<f64> = values.iter().map(|s| s * s).collect();
+    let count = squares.len() as f64;
+    // Every value is off by eta ||A|| at most; what is no larger is zero for all that is known.
+    let error = eta * all.sqrt();
+    let round = |tail: f64| tail + 2.0 * error * (count * tail).sqrt() + count * error * error;
+    let (rank, lost) = choose(&squares, keep, round, error * error);
+    Ok(Basis { u: from_columns(m, rank, |j| &vectors[j * m..(j + 1) * m]), rank, lost })
+}
+
+/// The rank to keep and what is lost with it, from squared singular values in falling order. `round` adds the
+/// rounding to a tail; values up to `zero` are dropped in any case if no rank was given.
+fn choose(squares: &[f64], keep: Keep, round: impl Fn(f64) -> f64, zero: f64) -> (usize, f64) {
+    let tail = |r: usize| squares[r..].iter().rev().sum::<f64>();
+    let rank = match keep {
+        Keep::Rank(r) => r.min(squares.len()),
+        Keep::Within(budget) => {
+            let mut rank = squares.len();
+            let mut lost = 0.0;
+            while rank > 1 {
+                lost += squares[rank - 1];
+                if round(lost) > budget && squares[rank - 1] > zero {
+                    break;
+                }
+                rank -= 1;
+            }
+            rank
+        }
+    }
+    .max(1);
+    (rank, if rank == squares.len() { 0.0 } else { round(tail(rank)) })
+}
+
+/// Singular values, or their squares, and vectors.
+type Values = (Vec<f64>, Vec<f64>);
+
+/// Squared singular values in falling order, and left singular vectors (column-major, in rising order), from
+/// the Gram matrix of the rows. None if the eigenvalues did not converge.
+fn gram_evd(
+    a: &[f64],
+    m: usize,
+    n: usize,
+    limits: &Limits,
+) -> Result<Option<Values>, DecomposeError> {
+    limits.check_entries(2.0 * (a.len() as f64) + 4.0 * (m * m) as f64)?;
+    let mut gram = vec![0.0; m * m];
+    let strides = Strides::row_major(n);
+    matmul((m, m, n), &mut gram, a, strides, a, strides.transposed());
+    let with = ComputeEigenvectors::Yes;
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(m, with, Par::Seq, Default::default());
+    let (mut values, mut vectors) = (vec![0.0; m], vec![0.0; m * m]);
+    let solved = evd::self_adjoint_evd(
+        MatRef::from_column_major_slice(&gram, m, m),
+        DiagMut::from_slice_mut(&mut values),
+        Some(MatMut::from_column_major_slice_mut(&mut vectors, m, m)),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    );
+    let squares = values.iter().rev().map(|v| v.max(0.0)).collect();
+    Ok(solved.is_ok().then_some((squares, vectors)))
+}
+
+/// Singular values in falling order and left singular vectors (column-major) of a row-major matrix.
+fn thin_svd(a: &[f64], m: usize, n: usize, limits: &Limits) -> Result<Values, DecomposeError> {
+    let side = m.min(n);
+    limits.check_entries(4.0 * (m as f64) * n as f64 + 4.0 * (side * side) as f64)?;
+    let (no, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
+    let mut values = vec![0.0; side];
+    let mut vectors = vec![0.0; m * side];
+    // Row-major A is column-major A^T = V S U^T: its right vectors are wanted.
+    let scratch = svd::svd_scratch::<f64>(n, m, no, thin, Par::Seq, Default::default());
+    svd::svd(
+        MatRef::from_column_major_slice(a, n, m),
+        DiagMut::from_slice_mut(&mut values),
+        None,
+        Some(MatMut::from_column_major_slice_mut(&mut vectors, m, side)),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .map_err(|_| DecomposeError::NoConvergence { rows: m, columns: n })?;
+    Ok((values, vectors))
+}
+
+/// Row-major m x rank from columns.
+fn from_columns<'c>(m: usize, rank: usize, column: impl Fn(usize) -> &'c [f64]) -> Vec<f64> {
+    let mut u = vec![0.0; m * rank];
+    for j in 0..rank {
+        for (i, x) in column(j).iter().enumerate() {
+            u[i * rank + j] = *x;
+        }
+    }
+    u
+}
+
+fn identity(m: usize) -> Vec<f64> {
+    let mut u = vec![0.0; m * m];
+    u.iter_mut().step_by(m + 1).for_each(|x| *x = 1.0);
+    u
+}
+
+/// `U^T A`, rank x n.
+pub(super) fn project(basis: &Basis, a: &[f64], (m, n): (usize, usize)) -> Vec<f64> {
+    let mut out = vec![0.0; basis.rank * n];
+    let u = Strides::row_major(basis.rank).transposed();
+    matmul((basis.rank, n, m), &mut out, &basis.u, u, a, Strides::row_major(n));
+    out
+}
+
+/// `U C`, m x n: what a projection kept, back in the full space.
+pub(super) fn expand(basis: &Basis, c: &[f64], (m, n): (usize, usize)) -> Vec<f64> {
+    let mut out = vec![0.0; m * n];
+    let (u, rows) = (Strides::row_major(basis.rank), Strides::row_major(n));
+    matmul((m, n, basis.rank), &mut out, &basis.u, u, c, rows);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+    use rand_distr::{Distribution, StandardNormal};
+
+    fn normal(n: usize, seed: u64) -> Vec<f64> {
+        let mut rng = stream(seed, b"truncate");
+        (0..n).map(|_| StandardNormal.sample(&mut rng)).collect()
+    }
+
+    fn distance(a: &[f64], basis: &Basis, shape: (usize, usize)) -> f64 {
+        let z = expand(basis, &project(basis, a, shape), shape);
+        sum_of_squares(&a.iter().zip(&z).map(|(x, z)| x - z).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_lost_is_the_tail_of_an_independent_svd() {
+        for (k, (m, n)) in [(7, 40), (40, 7), (12, 12), (1, 9), (9, 1)].into_iter().enumerate() {
+            let a = normal(m * n, k as u64);
+            let values = faer::Mat::from_fn(m, n, |i, j| a[i * n + j]).singular_values().unwrap();
+            let tails: Vec<f64> =
+                (0..=m.min(n)).map(|r| values[r..].iter().map(|s| s * s).sum()).collect();
+            for r in 1..=m.min(n) {
+                let basis = left_basis(&a, (m, n), Keep::Rank(r), &Limits::none()).unwrap();
+                assert_eq!(basis.rank, r);
+                assert!((distance(&a, &basis, (m, n)) - tails[r]).abs() < 1e-12 * tails[0]);
+                assert!(basis.lost >= tails[r] * (1.0 - 1e-13), "{} {}", basis.lost, tails[r]);
+                // Just enough for rank r, and just too little.
+                for (factor, want) in [(1.0 + 1e-9, r), (1.0 - 1e-9, r + 1)] {
+                    let keep = Keep::Within(tails[r] * factor);
+                    let basis = left_basis(&a, (m, n), keep, &Limits::none()).unwrap();
+                    if r < m.min(n) {
+                        assert_eq!(basis.rank, want.min(m.min(n)), "{m}x{n} {r} {factor}");
+                    }
+                    assert!(distance(&a, &basis, (m, n)) <= tails[r] * factor + 1e-26 * tails[0]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_singular_values_are_seen_where_the_gram_matrix_is_blind() {
+        // diag(1, 1e-9, 1e-20): squares 1, 1e-18, 1e-40.
+        let mut a = vec![0.0; 3 * 5];
+        (a[0], a[6], a[12]) = (1.0, 1e-9, 1e-20);
+        let rank = |keep| left_basis(&a, (3, 5), keep, &Limits::none()).unwrap().rank;
+        assert_eq!(rank(Keep::Within(1e-10)), 1);
+        assert_eq!(rank(Keep::Within(1e-19)), 2);
+        assert_eq!(rank(Keep::Within(0.0)), 2, "1e-20 cannot be told from zero");
+        let two = left_basis(&a, (3, 5), Keep::Rank(2), &Limits::none()).unwrap();
+        assert!(distance(&a, &two, (3, 5)) < 1e-34);
+    }
+
+    #[test]
+    fn the_basis_is_orthonormal() {
+        for (m, n) in [(30, 200), (30, 31), (31, 30), (200, 6)] {
+            let a = normal(m * n, 3);
+            let basis =
+                left_basis(&a, (m, n), Keep::Within(0.3 * sum_of_squares(&a)), &Limits::none());
+            let Basis { u, rank, .. } = basis.unwrap();
+            for (i, j) in (0..rank).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                let dot: f64 = (0..m).map(|k| u[k * rank + i] * u[k * rank + j]).sum();
+                assert!((dot - f64::from(i == j)).abs() < 1e-13);
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_refused_with_a_figure() {
+        let a = vec![1.0; 200 * 300];
+        let limits = Limits { max_bytes: Some(100_000), ..Limits::none() };
+        let error = left_basis(&a, (200, 300), Keep::Rank(3), &limits).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the decomposition needs about 3 MB of memory, but the limit is 1 MB"
+        );
+    }
+}
