@@ -194,6 +194,7 @@ mod tests {
             restarts: 1,
             seconds: 0.25,
             refused: false,
+            effort: Default::default(),
         }
     }
 

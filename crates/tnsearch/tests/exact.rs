@@ -13,7 +13,8 @@ use tnsearch::fit::{CheckedFit, FitError, FitSettings, Fitted, Interrupt, fit};
 use tnsearch::graph::{ModeGraph, Template};
 use tnsearch::rng::stream;
 use tnsearch::search::{
-    Evaluator, Exact, ExactSettings, FitEvaluator, Objective, Runner, RunnerSettings, SearchResult,
+    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Objective, Runner, RunnerSettings,
+    SearchResult,
 };
 
 /// A small problem: order 3 to 5, dimensions 2 and 3, ranks up to 3.
@@ -104,12 +105,18 @@ impl<'c> ManyStarts<'c> {
     }
 
     fn rse(&self, graph: &ModeGraph) -> f64 {
-        self.evaluate(graph, 0, &Interrupt::new()).unwrap().rse
+        self.evaluate(graph, 0, Effort::Full, &Interrupt::new()).unwrap().rse
     }
 }
 
 impl Evaluator for ManyStarts<'_> {
-    fn evaluate(&self, graph: &ModeGraph, _: u64, stop: &Interrupt) -> Result<Fitted, FitError> {
+    fn evaluate(
+        &self,
+        graph: &ModeGraph,
+        _: u64,
+        _: Effort,
+        stop: &Interrupt,
+    ) -> Result<Fitted, FitError> {
         if let Some(fitted) = self.known.lock().unwrap().get(graph) {
             return Ok(fitted.clone());
         }

@@ -79,7 +79,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let spectra = bounds::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
     if dims.len() <= ALL_CUTS {
-        bounds::prepare(&spectra, args.threads, limit, &Interrupt::new())?;
+        bounds::prepare(&spectra, args.threads, limit, &Interrupt::new(), None)?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);

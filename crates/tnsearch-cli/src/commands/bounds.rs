@@ -4,6 +4,7 @@ use crate::files::MemoryLimit;
 use crate::text::bytes;
 use anyhow::{anyhow, bail};
 use serde::Serialize;
+use std::time::Instant;
 use tnsearch::bound::{CutBound, CutReport, ModeSet, Spectra, SpectraSettings};
 use tnsearch::fit::{Interrupt, Target};
 use tnsearch::graph::Template;
@@ -57,12 +58,14 @@ fn cuts_at_a_time(spectra: &Spectra<'_>, limit: MemoryLimit) -> usize {
     (limit.bytes() as f64 / 2.0 / spectra.bytes()) as usize
 }
 
-/// Computes the spectra in parallel, where that is affordable; ends early when the flag is set.
+/// Computes the spectra in parallel, where that is affordable; ends early when the flag is set or the time is
+/// up.
 pub fn prepare(
     spectra: &Spectra<'_>,
     threads: Option<usize>,
     limit: MemoryLimit,
     interrupt: &Interrupt,
+    deadline: Option<Instant>,
 ) -> anyhow::Result<()> {
     if spectra.prepare_flops() > PREPARE_FLOPS {
         return Ok(());
@@ -73,7 +76,8 @@ pub fn prepare(
         .num_threads(threads.max(1))
         .build()
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
-    pool.install(|| spectra.prepare(interrupt));
+    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    pool.install(|| spectra.prepare(|| interrupt.is_set() || late()));
     Ok(())
 }
 

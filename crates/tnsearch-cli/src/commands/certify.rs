@@ -131,7 +131,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
     let svd = bounds::needs_svd(objective.get());
     let spectra = bounds::spectra(&target, svd, limit)?;
-    bounds::prepare(&spectra, args.threads, limit, interrupt)?;
+    bounds::prepare(&spectra, args.threads, limit, interrupt, None)?;
     if interrupt.is_set() {
         return Ok(Exit::Interrupted);
     }

@@ -18,13 +18,13 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::fit::{CheckedFit, Interrupt, Method, Target};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::search::{
-    Auto, CheckedExact, CheckedObjective, CheckedTnls, Exact, ExactSettings, FitEvaluator,
-    Objective, Runner, RunnerSettings, Strategy, Tnls, TnlsSettings,
+    Auto, CheckedExact, CheckedObjective, CheckedRunner, CheckedTnls, Exact, ExactSettings,
+    FitEvaluator, Objective, Runner, RunnerSettings, Strategy, Tnls, TnlsSettings,
 };
 use tnsearch::tensor::size;
 
@@ -33,8 +33,9 @@ const STRATEGIES: [&str; 3] = ["auto", "exact", "tnls"];
 /// The strategies there will be.
 const PLANNED: [&str; 3] = ["tnale", "tnga", "greedy"];
 
-/// Structures that `auto` fits exactly before it turns to TNLS.
-const AUTO_CANDIDATES: usize = 64;
+/// What `auto` spends on exact search before it turns to TNLS.
+const AUTO: ExactSettings =
+    ExactSettings { nodes: 1_000_000, candidates: 256, retries: 24, growth: 0 };
 
 /// Structures that may be under way at a time; each takes some hundred bytes.
 const MAX_GENERATION: usize = 1_000_000;
@@ -206,7 +207,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
                     _ => Box::new(Tnls::new(template.clone(), tnls, seed)),
                 }
             })
-            .settings(budgets.clone())
+            .settings(args.left_after(prepared, &settings)?)
             .resume(records)
             .observer(&mut display)
             .interrupt(interrupt);
@@ -272,12 +273,12 @@ impl Search {
             );
         }
         // Exact search fits few structures, so each is worth more.
-        let (rescue, nodes, candidates) = match self.strategy.as_str() {
-            "tnls" => (0, 1, 1),
-            "exact" => (8, 5_000_000, 2_000),
-            _ => (8, 1_000_000, AUTO_CANDIDATES),
+        let (rescue, exact) = match self.strategy.as_str() {
+            "tnls" => (0, ExactSettings { nodes: 1, candidates: 1, retries: 0, growth: 0 }),
+            "exact" => (8, ExactSettings::default()),
+            _ => (8, AUTO),
         };
-        let exact = ExactSettings { nodes: self.nodes.unwrap_or(nodes), candidates };
+        let exact = ExactSettings { nodes: self.nodes.unwrap_or(exact.nodes), ..exact };
         Ok(Settings {
             objective,
             exact: exact.check()?,
@@ -287,8 +288,14 @@ impl Search {
         })
     }
 
-    /// The bound from the tensor's cuts; none where they take too much memory, which only exact search
-    /// cannot do without.
+    /// The budgets, less the time that the preparation took.
+    fn left_after(&self, seconds: f64, settings: &Settings) -> anyhow::Result<CheckedRunner> {
+        let max_seconds = self.max_seconds.map(|s| (s - seconds).max(s / 100.0));
+        Ok(RunnerSettings { max_seconds, ..settings.runner.clone() }.check()?)
+    }
+
+    /// The bound from the tensor's cuts, in at most half the time allowed; none where they take too much memory,
+    /// which only exact search cannot do without.
     fn bound<'t>(
         &self,
         settings: &Settings,
@@ -305,7 +312,11 @@ impl Search {
             Err(e) if self.strategy == "exact" => return Err(e),
             Err(_) => return Ok(None),
         };
-        bounds::prepare(&spectra, self.threads, limit, interrupt)?;
+        let deadline = self
+            .max_seconds
+            .and_then(|s| Duration::try_from_secs_f64(s / 2.0).ok())
+            .and_then(|half| Instant::now().checked_add(half));
+        bounds::prepare(&spectra, self.threads, limit, interrupt, deadline)?;
         Ok(Some(CutBound::new(spectra)))
     }
 

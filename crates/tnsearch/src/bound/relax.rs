@@ -178,6 +178,11 @@ impl<'b> Relaxation<'b> {
         self
     }
 
+    /// The largest rank of an edge.
+    pub fn max_rank(&self) -> usize {
+        self.max_rank
+    }
+
     /// Nodes expanded so far.
     pub fn expanded(&self) -> u64 {
         self.expanded

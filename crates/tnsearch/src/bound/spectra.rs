@@ -1,6 +1,6 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
-use crate::fit::{Interrupt, Target};
+use crate::fit::Target;
 use crate::tensor::Permutation;
 use crate::tensor::matmul::{Strides, matmul};
 use faer::diag::DiagMut;
@@ -123,15 +123,13 @@ impl<'t> Spectra<'t> {
         slot.get_or_init(|| self.compute(self.normal(set))).as_ref()
     }
 
-    /// Computes all cuts in parallel on the current thread pool, until the flag is set. What is left out then
-    /// bounds nothing.
-    pub fn prepare(&self, interrupt: &Interrupt) {
-        (1..self.known.len()).into_par_iter().for_each(|cut| {
-            if !interrupt.is_set() {
-                self.of((cut as ModeSet) << 1);
-            }
+    /// Computes all cuts in parallel on the current thread pool, until it is told to stop. What is left out
+    /// then bounds nothing.
+    pub fn prepare(&self, stop: impl Fn() -> bool + Sync) {
+        (1..self.known.len()).into_par_iter().for_each(|cut| match stop() {
+            false => drop(self.of((cut as ModeSet) << 1)),
+            true => self.abandoned.store(true, Ordering::Relaxed),
         });
-        self.abandoned.store(interrupt.is_set(), Ordering::Relaxed);
     }
 
     /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its

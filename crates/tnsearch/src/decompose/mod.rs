@@ -6,6 +6,7 @@
 //! [`tr_lm`] the smallest of its variants.
 
 mod error;
+mod forest;
 mod goal;
 mod ring;
 mod rooted;
@@ -16,6 +17,7 @@ mod tree_svd;
 mod truncate;
 
 pub use error::DecomposeError;
+pub use forest::forest_svd;
 pub use goal::{Goal, Limits};
 pub use ring::ring_ranks;
 pub use tr_lm::tr_lm;

@@ -1,6 +1,6 @@
 //! The default: exact search while it is affordable, TNLS from the best it found where it is not.
 
-use super::{CheckedTnls, Exact, Outcome, Strategy, Tnls};
+use super::{CheckedTnls, Effort, Exact, Outcome, Strategy, Tnls};
 use crate::graph::{Structure, Template};
 use std::sync::Arc;
 
@@ -60,6 +60,13 @@ impl Strategy for Auto<'_> {
 
     fn thinking(&self) -> bool {
         self.tnls.is_none() && self.exact.thinking()
+    }
+
+    fn effort(&self) -> Effort {
+        match &self.tnls {
+            None => self.exact.effort(),
+            Some(tnls) => tnls.effort(),
+        }
     }
 
     fn only_below(&self) -> Option<f64> {

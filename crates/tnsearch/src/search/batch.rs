@@ -1,6 +1,6 @@
 //! Fitting many structures at once.
 
-use super::{Evaluator, Score};
+use super::{Effort, Evaluator, Score};
 use crate::fit::{FitError, Fitted, Interrupt};
 use crate::graph::{ModeGraph, Structure};
 use rayon::ThreadPool;
@@ -20,6 +20,8 @@ pub(super) struct Job {
     pub seed: u64,
     /// Its place in the order of all jobs of the search.
     pub sequence: u64,
+    /// How much work its fit is worth.
+    pub effort: Effort,
     /// The structure as it was proposed.
     pub structure: Structure,
     /// Its canonical form.
@@ -66,7 +68,7 @@ impl Batch<'_> {
                     while !stop.is_set() {
                         let k = next.fetch_add(1, Ordering::Relaxed);
                         let Some(job) = jobs.get(k) else { break };
-                        let mut result = evaluator.evaluate(&job.graph, job.seed, stop);
+                        let mut result = evaluator.evaluate(&job.graph, job.seed, job.effort, stop);
                         // A fit that saw the flag may have been cut short: its error is not the one
                         // that an undisturbed search would find.
                         if stop.is_set() {

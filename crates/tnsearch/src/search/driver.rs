@@ -6,7 +6,7 @@ use super::batch::{Batch, Event, Job};
 use super::lane::Lane;
 use super::ledger::{Done, Leader, Ledger};
 use super::{
-    Counts, EvaluationRecord, JournalError, Outcome, Progress, Runner, Score, SearchError,
+    Counts, Effort, EvaluationRecord, JournalError, Outcome, Progress, Runner, Score, SearchError,
     SearchResult, Source, StoppedBy,
 };
 use crate::fit::{FitError, Fitted, Interrupt};
@@ -122,10 +122,11 @@ impl<'a, 'p> Search<'a, 'p> {
             let asked = self.runner.runs[k].strategy.ask();
             self.runner.runs[k].finished =
                 asked.is_empty() && !self.runner.runs[k].strategy.thinking();
+            let effort = self.runner.runs[k].strategy.effort();
             let mut first: HashMap<ModeGraph, usize> = HashMap::new();
             for structure in asked {
-                let job = self.job(k, structure)?;
-                let step = if let Some(&outcome) = self.runner.runs[k].cache.get(&job.graph) {
+                let job = self.job(k, structure, effort)?;
+                let step = if let Some(outcome) = self.runner.runs[k].cached(&job.graph, effort) {
                     Step::Known(Outcome { source: Source::Cached, ..outcome })
                 } else if let Some(&same) = first.get(&job.graph) {
                     Step::SameAs(same)
@@ -146,7 +147,7 @@ impl<'a, 'p> Search<'a, 'p> {
         Ok(round)
     }
 
-    fn job(&self, run: usize, structure: Structure) -> Result<Job, GraphError> {
+    fn job(&self, run: usize, structure: Structure, effort: Effort) -> Result<Job, GraphError> {
         let dims = &self.runner.dims;
         if structure.permutation().len() != dims.len() {
             return Err(GraphError::ModeCount {
@@ -163,7 +164,7 @@ impl<'a, 'p> Search<'a, 'p> {
             _ => 0.0,
         };
         let at_best = Score { loss: self.runner.objective.loss(params, phi, rse), rse, params };
-        Ok(Job { run, seed, sequence: 0, structure, graph, params, phi, at_best })
+        Ok(Job { run, seed, sequence: 0, effort, structure, graph, params, phi, at_best })
     }
 
     /// The outcome of a structure that need not be fitted whatever else is: one beyond the parameter budget,
@@ -204,7 +205,11 @@ impl<'a, 'p> Search<'a, 'p> {
             }
             let mut fresh = Vec::new();
             for &k in &wave {
-                match self.runner.records.get(&(jobs[k].run, jobs[k].graph.to_string())) {
+                match self.runner.records.get(&(
+                    jobs[k].run,
+                    jobs[k].graph.to_string(),
+                    jobs[k].effort,
+                )) {
                     Some(record) => {
                         let rse = (!record.refused).then_some(record.rse);
                         let seconds = record.seconds;
@@ -348,6 +353,7 @@ impl<'a, 'p> Search<'a, 'p> {
             restarts,
             seconds: done.seconds,
             refused: done.rse.is_none(),
+            effort: job.effort,
         };
         if let Err(error) = journal.append(&record) {
             self.runner.journal = None;

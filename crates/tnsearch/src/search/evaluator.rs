@@ -1,12 +1,14 @@
 //! The interface to what fits a structure.
 
+use super::Effort;
 use crate::bound::CutBound;
-use crate::fit::{self, CheckedFit, FitError, Fitted, Interrupt, Target};
+use crate::decompose::{Limits, forest_svd};
+use crate::fit::{self, CheckedFit, FitError, FitSettings, Fitted, Interrupt, Target};
 use crate::graph::ModeGraph;
 
 /// Fits structures. Called from several threads at once.
 ///
-/// The result must be a pure function of the graph and the seed. [`FitError::Memory`] says that this
+/// The result must be a pure function of the graph, the seed and the effort. [`FitError::Memory`] says that this
 /// structure is too large (the search goes on without it), [`FitError::Interrupted`] that the flag was
 /// seen; every other error ends the search.
 pub trait Evaluator: Sync {
@@ -15,11 +17,13 @@ pub trait Evaluator: Sync {
         &self,
         graph: &ModeGraph,
         seed: u64,
+        effort: Effort,
         interrupt: &Interrupt,
     ) -> Result<Fitted, FitError>;
 }
 
-/// Fits on this machine's processors, with [`fit::fit`].
+/// Fits on this machine's processors, with [`fit::fit`]; a quick fit of a structure without cycles is made by
+/// truncated SVDs, and improved only where they do not reach the error.
 #[derive(Debug, Clone)]
 pub struct FitEvaluator<'a> {
     /// The tensor.
@@ -33,9 +37,30 @@ impl Evaluator for FitEvaluator<'_> {
         &self,
         graph: &ModeGraph,
         seed: u64,
+        effort: Effort,
         interrupt: &Interrupt,
     ) -> Result<Fitted, FitError> {
-        fit::fit(self.target, graph, &self.settings, seed, None, interrupt)
+        if effort.is_full() {
+            return fit::fit(self.target, graph, &self.settings, seed, None, interrupt);
+        }
+        let settings = FitSettings { restarts: 1, rescue: 0, ..FitSettings::clone(&self.settings) };
+        let limits = Limits { max_bytes: settings.max_bytes, interrupt };
+        // Where the SVDs take too much memory, or an interrupt came, a start is made as for any other graph.
+        let svd = forest_svd(self.target, graph, &limits).ok().flatten();
+        let warm = match svd {
+            Some((cores, rse)) if rse <= settings.enough_rse.max(settings.stop_rse) => {
+                return Ok(Fitted {
+                    cores,
+                    rse,
+                    sweeps: 0,
+                    restarts: 0,
+                    rescued: false,
+                    interrupted: false,
+                });
+            }
+            other => other.map(|(cores, _)| cores),
+        };
+        fit::fit(self.target, graph, &settings.check()?, seed, warm.as_deref(), interrupt)
     }
 }
 

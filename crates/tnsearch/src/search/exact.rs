@@ -4,8 +4,13 @@
 //! first that a fit confirms is optimal. Where fits fail at structures the cuts allow, the search goes on up
 //! the list; the value of the first of them stays the proven bound, and the difference is the gap. Where the
 //! nodes are spent before anything was found, the most promising structures are fitted without a proof.
+//!
+//! For an error that is to be reached, most fits that fail do so at once and most that succeed do so from the
+//! first start. So structures are fitted quickly at first, up to the first that reaches the error; then the
+//! smaller ones that failed get all their starts, the nearest to the error first.
 
-use super::{CheckedObjective, Objective, Outcome, SearchError, Strategy};
+use super::climb::Climb;
+use super::{CheckedObjective, Effort, Objective, Outcome, SearchError, Strategy};
 use crate::bound::{Candidate, Next, Relaxation};
 use crate::graph::{ModeGraph, Structure};
 use serde::{Deserialize, Serialize};
@@ -22,11 +27,16 @@ pub struct ExactSettings {
     pub nodes: u64,
     /// Structures that may be proposed in all.
     pub candidates: usize,
+    /// Of those that a quick fit did not bring to the error, how many may be fitted with full effort.
+    pub retries: usize,
+    /// Structures that may be proposed on the way up from the nearest, where none of all these reaches the
+    /// error.
+    pub growth: usize,
 }
 
 impl Default for ExactSettings {
     fn default() -> Self {
-        ExactSettings { nodes: 5_000_000, candidates: 2_000 }
+        ExactSettings { nodes: 5_000_000, candidates: 20_000, retries: 64, growth: 1_000 }
     }
 }
 
@@ -61,6 +71,12 @@ pub struct Exact<'b> {
     objective: CheckedObjective,
     settings: CheckedExact,
     asked: Vec<Candidate>,
+    effort: Effort,
+    /// What a quick fit did not bring to the error, with the error it reached.
+    failed: Vec<(f64, Candidate)>,
+    /// How many of these ask for some full fits before an answer is known.
+    patience: usize,
+    retried: usize,
     seen: HashSet<ModeGraph>,
     proposed: usize,
     generation: u32,
@@ -73,12 +89,20 @@ pub struct Exact<'b> {
     /// Once the relaxed problem has no more to give: what is left to try while there is no answer, the best
     /// last.
     spare: Option<Vec<Candidate>>,
+    /// The way up, once there is nothing else.
+    climb: Option<Climb>,
     /// Whether the last ask ended for want of nodes in its slice.
     thinking: bool,
 }
 
 /// Structures tried without a proof where the nodes are spent.
 const SPARE: usize = 64;
+
+/// Quick fits that fail before some get full effort; twice as many before the next time.
+const PATIENCE: usize = 8;
+
+/// Full fits in one ask.
+const RETRIES: usize = 4;
 
 impl<'b> Exact<'b> {
     /// The strategy on a relaxed problem that nothing was taken from yet.
@@ -92,6 +116,10 @@ impl<'b> Exact<'b> {
             objective,
             settings,
             asked: Vec::new(),
+            effort: Effort::Full,
+            failed: Vec::new(),
+            patience: PATIENCE,
+            retried: 0,
             seen: HashSet::new(),
             proposed: 0,
             generation: 0,
@@ -99,6 +127,7 @@ impl<'b> Exact<'b> {
             floor: f64::INFINITY,
             nearest: None,
             spare: None,
+            climb: None,
             thinking: false,
         }
     }
@@ -161,16 +190,39 @@ impl<'b> Exact<'b> {
         self.spare = Some(Vec::new());
         None
     }
-}
 
-impl Strategy for Exact<'_> {
-    fn name(&self) -> &'static str {
-        "exact"
+    /// The structures nearest to the error among those that only a quick fit was made for, and that are
+    /// better than what was found.
+    fn ask_again(&mut self) {
+        let mut failed = std::mem::take(&mut self.failed);
+        failed.retain(|(_, candidate)| !self.settled(candidate.value));
+        let count = RETRIES.min(self.settings.retries - self.retried).min(failed.len());
+        failed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.failed = failed.split_off(count);
+        self.retried += count;
+        self.effort = Effort::Full;
+        self.asked = failed.into_iter().map(|(_, candidate)| candidate).collect();
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
-        self.asked.clear();
-        self.thinking = false;
+    /// The next steps of the way up (and down again), for an error that nothing else has reached.
+    fn ask_climb(&mut self) -> Vec<Structure> {
+        if self.climb.is_none()
+            && !self.has_answer()
+            && let (Objective::MaxRse(_), Some(nearest)) = (self.objective.get(), self.nearest())
+        {
+            let max_rank = self.relaxation.max_rank();
+            self.climb = Some(Climb::new(nearest.clone(), max_rank, self.settings.growth));
+        }
+        self.effort = Effort::Quick;
+        self.climb.as_mut().map_or(Vec::new(), |climb| climb.ask().to_vec())
+    }
+
+    /// The next structures of the relaxed problem.
+    fn ask_next(&mut self) {
+        self.effort = match self.objective.get() {
+            Objective::MaxRse(_) => Effort::Quick,
+            _ => Effort::Full,
+        };
         // One at first, since one is mostly enough; more at a time when it is not.
         let wanted = 1usize << (self.generation / 2).min(3);
         while self.proposed < self.settings.candidates && self.asked.len() < wanted {
@@ -182,6 +234,33 @@ impl Strategy for Exact<'_> {
             }
         }
         self.generation += u32::from(!self.asked.is_empty());
+    }
+}
+
+impl Strategy for Exact<'_> {
+    fn name(&self) -> &'static str {
+        "exact"
+    }
+
+    fn ask(&mut self) -> Vec<Structure> {
+        self.asked.clear();
+        self.thinking = false;
+        if self.climb.is_some() {
+            return self.ask_climb();
+        }
+        if !self.has_answer() && self.failed.len() >= self.patience {
+            self.patience *= 2;
+            self.ask_again();
+        }
+        if self.asked.is_empty() {
+            self.ask_next();
+        }
+        if self.asked.is_empty() && !self.thinking {
+            self.ask_again();
+        }
+        if self.asked.is_empty() && !self.thinking {
+            return self.ask_climb();
+        }
         self.asked.iter().map(|c| c.structure.clone()).collect()
     }
 
@@ -189,13 +268,26 @@ impl Strategy for Exact<'_> {
         self.thinking && self.asked.is_empty()
     }
 
+    fn effort(&self) -> Effort {
+        self.effort
+    }
+
     fn tell(&mut self, outcomes: &[Outcome]) {
+        if let Some(climb) = &mut self.climb {
+            let objective = self.objective;
+            climb.tell(outcomes, |o| o.rse.is_some_and(|rse| objective.reached(o.params, rse)));
+            let found = outcomes.iter().filter_map(|outcome| self.value(outcome));
+            self.incumbent = found.fold(self.incumbent, f64::min);
+            return;
+        }
         for (candidate, outcome) in std::mem::take(&mut self.asked).into_iter().zip(outcomes) {
+            if self.nearest.as_ref().is_none_or(|(loss, _)| outcome.loss < *loss) {
+                self.nearest = Some((outcome.loss, candidate.structure.clone()));
+            }
             if let Some(value) = self.value(outcome) {
                 self.incumbent = self.incumbent.min(value);
-            }
-            if self.nearest.as_ref().is_none_or(|(loss, _)| outcome.loss < *loss) {
-                self.nearest = Some((outcome.loss, candidate.structure));
+            } else if let (Effort::Quick, Some(rse)) = (self.effort, outcome.rse) {
+                self.failed.push((rse, candidate));
             }
         }
     }

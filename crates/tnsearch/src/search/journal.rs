@@ -1,5 +1,6 @@
 //! The record of every finished evaluation, from which a search can be resumed.
 
+use super::Effort;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -34,6 +35,9 @@ pub struct EvaluationRecord {
     pub seconds: f64,
     /// Whether the fit was refused for its size.
     pub refused: bool,
+    /// How much work the fit was given; left out where it was all.
+    #[serde(default, skip_serializing_if = "Effort::is_full")]
+    pub effort: Effort,
 }
 
 /// Where the records go. The command line keeps them in a file.
@@ -80,6 +84,7 @@ mod tests {
             restarts: 4,
             seconds: 1.0 / 3.0,
             refused: false,
+            effort: Effort::Quick,
         };
         let line = serde_json::to_string(&record).unwrap();
         assert_eq!(serde_json::from_str::<EvaluationRecord>(&line).unwrap(), record);

@@ -5,7 +5,7 @@
 
 use super::batch::Job;
 use super::history::{History, Pareto};
-use super::{CheckedObjective, Counts, Outcome, Score, Source};
+use super::{CheckedObjective, Counts, Effort, Outcome, Score, Source};
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use std::cmp::Ordering;
@@ -29,6 +29,7 @@ pub(super) struct Leader {
     pub phi: f64,
     pub run: usize,
     pub seed: u64,
+    pub effort: Effort,
 }
 
 impl Leader {
@@ -41,6 +42,7 @@ impl Leader {
             phi: job.phi,
             run: job.run,
             seed: job.seed,
+            effort: job.effort,
         }
     }
 }
@@ -132,7 +134,8 @@ mod tests {
         let structure = Structure::new(ring, vec![0, 1, 2, 3], vec![2; 4]).unwrap();
         let graph = structure.canonical().graph;
         let at_best = Score { loss: 0.5, rse: 0.0, params: 40 };
-        Job { run: 0, seed: 1, sequence, structure, graph, params: 40, phi: 0.5, at_best }
+        let effort = Effort::Full;
+        Job { run: 0, seed: 1, sequence, effort, structure, graph, params: 40, phi: 0.5, at_best }
     }
 
     /// A fit that can be told from others by its sweeps.

@@ -2,6 +2,7 @@
 
 mod auto;
 mod batch;
+mod climb;
 mod driver;
 mod error;
 mod evaluator;
@@ -35,5 +36,5 @@ pub use result::{
 };
 pub use runner::Runner;
 pub use settings::{CheckedRunner, RunnerSettings};
-pub use strategy::{Outcome, Source, Strategy};
+pub use strategy::{Effort, Outcome, Source, Strategy};
 pub use tnls::{CheckedTnls, Tnls, TnlsSettings};

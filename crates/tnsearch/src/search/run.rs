@@ -1,7 +1,7 @@
 //! One of several independent runs.
 
 use super::batch::Job;
-use super::{CheckedObjective, Counts, Outcome, Score, Strategy};
+use super::{CheckedObjective, Counts, Effort, Outcome, Score, Strategy};
 use crate::graph::ModeGraph;
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(super) struct Run<'a> {
     /// Whether the strategy has proposed nothing more.
     pub finished: bool,
     /// What became of every structure it proposed and that was fitted.
-    pub cache: HashMap<ModeGraph, Outcome>,
+    cache: HashMap<ModeGraph, (Effort, Outcome)>,
     pub counts: Counts,
     pub best: Option<Score>,
 }
@@ -23,9 +23,14 @@ impl<'a> Run<'a> {
         Run { seed, strategy, finished: false, cache, counts, best: None }
     }
 
+    /// What became of a structure that was fitted with no less effort.
+    pub(super) fn cached(&self, graph: &ModeGraph, effort: Effort) -> Option<Outcome> {
+        self.cache.get(graph).filter(|(spent, _)| *spent >= effort).map(|&(_, outcome)| outcome)
+    }
+
     /// Remembers the outcome of a job.
     pub(super) fn learn(&mut self, objective: CheckedObjective, job: &Job, outcome: Outcome) {
-        self.cache.insert(job.graph.clone(), outcome);
+        self.cache.insert(job.graph.clone(), (job.effort, outcome));
         if let Some(rse) = outcome.rse {
             let score = Score { loss: outcome.loss, rse, params: outcome.params };
             if self.best.is_none_or(|best| objective.better(&score, &best)) {

@@ -3,8 +3,8 @@
 use super::driver::Search;
 use super::run::Run;
 use super::{
-    CheckedObjective, CheckedRunner, EvaluationRecord, Evaluator, Journal, Objective, Observer,
-    RseBound, SearchError, SearchResult, Strategy,
+    CheckedObjective, CheckedRunner, Effort, EvaluationRecord, Evaluator, Journal, Objective,
+    Observer, RseBound, SearchError, SearchResult, Strategy,
 };
 use crate::bound::Relaxation;
 use crate::fit::Interrupt;
@@ -45,7 +45,7 @@ pub struct Runner<'a> {
     pub(super) settings: CheckedRunner,
     pub(super) runs: Vec<Run<'a>>,
     pub(super) journal: Option<&'a mut dyn Journal>,
-    pub(super) records: HashMap<(usize, String), EvaluationRecord>,
+    pub(super) records: HashMap<(usize, String, Effort), EvaluationRecord>,
     pub(super) observer: Option<&'a mut dyn Observer>,
     pub(super) interrupt: &'a Interrupt,
 }
@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
     /// what is on record is not fitted again. Counts, history and result are those of an uninterrupted
     /// search. The tensor, the settings and the seed must be those of the first search.
     pub fn resume(mut self, records: impl IntoIterator<Item = EvaluationRecord>) -> Self {
-        self.records.extend(records.into_iter().map(|r| ((r.run, r.key.clone()), r)));
+        self.records.extend(records.into_iter().map(|r| ((r.run, r.key.clone(), r.effort), r)));
         self
     }
 

@@ -1,6 +1,7 @@
 //! The interface of a search strategy.
 
 use crate::graph::Structure;
+use serde::{Deserialize, Serialize};
 
 /// Proposes structures and learns from what became of them; the [`super::Runner`] does the rest.
 ///
@@ -23,6 +24,12 @@ pub trait Strategy: Send {
 
     /// What became of the structures of the last ask, in its order.
     fn tell(&mut self, outcomes: &[Outcome]);
+
+    /// How much work the fits of the last ask are worth. A structure that was fitted quickly is fitted again
+    /// where it is proposed with full effort.
+    fn effort(&self) -> Effort {
+        Effort::Full
+    }
 
     /// Where only a loss below this matters to the strategy, and of those of one generation only the
     /// smallest: the runner may then prune what a bound rules out, and the strategy's way stays the same.
@@ -60,6 +67,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).thinking()
     }
 
+    fn effort(&self) -> Effort {
+        (**self).effort()
+    }
+
     fn only_below(&self) -> Option<f64> {
         (**self).only_below()
     }
@@ -70,6 +81,26 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn planned_samples(&self) -> Option<u64> {
         (**self).planned_samples()
+    }
+}
+
+/// How much work a fit is worth.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// One start, to sort out what is easy.
+    Quick,
+    /// All the starts that the fit's settings ask for.
+    #[default]
+    Full,
+}
+
+impl Effort {
+    /// Whether it is [`Effort::Full`].
+    pub fn is_full(&self) -> bool {
+        *self == Effort::Full
     }
 }
 

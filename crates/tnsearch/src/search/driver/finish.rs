@@ -43,11 +43,14 @@ impl Search<'_, '_> {
         }
         let best = leader.map(|leader| {
             let (evaluator, graph, seed) = (self.runner.evaluator, &leader.graph, leader.seed);
+            let effort = leader.effort;
             // A best that came from a journal is fitted again, not to be interrupted: without cores
             // there is no answer.
             let fitted = match cores {
                 Some(fitted) => fitted,
-                None => self.pool.install(|| evaluator.evaluate(graph, seed, &Interrupt::new()))?,
+                None => self
+                    .pool
+                    .install(|| evaluator.evaluate(graph, seed, effort, &Interrupt::new()))?,
             };
             // Same as recorded, unless fits have a time limit; the cores' own error is the true one.
             let (params, rse) = (leader.score.params, fitted.rse);

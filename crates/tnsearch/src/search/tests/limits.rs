@@ -231,7 +231,13 @@ fn a_fit_that_saw_the_flag_is_no_evaluation() {
     /// Runs until it is stopped and then gives what it has, as if it were done.
     struct CutShort;
     impl Evaluator for CutShort {
-        fn evaluate(&self, _: &ModeGraph, _: u64, stop: &Interrupt) -> Result<Fitted, FitError> {
+        fn evaluate(
+            &self,
+            _: &ModeGraph,
+            _: u64,
+            _: Effort,
+            stop: &Interrupt,
+        ) -> Result<Fitted, FitError> {
             while !stop.is_set() {
                 std::thread::sleep(Duration::from_millis(1));
             }

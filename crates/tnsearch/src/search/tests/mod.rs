@@ -31,7 +31,13 @@ struct Formula {
 }
 
 impl Evaluator for Formula {
-    fn evaluate(&self, graph: &ModeGraph, seed: u64, stop: &Interrupt) -> Result<Fitted, FitError> {
+    fn evaluate(
+        &self,
+        graph: &ModeGraph,
+        seed: u64,
+        _: Effort,
+        stop: &Interrupt,
+    ) -> Result<Fitted, FitError> {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_running.fetch_max(running, Ordering::SeqCst);
         let result = self.result(graph, seed, stop);
