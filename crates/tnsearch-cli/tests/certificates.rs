@@ -217,3 +217,46 @@ fn ctrl_c_ends_the_preparation() {
         assert!(begun.elapsed() < Duration::from_secs(30), "{args}: {:?}", begun.elapsed());
     }
 }
+
+#[test]
+fn trees_are_found_without_iteration() {
+    for (template, order) in [("path", 5), ("tree", 7), ("star", 5), ("ht", 6)] {
+        let place = Place::new();
+        let make = format!("generate --template {template} --order {order} --seed 3 -o x.npy");
+        let (_, made) = place.json(&make);
+        let search = format!(
+            "search x.npy --template {template} --max-rank 4 --strategy exact --max-rse 1e-6 \
+             --journal run.jsonl"
+        );
+        let (code, found) = place.json(&search);
+        assert_eq!((code, &found["certified_optimal"]), (0, &json!(true)), "{template}");
+        assert!(found["params"].as_u64() <= made["params"].as_u64(), "{template}");
+        assert!(found["rse"].as_f64().unwrap() <= 1e-6, "{template}");
+        let journal = String::from_utf8(place.read("run.jsonl")).unwrap();
+        let last: Value = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
+        assert_eq!((&last["sweeps"], &last["effort"]), (&json!(0), &json!("quick")), "{template}");
+    }
+}
+
+#[test]
+fn where_the_cuts_promise_too_much_the_search_climbs_to_an_answer() {
+    // Few nodes: the best first structures are never reached, and what the beam ends in does not fit.
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    let (code, found) =
+        place.json("search x.npy --strategy exact --nodes 1 --max-rse 1e-12 --seed 2");
+    assert_eq!((code, &found["target_reached"]), (0, &json!(true)), "{found}");
+    assert!(found["rse"].as_f64().unwrap() <= 1e-12);
+    assert!(found["lower_bound"]["params"].as_u64() <= found["params"].as_u64());
+}
+
+#[test]
+fn a_time_limit_holds_for_the_spectra_too() {
+    let place = Place::new();
+    assert_eq!(place.run("generate --order 11 --seed 1 -o x.npy --quiet").code, 0);
+    let begun = std::time::Instant::now();
+    let (_, found) = place.json("search x.npy --max-rse 1e-4 --max-seconds 0.01");
+    assert_eq!(found["stopped_by"], "max_seconds", "{found}");
+    // All cuts would take a thousand times that; a fit or a cut under way may end later.
+    assert!(begun.elapsed().as_secs() < 60);
+}

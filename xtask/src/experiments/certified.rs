@@ -1,4 +1,5 @@
-//! What exact search proves: hidden rings as in the paper, the same with noise, and what pruning saves TNLS.
+//! What exact search proves: hidden rings as in the paper, the same with noise, other templates, and what
+//! pruning saves TNLS.
 
 use super::{median, number_list, program, read, whole};
 use crate::json::number;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub const ABOUT: &str = "exact search with proofs on hidden rings, with noise, and pruned TNLS \
-                         (--orders 4,6,8,10 --count 20 --noise 10 --pruning 10 --quick)";
+                         (--orders 4,6,8,10 --count 20 --noise 10 --templates 4 --pruning 10 --quick)";
 
 /// Mode dimension and largest RSE of the paper's synthetic tables.
 const DIM: usize = 3;
@@ -19,6 +20,8 @@ const MAX_RSE: f64 = 1e-4;
 const NOISY_ORDER: usize = 6;
 const NOISE_DB: &str = "40";
 const OVER_NOISE: f64 = 1.1;
+/// The other templates that are searched, with their orders.
+const TEMPLATES: [(&str, usize); 4] = [("tree", 7), ("ht", 6), ("peps:2x3", 6), ("mera", 8)];
 /// The orders at which TNLS is run with and without pruning.
 const PRUNING_ORDERS: [usize; 2] = [6, 8];
 
@@ -27,6 +30,7 @@ struct Options {
     orders: Vec<usize>,
     count: usize,
     noise: usize,
+    templates: usize,
     pruning: usize,
     quick: bool,
 }
@@ -36,10 +40,17 @@ impl Options {
         let quick = arguments.iter().any(|word| word == "--quick");
         // Quick shows that the experiment works.
         let mut options = match quick {
-            true => Options { orders: vec![4, 6], count: 2, noise: 1, pruning: 1, quick },
-            false => {
-                Options { orders: vec![4, 6, 8, 10], count: 20, noise: 10, pruning: 10, quick }
+            true => {
+                Options { orders: vec![4, 6], count: 2, noise: 1, templates: 0, pruning: 1, quick }
             }
+            false => Options {
+                orders: vec![4, 6, 8, 10],
+                count: 20,
+                noise: 10,
+                templates: 4,
+                pruning: 10,
+                quick,
+            },
         };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -48,11 +59,12 @@ impl Options {
                 "--orders" => options.orders = number_list(value()?)?,
                 "--count" => options.count = whole(value()?)?,
                 "--noise" => options.noise = whole(value()?)?,
+                "--templates" => options.templates = whole(value()?)?,
                 "--pruning" => options.pruning = whole(value()?)?,
                 "--quick" => {}
                 _ => bail!(
                     "unknown option '{word}'; use --orders 4,6,8,10 --count 20 --noise 10 \
-                     --pruning 10 --quick"
+                     --templates 4 --pruning 10 --quick"
                 ),
             }
         }
@@ -133,11 +145,16 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let lab = Lab { program: program()? };
     let mut exact = Vec::new();
     for &order in &options.orders {
-        exact.push((order.to_string(), lab.exact(order, options.count, false)?));
+        exact.push((order.to_string(), lab.exact(&Kind::ring(order), options.count)?));
     }
     if options.noise > 0 {
         let label = format!("{NOISY_ORDER}, {NOISE_DB} dB");
-        exact.push((label, lab.exact(NOISY_ORDER, options.noise, true)?));
+        let kind = Kind { noisy: true, ..Kind::ring(NOISY_ORDER) };
+        exact.push((label, lab.exact(&kind, options.noise)?));
+    }
+    for (template, order) in TEMPLATES.into_iter().filter(|_| options.templates > 0) {
+        let kind = Kind { template, order, noisy: false, max_rank: "4", sigma: "0.3162" };
+        exact.push((format!("{order}, {template}"), lab.exact(&kind, options.templates)?));
     }
     let mut pruning = Vec::new();
     for order in PRUNING_ORDERS.into_iter().filter(|_| options.pruning > 0) {
@@ -153,30 +170,51 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// A kind of hidden network.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    template: &'static str,
+    order: usize,
+    noisy: bool,
+    max_rank: &'static str,
+    sigma: &'static str,
+}
+
+impl Kind {
+    /// A ring as in the paper.
+    fn ring(order: usize) -> Kind {
+        Kind { template: "ring", order, noisy: false, max_rank: "7", sigma: "1" }
+    }
+
+    fn name(&self) -> String {
+        let noisy = if self.noisy { "noisy-" } else { "" };
+        format!("{noisy}{}-{}", self.template.replace(':', "-"), self.order)
+    }
+}
+
 /// The program, and a folder for its files.
 struct Lab {
     program: PathBuf,
 }
 
 impl Lab {
-    fn exact(&self, order: usize, count: usize, noisy: bool) -> Result<Vec<Proof>> {
-        let word = if noisy { "noisy, order" } else { "order" };
+    fn exact(&self, kind: &Kind, count: usize) -> Result<Vec<Proof>> {
         (0..count)
             .map(|k| {
-                let title = format!("exact, {word} {order}, tensor {} of {count}", k + 1);
-                step::step(&title, || self.exact_one(order, k, noisy))
+                let title = format!("exact, {}, tensor {} of {count}", kind.name(), k + 1);
+                step::step(&title, || self.exact_one(kind, k))
             })
             .collect()
     }
 
-    fn exact_one(&self, order: usize, index: usize, noisy: bool) -> Result<Proof> {
-        let folder = self.folder(if noisy { "noisy" } else { "exact" }, order, index)?;
-        let made = self.generate(&folder, order, index, noisy)?;
+    fn exact_one(&self, kind: &Kind, index: usize) -> Result<Proof> {
+        let folder = self.folder("exact", kind, index)?;
+        let made = self.generate(&folder, kind, index)?;
         // Without noise the hidden network's own error is 0.
-        let max_rse = if noisy { OVER_NOISE * number(&made, "rse")? } else { MAX_RSE };
+        let max_rse = if kind.noisy { OVER_NOISE * number(&made, "rse")? } else { MAX_RSE };
         let max_rse = max_rse.to_string();
         let arguments = ["--strategy", "exact", "--max-rse", &max_rse];
-        let report = self.search(&folder, "exact", index, &arguments)?;
+        let report = self.search(&folder, kind, "exact", index, &arguments)?;
         let proof = Proof::read(&report, number(&made, "params")?)?;
         println!(
             "    {}, Eff {:.2}, gap {}, {} evaluations, {:.2} s",
@@ -199,13 +237,14 @@ impl Lab {
     }
 
     fn pruning_one(&self, order: usize, index: usize) -> Result<Pair> {
-        let folder = self.folder("pruning", order, index)?;
-        self.generate(&folder, order, index, false)?;
+        let kind = Kind::ring(order);
+        let folder = self.folder("pruning", &kind, index)?;
+        self.generate(&folder, &kind, index)?;
         // The paper's settings; no certificate, so that the seconds are those of the search.
         let tnls = ["--strategy", "tnls", "--lambda", "200", "--certificate-nodes", "0"];
-        let with = self.search(&folder, "with", index, &tnls)?;
+        let with = self.search(&folder, &kind, "with", index, &tnls)?;
         let tnls: Vec<&str> = tnls.into_iter().chain(["--no-prune"]).collect();
-        let without = self.search(&folder, "without", index, &tnls)?;
+        let without = self.search(&folder, &kind, "without", index, &tnls)?;
         let pair = Pair::read([&with, &without])?;
         println!(
             "    {}, {} evaluations instead of {}: {:.1} times fewer; {:.1} s instead of {:.1} s",
@@ -220,21 +259,22 @@ impl Lab {
     }
 
     /// Beside the program, so inside the target folder, which git ignores.
-    fn folder(&self, what: &str, order: usize, index: usize) -> Result<PathBuf> {
+    fn folder(&self, what: &str, kind: &Kind, index: usize) -> Result<PathBuf> {
         let base = self.program.parent().context("the program has no folder")?;
-        let folder = base.join(format!("experiments/certified/{what}-order{order}-{index:02}"));
+        let folder = base.join(format!("experiments/certified/{what}-{}-{index:02}", kind.name()));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(folder)
     }
 
-    /// A hidden ring as in the paper: dimension 3, ranks 1 to 4; what the command reports.
-    fn generate(&self, folder: &Path, order: usize, index: usize, noisy: bool) -> Result<Value> {
+    /// A hidden network as in the paper: dimension 3, ranks 1 to 4; what the command reports.
+    fn generate(&self, folder: &Path, kind: &Kind, index: usize) -> Result<Value> {
         // Other seeds than the searches', which must not draw what the generator drew.
-        let seed = (1000 * order + index).to_string();
+        let seed = (1000 * kind.order + index).to_string();
         let mut command = Command::new(&self.program);
-        command.args(["generate", "--template", "ring", "--ranks", "1..4", "--seed", &seed]);
-        command.args(["--order", &order.to_string(), "--dim", &DIM.to_string(), "--quiet"]);
-        if noisy {
+        command.args(["generate", "--template", kind.template, "--ranks", "1..4", "--seed", &seed]);
+        command.args(["--sigma", kind.sigma]);
+        command.args(["--order", &kind.order.to_string(), "--dim", &DIM.to_string(), "--quiet"]);
+        if kind.noisy {
             command.args(["--noise-db", NOISE_DB]);
         }
         command.arg("-o").arg(folder.join("X.npy"));
@@ -243,11 +283,18 @@ impl Lab {
         read(&folder.join("made.json"))
     }
 
-    fn search(&self, folder: &Path, name: &str, index: usize, more: &[&str]) -> Result<Value> {
+    fn search(
+        &self,
+        folder: &Path,
+        kind: &Kind,
+        name: &str,
+        index: usize,
+        more: &[&str],
+    ) -> Result<Value> {
         let path = folder.join(format!("{name}.json"));
         let mut command = Command::new(&self.program);
         command.arg("search").arg(folder.join("X.npy"));
-        command.args(["--template", "ring", "--max-rank", "7", "--quiet"]);
+        command.args(["--template", kind.template, "--max-rank", kind.max_rank, "--quiet"]);
         command.args(["--seed", &(1 + index).to_string()]).args(more);
         command.arg("--json").arg(&path);
         // 1 says that the target was not reached, which is a result too.
@@ -259,11 +306,10 @@ impl Lab {
     }
 }
 
-/// Per kind of ring: proofs, sizes, work, and the gaps that are left.
+/// Per kind of network: proofs, sizes, work, and the gaps that are left.
 fn exact_table(rows: &[(String, Vec<Proof>)]) -> String {
-    let mut out = format!(
-        "Exact search, RSE <= {MAX_RSE:e} (noise: {OVER_NOISE} times its own), ranks up to 7.\n\n"
-    );
+    let mut out =
+        format!("Exact search, RSE <= {MAX_RSE:e} (noise: {OVER_NOISE} times its own).\n\n");
     out += "| order | certified | Eff >= 1 | evaluations, median | evaluations, max | seconds, \
             median | seconds, max | gaps where not certified |\n";
     out += "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";

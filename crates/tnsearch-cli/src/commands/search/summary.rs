@@ -126,7 +126,15 @@ pub fn proof(result: &SearchResult, max_rank: usize) -> String {
                 let gap = best.score.params as f64 / params.max(1) as f64;
                 format!(" (found is {gap:.3} times that)")
             });
-            format!("every structure that reaches the error has at least {params} params{gap}")
+            // Where the proof leaves a gap, what the fits below the answer came to.
+            let smaller = |p: &&ParetoPoint| found.is_some_and(|best| p.params < best.score.params);
+            let nearest = result.pareto.iter().filter(smaller).max_by_key(|p| p.params);
+            let tried = nearest.map_or(String::new(), |p| {
+                format!("; of the smaller ones fitted none came below RSE {}", number(p.rse))
+            });
+            format!(
+                "every structure that reaches the error has at least {params} params{gap}{tried}"
+            )
         }
         (_, Some(rse), _) => {
             format!("every structure within the budget has an RSE of at least {}", number(rse))
