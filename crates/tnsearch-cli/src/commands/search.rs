@@ -200,8 +200,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             .runs(args.seed, args.runs, |seed| -> Box<dyn Strategy> {
                 let tnls = settings.tnls.clone();
                 match (args.strategy.as_str(), &bound) {
-                    ("exact", Some(bound)) => Box::new(exact(bound)),
-                    ("auto", Some(bound)) => {
+                    ("exact" | "auto", Some(bound)) => {
                         Box::new(Auto::new(exact(bound), template.clone(), tnls, seed))
                     }
                     _ => Box::new(Tnls::new(template.clone(), tnls, seed)),

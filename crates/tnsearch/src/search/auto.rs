@@ -1,11 +1,11 @@
-//! The default: exact search while it is affordable, TNLS from the best it found where it is not.
+//! Exact search while it is affordable, TNLS from the best it found where it is not.
 
 use super::{CheckedTnls, Effort, Exact, Outcome, Strategy, Tnls};
 use crate::graph::{Structure, Template};
 use std::sync::Arc;
 
-/// Exact search first; where its budget ends without an answer, TNLS goes on, starting at the structure that
-/// came nearest.
+/// Exact search first; where its budget ends without an answer, or with one that is far from any proof, TNLS goes
+/// on, starting at the structure that came nearest.
 pub struct Auto<'b> {
     exact: Exact<'b>,
     tnls: Option<Tnls>,
@@ -40,7 +40,7 @@ impl Strategy for Auto<'_> {
             return tnls.ask();
         }
         let asked = self.exact.ask();
-        if !asked.is_empty() || self.exact.thinking() || self.exact.has_answer() {
+        if !asked.is_empty() || self.exact.thinking() || !self.exact.wants_more() {
             return asked;
         }
         let settings = self.settings.clone();

@@ -22,6 +22,11 @@ impl Climb {
         Climb { at: from, max_rank, up: true, asked: Vec::new(), left }
     }
 
+    /// Where it stands.
+    pub(super) fn at(&self) -> &Structure {
+        &self.at
+    }
+
     /// The neighbours to be fitted; none at the end.
     pub(super) fn ask(&mut self) -> &[Structure] {
         let (template, ranks) = (self.at.template(), self.at.ranks());

@@ -132,9 +132,15 @@ impl<'b> Exact<'b> {
         }
     }
 
-    /// The structure of the smallest loss that was told, for a strategy that goes on from here.
+    /// The structure to go on from: the one climbed to, or the one of the smallest loss.
     pub fn nearest(&self) -> Option<&Structure> {
         self.nearest.as_ref().map(|(_, structure)| structure)
+    }
+
+    /// Whether a local search could do better: there is no answer, or one that was climbed to, far from any
+    /// proof.
+    pub fn wants_more(&self) -> bool {
+        !self.has_answer() || self.climb.is_some()
     }
 
     /// Whether a fit has confirmed a structure that is what was asked for.
@@ -276,8 +282,13 @@ impl Strategy for Exact<'_> {
         if let Some(climb) = &mut self.climb {
             let objective = self.objective;
             climb.tell(outcomes, |o| o.rse.is_some_and(|rse| objective.reached(o.params, rse)));
+            let at = climb.at().clone();
             let found = outcomes.iter().filter_map(|outcome| self.value(outcome));
-            self.incumbent = found.fold(self.incumbent, f64::min);
+            let found = found.fold(f64::INFINITY, f64::min);
+            if found < self.incumbent {
+                self.incumbent = found;
+                self.nearest = Some((f64::NEG_INFINITY, at));
+            }
             return;
         }
         for (candidate, outcome) in std::mem::take(&mut self.asked).into_iter().zip(outcomes) {
