@@ -12,6 +12,7 @@
 pub mod bound;
 pub mod decompose;
 pub mod fit;
+pub mod geometry;
 pub mod graph;
 pub mod network;
 pub mod rng;
