@@ -1,0 +1,143 @@
+//! Structures that differ by a symmetry of the template are fitted once: by the cache, whatever a strategy
+//! proposes, and by exact search, which never proposes the second.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
+use tnsearch::fit::{FitError, FitSettings, Fitted, Interrupt, Target};
+use tnsearch::geometry::{Internal, Placements};
+use tnsearch::graph::{ModeGraph, Structure, Template};
+use tnsearch::search::{
+    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Objective, Outcome, Runner,
+    RunnerSettings, Source, Strategy,
+};
+use tnsearch_lab::Synthetic;
+
+/// Proposes all ways of writing a structure, half of them in each of two generations.
+struct EveryWay {
+    ways: Vec<Structure>,
+    sources: Arc<Mutex<Vec<Source>>>,
+}
+
+impl Strategy for EveryWay {
+    fn name(&self) -> &'static str {
+        "every-way"
+    }
+
+    fn ask(&mut self) -> Vec<Structure> {
+        let half = self.ways.len().div_ceil(2);
+        self.ways.drain(..half).collect()
+    }
+
+    fn tell(&mut self, outcomes: &[Outcome]) {
+        assert!(outcomes.windows(2).all(|w| w[0].loss == w[1].loss));
+        self.sources.lock().unwrap().extend(outcomes.iter().map(|o| o.source));
+    }
+}
+
+/// The structure with its vertices moved by each symmetry of the template.
+fn ways(structure: &Structure) -> Vec<Structure> {
+    let template = structure.template();
+    let placements = Placements::new(template.clone(), Internal::Free).unwrap();
+    let moved = |p: Vec<usize>| {
+        let permutation = structure.permutation().iter().map(|&v| p[v]).collect();
+        let mut ranks = vec![0; structure.ranks().len()];
+        for (&(u, v), &rank) in template.edges().iter().zip(structure.ranks()) {
+            let edge = (p[u].min(p[v]), p[u].max(p[v]));
+            ranks[template.edges().binary_search(&edge).unwrap()] = rank;
+        }
+        Structure::new(template.clone(), permutation, ranks).unwrap()
+    };
+    placements.automorphisms().elements(1000).unwrap().map(moved).collect()
+}
+
+fn tensor(template: &Arc<Template>, dim: usize, ranks: (usize, usize)) -> (Target, Structure) {
+    let made = Synthetic::new(template.clone(), vec![dim; template.order()], ranks);
+    let made = made.generate(3).unwrap();
+    (Target::new(made.tensor.clone()).unwrap(), made.structure().clone())
+}
+
+#[test]
+fn the_cache_answers_every_other_way_of_writing_a_structure() {
+    for (spec, symmetries) in [("ring", 12), ("path", 2), ("peps:2x3", 4), ("ht", 8), ("star", 120)]
+    {
+        let template = Arc::new(Template::parse(spec, 6).unwrap());
+        let (target, structure) = tensor(&template, 2, (1, 3));
+        let ways = ways(&structure);
+        assert_eq!(ways.len(), symmetries, "{spec}");
+        assert!(ways[1..].iter().all(|w| *w != structure), "each is written differently");
+        let settings = FitSettings { restarts: 1, ..Default::default() }.check().unwrap();
+        let evaluator = FitEvaluator { target: &target, settings };
+        let sources = Arc::new(Mutex::new(Vec::new()));
+        let result =
+            Runner::new(target.dims(), Objective::Lambda(200.0).check().unwrap(), &evaluator)
+                .runs(1, 1, |_| EveryWay { ways: ways.clone(), sources: sources.clone() })
+                .search()
+                .unwrap();
+        let counts = &result.counts;
+        assert_eq!((counts.evaluations, counts.cached), (1, symmetries as u64 - 1), "{spec}");
+        let sources = sources.lock().unwrap();
+        assert_eq!(sources[0], Source::Evaluated);
+        assert!(sources[1..].iter().all(|s| *s == Source::Cached), "{spec}");
+    }
+}
+
+/// Counts how often each structure is fitted, and says of every fit that it failed: exact search then goes
+/// on up its list.
+struct Failing<'a> {
+    inner: FitEvaluator<'a>,
+    fits: Mutex<HashMap<(ModeGraph, Effort), usize>>,
+}
+
+impl Evaluator for Failing<'_> {
+    fn evaluate(
+        &self,
+        graph: &ModeGraph,
+        seed: u64,
+        effort: Effort,
+        stop: &Interrupt,
+    ) -> Result<Fitted, FitError> {
+        *self.fits.lock().unwrap().entry((graph.clone(), effort)).or_default() += 1;
+        Ok(Fitted { rse: 1.0, ..self.inner.evaluate(graph, seed, effort, stop)? })
+    }
+}
+
+/// Quickly first, and the nearest to the error once more with full effort; never one under another name.
+#[test]
+fn exact_search_fits_no_structure_twice() {
+    const FITS: usize = 60;
+    for spec in ["ring", "path", "star", "ht"] {
+        let template = Arc::new(Template::parse(spec, 4).unwrap());
+        let (target, _) = tensor(&template, 3, (2, 3));
+        let settings = FitSettings { restarts: 1, max_sweeps: 2, ..Default::default() };
+        let inner = FitEvaluator { target: &target, settings: settings.check().unwrap() };
+        let evaluator = Failing { inner, fits: Mutex::default() };
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+        let objective = Objective::MaxRse(0.5).check().unwrap();
+        let relaxation = || Relaxation::new(template.clone(), objective, &bound, 3);
+        let exact = ExactSettings { candidates: FITS, growth: 0, ..Default::default() };
+        let exact = exact.check().unwrap();
+        let runner = RunnerSettings { max_phi: 1e9, ..Default::default() }.check().unwrap();
+        let result = Runner::new(target.dims(), objective, &evaluator)
+            .runs(1, 1, |_| Exact::new(relaxation(), objective, exact.clone()))
+            .settings(runner)
+            .search()
+            .unwrap();
+        let fits = evaluator.fits.lock().unwrap();
+        let quick = fits.keys().filter(|(_, effort)| !effort.is_full()).count();
+        assert_eq!(quick, FITS, "{spec}");
+        assert!(fits.values().all(|&n| n == 1), "{spec}");
+        // Nor does it propose one twice: the cache has nothing to answer.
+        let counts = &result.counts;
+        assert_eq!((counts.cached, counts.evaluations), (0, fits.len() as u64), "{spec}");
+        // The relaxed problem alone does hand out ways of writing the same structure (a ring turned over).
+        let mut relaxation = relaxation();
+        let mut graphs = HashMap::<ModeGraph, usize>::new();
+        while graphs.len() < FITS
+            && let Next::Candidate(candidate) = relaxation.next(u64::MAX)
+        {
+            *graphs.entry(candidate.structure.canonical().graph).or_default() += 1;
+        }
+        assert!(graphs.values().any(|&n| n > 1), "{spec}");
+    }
+}
