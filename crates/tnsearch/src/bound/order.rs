@@ -1,5 +1,6 @@
 //! In which order a relaxation places the vertices of a template, and which cuts are settled when.
 
+use crate::geometry::{ColouredGraph, Internal};
 use crate::graph::Template;
 
 /// Cuts looked at for each vertex placed.
@@ -86,77 +87,13 @@ fn cuts_with(template: &Template, vertex: usize, placed: &[bool]) -> Vec<Cut> {
     cuts
 }
 
-/// For each vertex the lowest vertex that a symmetry of the template maps it to.
+/// For each vertex the lowest vertex that a symmetry of the template maps it to. Where the symmetries are too
+/// hard to find, each vertex stands for itself, which only costs the relaxation time.
 pub(super) fn orbits(template: &Template) -> Vec<usize> {
-    let v = template.vertices();
-    let mut adjacent = vec![0u64; v];
-    for &(a, b) in template.edges() {
-        adjacent[a] |= 1 << b;
-        adjacent[b] |= 1 << a;
+    match ColouredGraph::of_template(template, Internal::Free).automorphisms() {
+        Ok(group) => group.orbits().to_vec(),
+        Err(_) => (0..template.vertices()).collect(),
     }
-    let mut orbit: Vec<usize> = (0..v).collect();
-    for u in 0..v {
-        let earlier = (0..u).find(|&w| orbit[w] == w && automorphism(template, &adjacent, w, u));
-        orbit[u] = earlier.unwrap_or(u);
-    }
-    orbit
-}
-
-/// Whether a symmetry maps `from` to `to`: backtracking over the vertices in connected order. Gives up
-/// (no symmetry found) after many steps, which only costs the relaxation time.
-fn automorphism(template: &Template, adjacent: &[u64], from: usize, to: usize) -> bool {
-    let v = template.vertices();
-    let mut order = vec![from];
-    let mut seen = 1u64 << from;
-    while order.len() < v {
-        let near = |u: &usize| order.iter().any(|&w| adjacent[w] >> u & 1 == 1);
-        let next = (0..v).filter(|u| seen >> u & 1 == 0).find(near);
-        let Some(next) = next else { return false };
-        seen |= 1 << next;
-        order.push(next);
-    }
-    let alike = |a: usize, b: usize| {
-        template.is_external(a) == template.is_external(b)
-            && adjacent[a].count_ones() == adjacent[b].count_ones()
-    };
-    if !alike(from, to) {
-        return false;
-    }
-    let mut image = vec![to];
-    let mut steps = 0;
-    extend(&order, adjacent, &alike, &mut image, &mut steps)
-}
-
-fn extend(
-    order: &[usize],
-    adjacent: &[u64],
-    alike: &dyn Fn(usize, usize) -> bool,
-    image: &mut Vec<usize>,
-    steps: &mut usize,
-) -> bool {
-    let k = image.len();
-    if k == order.len() {
-        return true;
-    }
-    *steps += 1;
-    if *steps > 100_000 {
-        return false;
-    }
-    for candidate in 0..order.len() {
-        let fits = !image.contains(&candidate)
-            && alike(order[k], candidate)
-            && (0..k).all(|j| {
-                (adjacent[order[k]] >> order[j] & 1) == (adjacent[candidate] >> image[j] & 1)
-            });
-        if fits {
-            image.push(candidate);
-            if extend(order, adjacent, alike, image, steps) {
-                return true;
-            }
-            image.pop();
-        }
-    }
-    false
 }
 
 #[cfg(test)]
