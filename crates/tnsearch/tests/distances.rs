@@ -379,7 +379,7 @@ fn distances_of_structures() {
     let d = trains.distance(&path, &ends).unwrap();
     assert_eq!((d.semi_metric, d.swaps, d.ranks), (3, Some(1), Some(0.0)));
     let error = p.distance(&a, &path).unwrap_err().to_string();
-    assert!(error.contains("different templates, 'ring' and 'path'"), "{error}");
+    assert!(error.contains("different templates, 'ring' of order 5 and 'path' of order 5"), "{error}");
     let error = p.semi_metric(&[0, 1, 2, 3, 3], &[0, 1, 2, 3, 4]).unwrap_err().to_string();
     assert!(error.contains("bad permutation [0, 1, 2, 3, 3]"), "{error}");
 }

@@ -20,7 +20,7 @@ const MAX_BITS: u64 = 1_000_000;
 /// let space = Space::new(Arc::new(Template::ring(8).unwrap()), 7, Internal::Free).unwrap();
 /// assert_eq!((space.automorphisms.to_string(), space.structures.to_string()), ("16".into(), "2520".into()));
 /// // 2520 * 7^8.
-/// assert_eq!(space.size.unwrap().to_string(), "14527058520");
+/// assert_eq!(space.size.unwrap().to_string(), "14527298520");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Space {

@@ -2,7 +2,7 @@
 
 use super::elements::inverse;
 use super::{GeometryError, Placements, nearest};
-use crate::graph::Structure;
+use crate::graph::{Structure, Template};
 use num_bigint::BigUint;
 
 /// Pairs of symmetries that are gone through one by one; beyond it branch and bound is used.
@@ -101,11 +101,13 @@ impl Placements {
     /// How far apart two structures of the template are.
     pub fn distance(&self, a: &Structure, b: &Structure) -> Result<Distance, GeometryError> {
         for s in [a, b] {
-            if s.template() != self.template() {
-                return Err(GeometryError::TemplatesDiffer(
-                    self.template().name().to_owned(),
-                    s.template().name().to_owned(),
-                ));
+            let (here, there) = (self.template(), s.template());
+            // By the graph, whatever its name.
+            let same = (here.external_vertices(), here.vertices(), here.edges())
+                == (there.external_vertices(), there.vertices(), there.edges());
+            if !same {
+                let about = |t: &Template| format!("'{}' of order {}", t.name(), t.order());
+                return Err(GeometryError::TemplatesDiffer(about(here), about(there)));
             }
         }
         let h = self.between(a.permutation(), b.permutation())?;
