@@ -2,5 +2,6 @@
 
 pub mod draw;
 mod layout;
+pub mod plot;
 
 pub use draw::network_svg;
