@@ -96,3 +96,16 @@ def test_the_other_commands(generate, fit, info, tnsearch, tmp_path):
     network = info(net)
     assert network["kind"] == "network" and structure < set(network)
     assert (set(network) - structure) | set(info(tensor)) <= fields_of("info")
+
+
+def test_the_geometry_of_the_search_space(generate, tnsearch, tmp_path):
+    tensor, hidden = generate("--order", 4)
+    report = json.loads(tnsearch("space", "--x", tensor, "--max-rank", 3, "--json", "-"))
+    assert set(report) | set(report["rate"]) | {"free", "fixed", "null"} == fields_of("space")
+    assert (report["automorphisms"], report["structures"], report["search_space"]) == ("8", "3", str(3 * 3**4))
+    structure = {key: hidden[key] for key in ("template", "permutation", "edges")}
+    (tmp_path / "a.json").write_text(json.dumps(structure))
+    near = structure | {"permutation": structure["permutation"][::-1]}
+    (tmp_path / "b.json").write_text(json.dumps(near))
+    report = json.loads(tnsearch("distance", tmp_path / "a.json", tmp_path / "b.json", "--json", "-"))
+    assert set(report) | {"null"} == fields_of("distance")

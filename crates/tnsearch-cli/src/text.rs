@@ -39,6 +39,25 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A number known by its decimal logarithm: `2520`, `1.45e10`, `10^139.6`.
+pub fn power(log10: f64) -> String {
+    match log10 {
+        _ if log10 < -3.0 || log10 >= 15.0 => format!("10^{log10:.1}"),
+        _ => number(10f64.powf(log10)),
+    }
+}
+
+/// A time span known by the decimal logarithm of its seconds: days and years where it is long.
+pub fn span(log10_seconds: f64) -> String {
+    const DAY: f64 = 86_400.0;
+    let seconds = 10f64.powf(log10_seconds);
+    match seconds {
+        _ if seconds < 3.0 * DAY => duration(seconds),
+        _ if seconds < 1000.0 * DAY => format!("{} days", number(seconds / DAY)),
+        _ => format!("{} years", power(log10_seconds - (365.25 * DAY).log10())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +78,13 @@ mod tests {
             "12 bytes 5.8 kB 134.2 MB 8.00 GB"
         );
         assert_eq!(shape(&[3, 4]), "3 x 4");
+        assert_eq!(
+            [0.30103, 3.4, 10.162, 139.55].map(power).join(" "),
+            "2.00 2512 1.45e10 10^139.6"
+        );
+        assert_eq!(
+            [-2.0, 4.0, 6.0, 9.0, 140.0].map(span).join(", "),
+            "0.0 s, 2 h 46 min, 11.6 days, 31.7 years, 10^132.5 years"
+        );
     }
 }

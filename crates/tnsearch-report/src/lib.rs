@@ -3,5 +3,6 @@
 pub mod draw;
 mod layout;
 pub mod plot;
+pub mod space;
 
 pub use draw::network_svg;

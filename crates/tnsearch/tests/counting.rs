@@ -236,6 +236,26 @@ fn the_bounds_hold_on_the_families_to_large_orders() {
     }
 }
 
+/// Paths, rings and stars of hundreds of vertices.
+#[test]
+fn the_bounds_hold_far_beyond_the_named_orders() {
+    for n in [100, 300, 600] {
+        let path: Vec<_> = (1..n).map(|v| (v - 1, v)).collect();
+        let ring = path.iter().copied().chain([(0, n - 1)]).collect();
+        let star = (1..n).map(|v| (0, v)).collect();
+        for (edges, symmetries) in
+            [(path, 2u32.into()), (ring, BigUint::from(2 * n)), (star, factorial(n - 1))]
+        {
+            let space = Space::new(external(edges, n), 10, Internal::Free).unwrap();
+            assert_eq!(space.automorphisms, symmetries);
+            let lemma = lemma_ln(n, space.degrees.largest).unwrap();
+            assert!(ln(&symmetries) <= lemma);
+            let (low, high) = space.log10_bounds.unwrap();
+            assert!(low <= space.log10_size && space.log10_size <= high);
+        }
+    }
+}
+
 #[test]
 fn the_formulas_are_the_papers() {
     // Against a direct evaluation of (8) without logarithms.

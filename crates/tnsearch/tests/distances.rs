@@ -150,10 +150,13 @@ fn large_groups() {
     assert!(matches!(error, GeometryError::TooMany { .. }), "{error}");
 }
 
+/// Three structures and the distances of the first two, the last two, and the first and the last.
+type Triangle = ([Vec<usize>; 3], [u64; 3]);
+
 /// The triples `(G1, G2, G3)` with d(G1, G3) > d(G1, G2) + d(G2, G3), out of all with the same first; the worst of
 /// them with its three distances; and how far structures are apart at most. Renaming the modes moves any
 /// structure to the first, and keeps distances: one row of the table says all.
-fn triangles(p: &Placements) -> (usize, Option<([Vec<usize>; 3], [u64; 3])>, u64) {
+fn triangles(p: &Placements) -> (usize, Option<Triangle>, u64) {
     let (_, one) = every(p);
     let first = one.values().next().unwrap();
     let from: HashMap<&ModeGraph, u64> =
@@ -379,7 +382,10 @@ fn distances_of_structures() {
     let d = trains.distance(&path, &ends).unwrap();
     assert_eq!((d.semi_metric, d.swaps, d.ranks), (3, Some(1), Some(0.0)));
     let error = p.distance(&a, &path).unwrap_err().to_string();
-    assert!(error.contains("different templates, 'ring' of order 5 and 'path' of order 5"), "{error}");
+    assert!(
+        error.contains("different templates, 'ring' of order 5 and 'path' of order 5"),
+        "{error}"
+    );
     let error = p.semi_metric(&[0, 1, 2, 3, 3], &[0, 1, 2, 3, 4]).unwrap_err().to_string();
     assert!(error.contains("bad permutation [0, 1, 2, 3, 3]"), "{error}");
 }

@@ -5,6 +5,7 @@ mod bounds;
 mod certify;
 mod completions;
 mod demo;
+mod distance;
 mod fit;
 mod generate;
 mod info;
@@ -13,6 +14,7 @@ mod outputs;
 mod reconstruct;
 mod report;
 mod search;
+mod space;
 
 use crate::Exit;
 use clap::{Parser, Subcommand};
@@ -31,6 +33,7 @@ use clap::{Parser, Subcommand};
   tnsearch demo                                     see it work, within seconds
   tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
   tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
+  tnsearch space --template ring --order 8          how large a search would be
   tnsearch info net.safetensors
   tnsearch reconstruct net.safetensors -o X2.npy
 
@@ -48,6 +51,8 @@ enum Command {
     Fit(fit::Fit),
     Bound(bound::Bound),
     Certify(certify::Certify),
+    Space(space::Space),
+    Distance(distance::Distance),
     Reconstruct(reconstruct::Reconstruct),
     Info(info::Info),
     Demo(demo::Demo),
@@ -62,6 +67,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Fit(args) => fit::run(&args),
         Command::Bound(args) => bound::run(&args),
         Command::Certify(args) => certify::run(&args),
+        Command::Space(args) => space::run(&args),
+        Command::Distance(args) => distance::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -25,7 +25,9 @@ pub use coloured::ColouredGraph;
 pub use count::{Space, factorial, log10};
 pub use elements::Elements;
 pub use metric::{Distance, word_length, word_metric};
-pub use paper_bounds::{Degrees, gamma, krasikov_ln, lemma_ln, ln_factorial, theorem_ln};
+pub use paper_bounds::{
+    Degrees, gamma, krasikov_ln, lemma_ln, ln_factorial, theorem_at_ln, theorem_ln,
+};
 pub use placements::{Internal, Placements};
 
 use crate::graph::GraphError;
@@ -65,9 +67,7 @@ pub enum GeometryError {
         limit: u64,
     },
     /// Two structures of different templates.
-    #[error(
-        "the structures have different templates, '{0}' and '{1}'; a distance needs one template"
-    )]
+    #[error("the structures have different templates, {0} and {1}; a distance needs one template")]
     TemplatesDiffer(String, String),
     /// A permutation, or a graph, that means nothing.
     #[error(transparent)]

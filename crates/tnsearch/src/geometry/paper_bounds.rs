@@ -57,32 +57,39 @@ pub fn lemma_ln(vertices: usize, largest_degree: usize) -> Option<f64> {
     Some(ln_factorial(vertices) - exponent(n, n / largest_degree as f64))
 }
 
-/// gamma(d) N - log(d) / 2 - 1/24: what Lemma 3.2 divides N! by, and the lower bound of Theorem 3.1 on
-/// log |G0 class| (d need not be N over a whole number).
-pub(super) fn exponent(n: f64, d: f64) -> f64 {
+/// gamma(d) N - log(d) / 2 - 1/24: what Lemma 3.2 divides N! by, and so a lower bound on log |G0 class|.
+fn exponent(n: f64, d: f64) -> f64 {
     gamma(d) * n - 0.5 * d.ln() - 1.0 / 24.0
 }
 
-/// Theorem 3.1: lower and upper bound on log |L|, the number of structures with ranks up to R.
+/// Theorem 3.1 as it is written: lower and upper bound on log |L|, the number of structures with ranks up to R,
+/// for `N = order`, `delta = N / d1` and `Delta = N / d2`:
+/// `R^(N^2 / (2 d1)) e^(gamma(d2) N - log(d2) / 2 - 1/24)` and `R^(N^2 / (2 d2)) N!`.
+pub fn theorem_at_ln(order: usize, d1: f64, d2: f64, max_rank: f64) -> (f64, f64) {
+    let n = order as f64;
+    let ranks = n * n / 2.0 * max_rank.ln();
+    (ranks / d1 + exponent(n, d2), ranks / d2 + ln_factorial(order))
+}
+
+/// Theorem 3.1 for a template; none for degrees that no connected graph has.
 ///
-/// With all vertices external these are the paper's `R^(N delta / 2) e^(gamma(d2) N - log(d2) / 2 - 1/24)` and
-/// `R^(N Delta / 2) N!`. A template with internal vertices has V > N vertices and `N! / |Aut|` placements at
-/// least; there edges are counted with V, and |Aut| is bounded by Lemma 3.2 on V vertices.
+/// With all vertices external it is [`theorem_at_ln`]. A template with internal vertices has V > N vertices,
+/// at most `V Delta / 2` and at least `V delta / 2` edges, and at least `N! / |Aut|` placements, |Aut| bounded by
+/// Lemma 3.2 on V vertices.
 pub fn theorem_ln(
     order: usize,
     vertices: usize,
     degrees: Degrees,
     max_rank: usize,
 ) -> Option<(f64, f64)> {
-    let aut = lemma_ln(vertices, degrees.largest)?;
+    let symmetries = lemma_ln(vertices, degrees.largest)?;
+    if order == vertices {
+        let d = |degree: usize| order as f64 / degree as f64;
+        return Some(theorem_at_ln(order, d(degrees.least), d(degrees.largest), max_rank as f64));
+    }
     let half = vertices as f64 / 2.0 * (max_rank as f64).ln();
-    let placements = match order == vertices {
-        // Without the rounding of N! - N!.
-        true => exponent(order as f64, order as f64 / degrees.largest as f64),
-        false => ln_factorial(order) - aut,
-    };
-    let low = half * degrees.least as f64 + placements;
-    Some((low, half * degrees.largest as f64 + ln_factorial(order)))
+    let all = ln_factorial(order);
+    Some((half * degrees.least as f64 + all - symmetries, half * degrees.largest as f64 + all))
 }
 
 /// A connected graph on two or more vertices has degrees from 1 to N - 1.
