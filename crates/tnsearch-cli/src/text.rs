@@ -42,8 +42,8 @@ pub fn duration(seconds: f64) -> String {
 /// A number known by its decimal logarithm: `2520`, `1.45e10`, `10^139.6`.
 pub fn power(log10: f64) -> String {
     match log10 {
-        _ if log10 < -3.0 || log10 >= 15.0 => format!("10^{log10:.1}"),
-        _ => number(10f64.powf(log10)),
+        -3.0..15.0 => number(10f64.powf(log10)),
+        _ => format!("10^{log10:.1}"),
     }
 }
 
@@ -78,10 +78,7 @@ mod tests {
             "12 bytes 5.8 kB 134.2 MB 8.00 GB"
         );
         assert_eq!(shape(&[3, 4]), "3 x 4");
-        assert_eq!(
-            [0.30103, 3.4, 10.162, 139.55].map(power).join(" "),
-            "2.00 2512 1.45e10 10^139.6"
-        );
+        assert_eq!([0.4, 3.4, 10.162, 139.55].map(power).join(" "), "2.51 2512 1.45e10 10^139.6");
         assert_eq!(
             [-2.0, 4.0, 6.0, 9.0, 140.0].map(span).join(", "),
             "0.0 s, 2 h 46 min, 11.6 days, 31.7 years, 10^132.5 years"

@@ -59,7 +59,7 @@ fn small_orders_and_graphs_that_are_none() {
         assert_eq!(found, (0, &json!(structures), &json!(space)));
     }
     let graph = |edges: &str| {
-        let vertices = vec!["{\"mode\":true}"; 4].join(",");
+        let vertices = ["{\"mode\":true}"; 4].join(",");
         format!("{{\"vertices\":[{vertices}],\"edges\":{edges}}}")
     };
     place.write("apart.json", graph("[[0,1],[2,3]]"));

@@ -298,6 +298,35 @@ fn algorithm_1_covers_every_sphere() {
     }
 }
 
+/// The fewest swaps of any two modes: what the sets that swaps reach say; and it keeps the triangle inequality,
+/// since a transposition stays one whatever it is conjugated with.
+#[test]
+fn the_number_of_swaps_is_a_metric() {
+    for order in 3..=5 {
+        for p in small(order) {
+            let (_, one) = every(&p);
+            let ranks = vec![2; p.template().edges().len()];
+            let structure = |permutation: &Vec<usize>| {
+                Structure::new(p.template().clone(), permutation.clone(), ranks.clone()).unwrap()
+            };
+            let all: Vec<Structure> = one.values().map(structure).collect();
+            let apart = |a, b| p.distance(a, b).unwrap().swaps.unwrap();
+            let table: Vec<Vec<usize>> =
+                all.iter().map(|a| all.iter().map(|b| apart(a, b)).collect()).collect();
+            let reached = p.swap_spheres(all[0].permutation(), order).unwrap();
+            for (b, graph) in one.keys().enumerate() {
+                let first = reached.iter().position(|sphere| sphere.contains_key(graph));
+                assert_eq!(Some(table[0][b]), first);
+            }
+            for a in &table {
+                for (b, row) in table.iter().enumerate() {
+                    assert!((0..all.len()).all(|c| a[c] <= a[b] + row[c]));
+                }
+            }
+        }
+    }
+}
+
 /// The sampler itself draws every member of I_d, as often as counting says: chi-square at a fixed seed.
 #[test]
 fn algorithm_1_draws_what_counting_says() {

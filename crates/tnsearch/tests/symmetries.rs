@@ -158,5 +158,5 @@ fn what_is_too_large_is_refused() {
     let star: Vec<_> = (1..30).map(|v| (0, v)).collect();
     let group = coloured(vec![0; 30], &star).automorphisms().unwrap();
     let error = group.elements(1000).unwrap_err().to_string();
-    assert_eq!(error, "symmetries: 10^30.9 to go through, at most 1000 are");
+    assert_eq!(error, "symmetries: there are 10^30.9, and at most 1000 are gone through");
 }

@@ -126,7 +126,11 @@ impl Placements {
 
     fn too_symmetric(&self) -> GeometryError {
         let order = self.automorphisms().order();
-        GeometryError::too_many("pairs of symmetries", &(order * order), MAX_PAIRS)
+        GeometryError::too_many(
+            "an exact distance compares pairs of symmetries",
+            &(order * order),
+            MAX_PAIRS,
+        )
     }
 
     /// What the symmetries do to the numbers of the external vertices, without repetition.

@@ -57,7 +57,7 @@ pub enum GeometryError {
         steps: usize,
     },
     /// There are too many things to go through one by one.
-    #[error("{what}: {count} to go through, at most {limit} are")]
+    #[error("{what}: there are {count}, and at most {limit} are gone through")]
     TooMany {
         /// What is counted.
         what: String,

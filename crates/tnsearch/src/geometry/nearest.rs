@@ -69,7 +69,7 @@ impl Search<'_> {
                 self.choices += 1;
                 if self.choices > MAX_CHOICES {
                     let order = self.placements.automorphisms().order();
-                    let what = "pairs of symmetries";
+                    let what = "an exact distance compares pairs of symmetries";
                     return Err(GeometryError::too_many(what, &(order * order), MAX_CHOICES));
                 }
                 if self.free_position[v] && self.fits(v, value) {
@@ -137,4 +137,33 @@ fn distances(template: &Template, external: &[usize]) -> Vec<Vec<usize>> {
         external.iter().map(|&v| steps[v]).collect()
     };
     external.iter().map(from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Internal, Placements};
+    use super::*;
+    use crate::graph::testing::{all, shuffled};
+    use crate::rng::stream;
+    use std::sync::Arc;
+
+    #[test]
+    fn branch_and_bound_finds_what_pairs_of_symmetries_say() {
+        let mut rng = stream(1, b"nearest");
+        for order in 2..=6 {
+            for template in all(order) {
+                let template = Arc::new(template);
+                for internal in [Internal::Free, Internal::Fixed] {
+                    let placements = Placements::new(template.clone(), internal).unwrap();
+                    for _ in 0..10 {
+                        let (a, b) = (shuffled(order, &mut rng), shuffled(order, &mut rng));
+                        let h = placements.between(&a, &b).unwrap();
+                        let expected = placements.semi_metric(&a, &b).unwrap();
+                        let found = least_length(&placements, &h).unwrap();
+                        assert_eq!(found, expected, "{} {order} {h:?}", template.name());
+                    }
+                }
+            }
+        }
+    }
 }
