@@ -69,7 +69,8 @@ def test_the_journal(searched):
     report = json.loads((searched / "out.json").read_text())
     assert len(records) == report["evaluations"] > 0
     for record in records:
-        assert set(record) == documented("field of an evaluation")
+        # Left out where a fit was given all its starts, as TNLS's are.
+        assert set(record) | {"effort"} == documented("field of an evaluation")
     assert min(record["loss"] for record in records) == report["loss"]
 
 
