@@ -5,21 +5,26 @@
 //! [`tt_svd`] and [`ht_svd`] are two of its cases. [`tr_svd`] is the same for a ring,
 //! [`tr_lm`] the smallest of its variants.
 
+mod bayes_tr;
 mod error;
 mod forest;
 mod goal;
 mod ring;
 mod rooted;
+mod tr_als;
 mod tr_lm;
 mod tr_svd;
 
 mod tree_svd;
 mod truncate;
+mod variational;
 
+pub use bayes_tr::{BayesSettings, CheckedBayes, bayes_tr};
 pub use error::DecomposeError;
 pub use forest::forest_svd;
 pub use goal::{Goal, Limits};
 pub use ring::ring_ranks;
+pub use tr_als::{tr_als, tr_als_ar};
 pub use tr_lm::tr_lm;
 pub use tr_svd::tr_svd;
 

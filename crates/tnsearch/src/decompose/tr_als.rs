@@ -1,0 +1,241 @@
+//! Tensor ring by alternating least squares, with given or growing ranks (Zhao et al. 2016, algorithms 2 and 3).
+
+use super::ring::{along_ring, ring_chain, ring_network, ring_ranks};
+use super::tr_svd::ring_template;
+use super::{DecomposeError, Decomposition, Goal, Limits};
+use crate::fit::{CheckedFit, FitError, FitSettings, Target, fit};
+use crate::graph::{Structure, Template};
+use crate::network::Network;
+use crate::rng::{Rng, stream};
+use crate::tensor::Tensor;
+use rand_distr::{Distribution, StandardNormal};
+use std::sync::Arc;
+
+/// Rings with this many times the tensor's entries are not tried (as in the authors' program).
+pub(super) const MAX_PHI: f64 = 10.0;
+
+/// A grown edge's new entries, relative to the root mean square of those that are there.
+const NEW_ENTRIES: f64 = 1e-2;
+
+/// Tensor ring by TR-ALS. `permutation[n]` is the vertex of mode `n` along the ring.
+///
+/// With ranks it is the best of several starts of alternating least squares ([`crate::fit`]). With a largest RSE
+/// all ranks are 1, then 2, and so on, until it is reached: each ring starts from the one before with its edges
+/// padded by small noise, and as often as the settings say from random cores. Where rings of up to ten times the
+/// tensor's entries do not reach it, the best one is returned.
+///
+/// ```
+/// use tnsearch::decompose::{Goal, Limits, tr_als};
+/// use tnsearch::{fit::{FitSettings, Target}, tensor::Tensor};
+/// let entries = (0..3 * 4 * 5).map(|k| (k as f64).sin()).collect();
+/// let x = Target::new(Tensor::new(vec![3, 4, 5], entries).unwrap()).unwrap();
+/// let fit = FitSettings::default().check().unwrap();
+/// let goal = Goal::max_rse(1e-6).unwrap();
+/// let ring = tr_als(&x, &[0, 1, 2], &goal, &fit, 0, &Limits::none()).unwrap();
+/// assert!(ring.rse <= 1e-6);
+/// ```
+pub fn tr_als(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    settings: &CheckedFit,
+    seed: u64,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let mut ring = Ring::new(target, permutation, goal, settings, seed, limits)?;
+    let edges = ring.template.edges().len();
+    let Some(eps) = goal.rse() else {
+        let ranks = goal.ranks_for(edges)?.unwrap_or_default();
+        return ring.fit(&along_ring(ranks), None);
+    };
+    let mut best = ring.fit(&vec![1; edges], None)?;
+    for rank in 2.. {
+        let ranks = vec![rank; edges];
+        if best.rse <= eps || best.interrupted || ring.params(&ranks) >= ring.most() {
+            break;
+        }
+        let grown = ring.padded(&best.network, &ranks);
+        let Some(new) = ring.try_fit(&ranks, &grown)? else { break };
+        best = Decomposition {
+            interrupted: new.interrupted,
+            ..if new.rse < best.rse { new } else { best }
+        };
+    }
+    Ok(ring.finish(best))
+}
+
+/// Tensor ring by TR-ALSAR: alternating least squares with adaptive ranks. `permutation[n]` is the vertex of
+/// mode `n` along the ring; needs a largest RSE eps.
+///
+/// From a ring of ranks 1 on, each edge in turn is tried with one rank more, starting from the cores so far. The
+/// new rank stays if it closes a good part of what is missing,
+///
+/// `(RE_old - RE_new) / (RE_old - sqrt(eps)) > 1 / N`, `RE = sqrt(RSE)`,
+///
+/// (Zhao et al. leave the threshold open), or if no edge did so in a whole turn and it was the best of them. It
+/// ends when the error is reached, when no edge helps at all, or at ten times the tensor's entries; then the best
+/// ring found is returned. Ranks never shrink again, which is why it often ends with too many.
+pub fn tr_als_ar(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    settings: &CheckedFit,
+    seed: u64,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let eps = goal.needs_rse("tr-als-ar")?;
+    let once = FitSettings { restarts: 1, ..FitSettings::clone(settings) }.check()?;
+    let mut ring = Ring::new(target, permutation, goal, &once, seed, limits)?;
+    let edges = ring.template.edges().len();
+    let mut ranks = vec![1; edges];
+    let mut best = ring.fit(&ranks, None)?;
+    let threshold = 1.0 / target.dims().len() as f64;
+    'turns: while best.rse > eps && !best.interrupted {
+        let mut accepted = false;
+        let mut runner_up: Option<(Decomposition, usize)> = None;
+        for edge in 0..edges {
+            let mut more = ranks.clone();
+            more[edge] += 1;
+            if ring.params(&more) >= ring.most() {
+                continue;
+            }
+            let grown = ring.padded(&best.network, &more);
+            let Some(trial) = ring.try_fit(&more, &grown)? else { break 'turns };
+            let (old, new) = (best.rse.sqrt(), trial.rse.sqrt());
+            let stop = trial.interrupted;
+            if old - new > threshold * (old - eps.sqrt()) {
+                (best, ranks, accepted) = (trial, more, true);
+                if best.rse <= eps {
+                    break 'turns;
+                }
+            } else if runner_up.as_ref().is_none_or(|(r, _)| trial.rse < r.rse) {
+                runner_up = Some((trial, edge));
+            }
+            if stop {
+                best.interrupted = true;
+                break 'turns;
+            }
+        }
+        match runner_up {
+            _ if accepted => {}
+            Some((trial, edge)) if trial.rse < best.rse => {
+                ranks[edge] += 1;
+                best = trial;
+            }
+            _ => break,
+        }
+    }
+    Ok(ring.finish(best))
+}
+
+/// Fits of rings to one tensor.
+pub(super) struct Ring<'s> {
+    target: &'s Target,
+    template: Arc<Template>,
+    permutation: &'s [usize],
+    settings: CheckedFit,
+    seed: u64,
+    limits: &'s Limits<'s>,
+    noise: Rng,
+    /// Sweeps of all fits so far.
+    pub sweeps: usize,
+}
+
+impl<'s> Ring<'s> {
+    pub fn new(
+        target: &'s Target,
+        permutation: &'s [usize],
+        goal: &Goal,
+        settings: &CheckedFit,
+        seed: u64,
+        limits: &'s Limits,
+    ) -> Result<Self, DecomposeError> {
+        let template = ring_template(target, permutation)?;
+        let enough_rse = goal.rse().unwrap_or(settings.enough_rse);
+        let settings = FitSettings {
+            enough_rse,
+            max_bytes: limits.max_bytes.or(settings.max_bytes),
+            ..FitSettings::clone(settings)
+        };
+        let noise = stream(seed, b"grown ranks");
+        let settings = settings.check()?;
+        Ok(Ring { target, template, permutation, settings, seed, limits, noise, sweeps: 0 })
+    }
+
+    fn structure(&self, along: &[usize]) -> Result<Structure, DecomposeError> {
+        let (template, permutation) = (self.template.clone(), self.permutation.to_vec());
+        Ok(Structure::new(template, permutation, ring_ranks(along))?)
+    }
+
+    fn params(&self, along: &[usize]) -> f64 {
+        self.structure(along).map_or(f64::INFINITY, |s| s.params(self.target.dims()) as f64)
+    }
+
+    /// The parameters at which growth ends.
+    fn most(&self) -> f64 {
+        MAX_PHI * self.target.tensor().len() as f64
+    }
+
+    /// Fits a ring with these ranks along it, the first start from the cores given.
+    pub fn fit(
+        &mut self,
+        along: &[usize],
+        warm: Option<&Network>,
+    ) -> Result<Decomposition, DecomposeError> {
+        let structure = self.structure(along)?;
+        let graph = structure.canonical().graph;
+        let warm = warm.map(|network| network.to_mode_graph().1);
+        let (target, limits) = (self.target, self.limits);
+        let found =
+            fit(target, &graph, &self.settings, self.seed, warm.as_deref(), limits.interrupt)?;
+        self.sweeps += found.sweeps;
+        let network = Network::from_fitted(structure, target.dims().to_vec(), found.cores)?;
+        let (sweeps, interrupted) = (found.sweeps, found.interrupted);
+        Ok(Decomposition { network, rse: found.rse, sweeps, interrupted })
+    }
+
+    /// A fit of a grown ring; none where it was interrupted at once or would take too much memory, so that
+    /// what was found before is the answer.
+    fn try_fit(
+        &mut self,
+        along: &[usize],
+        warm: &Network,
+    ) -> Result<Option<Decomposition>, DecomposeError> {
+        match self.fit(along, Some(warm)) {
+            Err(DecomposeError::Fit(FitError::Interrupted | FitError::Memory { .. })) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// The answer, with all sweeps counted.
+    fn finish(&self, found: Decomposition) -> Decomposition {
+        let interrupted = found.interrupted || self.limits.interrupt.is_set();
+        Decomposition { sweeps: self.sweeps, interrupted, ..found }
+    }
+
+    /// The same ring with larger ranks along it, the new entries small noise.
+    pub fn padded(&mut self, network: &Network, along: &[usize]) -> Network {
+        let old = ring_chain(network);
+        let n = old.len();
+        let rank = |k: usize| along.get(k % n).copied().unwrap_or(1);
+        let mut chain = Vec::with_capacity(n);
+        for (k, core) in old.iter().enumerate() {
+            let (left, dim, right) = (core.dims()[0], core.dims()[1], core.dims()[2]);
+            let rms = (core.norm_squared() / core.len() as f64).sqrt();
+            let mut grown = Tensor::zeros(vec![rank(k + n - 1), dim, rank(k)]);
+            let shape = grown.dims().to_vec();
+            for (place, entry) in grown.data_mut().iter_mut().enumerate() {
+                let (a, i, b) =
+                    (place / (dim * shape[2]), place / shape[2] % dim, place % shape[2]);
+                *entry = if a < left && b < right {
+                    core.at(&[a, i, b])
+                } else {
+                    let normal: f64 = StandardNormal.sample(&mut self.noise);
+                    NEW_ENTRIES * rms * normal
+                };
+            }
+            chain.push(grown);
+        }
+        ring_network(&self.template, self.permutation, self.target.dims(), 0, chain)
+    }
+}

@@ -1,0 +1,457 @@
+//! The variational posterior of a Bayesian tensor ring.
+
+use super::ring::modes_along;
+use super::{DecomposeError, Limits};
+use crate::fit::Target;
+use crate::network::contraction::{Contraction, Label, Scratch};
+use crate::rng::stream;
+use crate::tensor::matmul::{Strides, matmul};
+use crate::tensor::{Permutation, Tensor};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::{Mat, Par};
+use rand_distr::{Distribution, StandardNormal};
+
+/// Shape and rate of the Gamma priors: flat.
+const PRIOR: f64 = 1e-6;
+/// Sweeps with all lambdas held where they start, so that no index is dropped before it could learn anything.
+const WARM_UP: usize = 20;
+/// An index is dropped when it carries less than this fraction of the edge's strongest.
+const PRUNE: f64 = 1e-2;
+/// The quietest noise: below it everything is lost in rounding.
+const QUIETEST: f64 = 1e-12;
+/// Sweeps over which nothing may change at the end.
+const STEADY: usize = 30;
+
+/// Means, covariances and precisions. Core k is at vertex k of the ring, edge k before it.
+pub(super) struct Posterior {
+    /// X with its modes along the ring, of mean square 1, and what it was divided by.
+    x: Vec<f64>,
+    rms: f64,
+    dims: Vec<usize>,
+    /// Rank of the edge before each core; edge 0 closes the ring.
+    ranks: Vec<usize>,
+    /// `[mode, left, right]`.
+    means: Vec<Vec<f64>>,
+    /// One covariance for all indices of the mode, `[left, right]` twice.
+    covariance: Vec<Vec<f64>>,
+    lambda: Vec<Vec<f64>>,
+    /// The precision of the noise.
+    tau: f64,
+}
+
+impl Posterior {
+    /// Random means at the full ranks, no uncertainty yet. `noise` is that of the noise, relative to `||X||^2`.
+    pub fn new(
+        target: &Target,
+        permutation: &[usize],
+        max_rank: usize,
+        noise: f64,
+        seed: u64,
+        limits: &Limits,
+    ) -> Result<Self, DecomposeError> {
+        let modes = modes_along(permutation, 0);
+        let n = modes.len();
+        let (entries, r) = (target.tensor().len() as f64, max_rank as f64);
+        // X and a copy in use; the two chains around a core; the transfer matrices and their products.
+        limits.check_entries(3.0 * entries + 2.0 * entries * r * r + 3.0 * n as f64 * r.powi(4))?;
+        let x = target.tensor().permuted(&modes);
+        let dims = x.dims().to_vec();
+        let rms = (target.norm_squared() / entries).sqrt();
+        let x: Vec<f64> = x.into_data().iter().map(|x| x / rms).collect();
+        let mut ranks = vec![max_rank; n];
+        if n == 2 {
+            ranks[0] = 1;
+        }
+        // Such that the ring has mean square 1 too.
+        let log_terms: f64 = ranks.iter().map(|&r| (r as f64).ln()).sum();
+        let sigma = (-log_terms / (2 * n) as f64).exp();
+        let mut rng = stream(seed, b"bayes-tr");
+        let width = |k: usize| ranks[k] * ranks[(k + 1) % n];
+        let means = (0..n).map(|k| {
+            let core = (0..width(k) * dims[k]).map(|_| {
+                let normal: f64 = StandardNormal.sample(&mut rng);
+                sigma * normal
+            });
+            core.collect()
+        });
+        let means = means.collect();
+        let covariance = (0..n).map(|k| vec![0.0; width(k) * width(k)]).collect();
+        let lambda = ranks.iter().map(|&r| vec![1.0; r]).collect();
+        let tau = 1.0 / noise.max(QUIETEST);
+        Ok(Posterior { x, rms: rms * target.scale(), dims, ranks, means, covariance, lambda, tau })
+    }
+
+    /// Sweeps until ranks and error stay where they are; how many were made.
+    pub fn infer(&mut self, max_sweeps: usize, limits: &Limits) -> usize {
+        let mut history: Vec<(Vec<usize>, f64)> = Vec::new();
+        for sweep in 1..=max_sweeps {
+            let error = self.update_cores();
+            if sweep > WARM_UP {
+                self.update_lambda();
+                self.prune();
+            }
+            history.push((self.ranks.clone(), error));
+            let steady = sweep > WARM_UP + STEADY && {
+                let last = &history[history.len() - STEADY..];
+                last.iter().all(|h| h.0 == self.ranks) && (last[0].1 - error).abs() < 1e-3 * error
+            };
+            if steady || limits.interrupt.is_set() {
+                return sweep;
+            }
+        }
+        max_sweeps
+    }
+
+    /// The means as cores `[left, mode, right]` of X itself.
+    pub fn into_means(self) -> Vec<Tensor> {
+        let n = self.dims.len();
+        let share = self.rms.powf(1.0 / n as f64);
+        let cores = self.means.into_iter().enumerate().map(|(k, mean)| {
+            let dims = vec![self.dims[k], self.ranks[k], self.ranks[(k + 1) % n]];
+            let mean = mean.into_iter().map(|x| x * share).collect();
+            Tensor::new(dims, mean).unwrap_or_else(|e| unreachable!("{e}")).permuted(&[1, 0, 2])
+        });
+        cores.collect()
+    }
+
+    fn next(&self, k: usize) -> usize {
+        (k + 1) % self.dims.len()
+    }
+
+    /// Ranks before and after a core.
+    fn sides(&self, k: usize) -> (usize, usize) {
+        (self.ranks[k], self.ranks[self.next(k)])
+    }
+
+    /// One update of every core's posterior; the expected squared error `E ||X - Z||^2` after it.
+    ///
+    /// `cov_k = (tau E[H_k] + diag(lambda_k x lambda_{k+1}))^-1`, `mean_k(i) = tau cov_k t_k(i)`, with H_k the
+    /// Gram matrix of the ring without core k and `t_k` X contracted with the means of the others.
+    fn update_cores(&mut self) -> f64 {
+        let n = self.dims.len();
+        let lengths: Vec<usize> = self.dims.iter().chain(&self.ranks).copied().collect();
+        // The ring to the right of each core: its means, and its doubled network.
+        let mut right: Vec<Option<(Block, Matrix)>> = (0..n).map(|_| None).collect();
+        for k in (0..n - 1).rev() {
+            let (mean, transfer) = (self.block(k + 1), self.transfer(k + 1));
+            right[k] = Some(match &right[k + 1] {
+                None => (mean, transfer),
+                Some((block, matrix)) => {
+                    (mean.times(block, &lengths, None), transfer.times(matrix))
+                }
+            });
+        }
+        let x = Block { labels: (0..n).collect(), data: std::mem::take(&mut self.x) };
+        let mut left: Option<(Block, Matrix)> = None;
+        let (mut inner, mut norm) = (0.0, 0.0);
+        for k in 0..n {
+            let here = right[k].take();
+            let want = [k, n + k, n + self.next(k)];
+            let (t, around) = match (&here, &left) {
+                (Some((r, rm)), None) => (x.times(r, &lengths, Some(&want)), rm.clone()),
+                (None, Some((l, lm))) => (x.times(l, &lengths, Some(&want)), lm.clone()),
+                (Some((r, rm)), Some((l, lm))) => {
+                    (x.times(r, &lengths, None).times(l, &lengths, Some(&want)), rm.times(lm))
+                }
+                (None, None) => unreachable!("a ring has two vertices or more"),
+            };
+            let gram = self.environment(k, &around);
+            self.solve(k, &gram, &t.data);
+            let (mean, transfer) = (self.block(k), self.transfer(k));
+            if k + 1 == n {
+                inner = self.means[k].iter().zip(&t.data).map(|(m, t)| m * t).sum();
+                norm = transfer.times(&around).trace();
+            } else {
+                left = Some(match left {
+                    None => (mean, transfer),
+                    Some((block, matrix)) => {
+                        (block.times(&mean, &lengths, None), matrix.times(&transfer))
+                    }
+                });
+            }
+        }
+        self.x = x.data;
+        let entries = self.x.len() as f64;
+        (entries - 2.0 * inner + norm).max(1e-14 * entries)
+    }
+
+    /// The means of a core with its labels: modes `0..n`, edges `n..2n`.
+    fn block(&self, k: usize) -> Block {
+        let n = self.dims.len();
+        Block { labels: vec![k, n + k, n + self.next(k)], data: self.means[k].clone() }
+    }
+
+    /// `E_k[(a,a'),(b,b')] = sum over i of E[G(a,i,b) G(a',i,b')]`.
+    fn transfer(&self, k: usize) -> Matrix {
+        let (a, b) = self.sides(k);
+        let (w, dim) = (a * b, self.dims[k]);
+        let mut second = vec![0.0; w * w];
+        let (rows, mean) = (Strides::row_major(w), &self.means[k]);
+        matmul((w, w, dim), &mut second, mean, rows.transposed(), mean, rows);
+        for (s, v) in second.iter_mut().zip(&self.covariance[k]) {
+            *s += dim as f64 * v;
+        }
+        let mut data = vec![0.0; w * w];
+        Permutation::new(&[a, b, a, b], &[0, 2, 1, 3]).apply(&second, &mut data);
+        Matrix { rows: a * a, columns: b * b, data }
+    }
+
+    /// `E[H_k]` as a matrix over (left, right), from the doubled network around the core.
+    fn environment(&self, k: usize, around: &Matrix) -> Vec<f64> {
+        let (a, b) = self.sides(k);
+        let mut gram = vec![0.0; a * b * a * b];
+        Permutation::new(&[b, b, a, a], &[2, 0, 3, 1]).apply(&around.data, &mut gram);
+        gram
+    }
+
+    fn solve(&mut self, k: usize, gram: &[f64], t: &[f64]) {
+        let (a, b) = self.sides(k);
+        let (w, dim) = (a * b, self.dims[k]);
+        let next = self.next(k);
+        let prior = |p: usize| self.lambda[k][p / b] * self.lambda[next][p % b];
+        let precision = |i: usize, j: usize, shift: f64| {
+            let sym = self.tau * (gram[i * w + j] + gram[j * w + i]) / 2.0;
+            if i == j { sym + prior(i) + shift } else { sym }
+        };
+        let mean_diagonal = (0..w).map(|i| precision(i, i, 0.0)).sum::<f64>() / w as f64;
+        // The precision is positive definite but for rounding.
+        for shift in [0.0, 1e-13, 1e-11, 1e-9] {
+            let matrix = Mat::from_fn(w, w, |i, j| precision(i, j, shift * mean_diagonal));
+            let Some(inverse) = inverse(matrix) else { continue };
+            for (p, v) in self.covariance[k].iter_mut().enumerate() {
+                // The lower triangle holds it.
+                let (i, j) = (p / w, p % w);
+                *v = inverse[(i.max(j), i.min(j))];
+            }
+            let rows = Strides::row_major(w);
+            matmul((dim, w, w), &mut self.means[k], t, rows, &self.covariance[k], rows);
+            self.means[k].iter_mut().for_each(|m| *m *= self.tau);
+            return;
+        }
+    }
+
+    /// `E[lambda_k(a)]` = shape / rate, from the second moments of the two cores at the edge.
+    fn update_lambda(&mut self) {
+        let n = self.dims.len();
+        // Sums over the mode of E[G^2], `[left, right]`.
+        let second: Vec<Vec<f64>> = (0..n)
+            .map(|k| {
+                let (a, b) = self.sides(k);
+                let w = a * b;
+                let own = |p: usize| self.dims[k] as f64 * self.covariance[k][p * w + p];
+                let mean = |p: usize| self.means[k].iter().skip(p).step_by(w).map(|m| m * m);
+                (0..w).map(|p| own(p) + mean(p).sum::<f64>()).collect()
+            })
+            .collect();
+        for k in 0..n {
+            let before = (k + n - 1) % n;
+            let ((r, b), (a, _)) = (self.sides(k), self.sides(before));
+            let count = self.dims[k] * b + self.dims[before] * a;
+            let (after, other) = (&self.lambda[self.next(k)], &self.lambda[before]);
+            let updated = (0..r).map(|q| {
+                let here: f64 = (0..b).map(|j| second[k][q * b + j] * after[j]).sum();
+                let there: f64 = (0..a).map(|i| second[before][i * r + q] * other[i]).sum();
+                (PRIOR + count as f64 / 2.0) / (PRIOR + (here + there) / 2.0)
+            });
+            self.lambda[k] = updated.collect();
+        }
+    }
+
+    /// Drops the indices that carry next to nothing.
+    fn prune(&mut self) {
+        let n = self.dims.len();
+        for k in 0..n {
+            let before = (k + n - 1) % n;
+            let ((r, b), (a, _)) = (self.sides(k), self.sides(before));
+            let mut energy = vec![0.0; r];
+            for (p, m) in self.means[k].iter().enumerate() {
+                energy[p / b % r] += m * m;
+            }
+            let mut other = vec![0.0; r];
+            for (p, m) in self.means[before].iter().enumerate() {
+                other[p % r] += m * m;
+            }
+            energy.iter_mut().zip(&other).for_each(|(e, o)| *e = (*e * o).sqrt());
+            let largest = energy.iter().copied().fold(0.0, f64::max);
+            let keep: Vec<bool> = energy.iter().map(|&e| e >= PRUNE * largest).collect();
+            let kept = keep.iter().filter(|&&k| k).count();
+            if kept == r || kept == 0 {
+                continue; // None is left only if the numbers have overflowed.
+            }
+            let only = |data: &mut Vec<f64>, keeps: &dyn Fn(usize) -> bool| {
+                let mut place = 0;
+                data.retain(|_| {
+                    place += 1;
+                    keeps(place - 1)
+                });
+            };
+            // Left axis of core k, right axis of the one before; for two cores they are different edges.
+            let (w, v) = (r * b, a * r);
+            only(&mut self.means[k], &|p| keep[p / b % r]);
+            only(&mut self.covariance[k], &|p| keep[p / w / b] && keep[p % w / b]);
+            only(&mut self.means[before], &|p| keep[p % r]);
+            only(&mut self.covariance[before], &|p| keep[p / v % r] && keep[p % v % r]);
+            only(&mut self.lambda[k], &|p| keep[p]);
+            self.ranks[k] = kept;
+        }
+    }
+}
+
+/// The inverse of a positive definite matrix, in its lower triangle; none if it is not. On one thread, so that
+/// the result does not depend on their number.
+fn inverse(mut matrix: Mat<f64>) -> Option<Mat<f64>> {
+    let w = matrix.nrows();
+    let factor = llt::factor::cholesky_in_place_scratch::<f64>(w, Par::Seq, Default::default());
+    let invert = llt::inverse::inverse_scratch::<f64>(w, Par::Seq);
+    let mut memory = MemBuffer::new(factor.or(invert));
+    let stack = MemStack::new(&mut memory);
+    let (none, tuning) = (Default::default(), Default::default());
+    llt::factor::cholesky_in_place(matrix.as_mut(), none, Par::Seq, stack, tuning).ok()?;
+    let mut out = Mat::zeros(w, w);
+    llt::inverse::inverse(out.as_mut(), matrix.as_ref(), Par::Seq, stack);
+    Some(out)
+}
+
+/// A tensor whose axes have labels.
+struct Block {
+    labels: Vec<Label>,
+    data: Vec<f64>,
+}
+
+impl Block {
+    /// The sum over all labels that both have.
+    fn times(&self, other: &Block, lengths: &[usize], want: Option<&[Label]>) -> Block {
+        let plan = Contraction::plan(&self.labels, &other.labels, lengths, want);
+        let mut scratch = Scratch::default();
+        scratch.reserve(&plan);
+        let mut data = vec![0.0; plan.result_len()];
+        plan.run(&self.data, &other.data, &mut data, &mut scratch);
+        Block { labels: plan.labels().to_vec(), data }
+    }
+}
+
+/// A row-major matrix.
+#[derive(Clone)]
+struct Matrix {
+    rows: usize,
+    columns: usize,
+    data: Vec<f64>,
+}
+
+impl Matrix {
+    fn times(&self, other: &Matrix) -> Matrix {
+        let (m, n, k) = (self.rows, other.columns, self.columns);
+        let mut data = vec![0.0; m * n];
+        let (left, right) = (Strides::row_major(k), Strides::row_major(n));
+        matmul((m, n, k), &mut data, &self.data, left, &other.data, right);
+        Matrix { rows: m, columns: n, data }
+    }
+
+    fn trace(&self) -> f64 {
+        self.data.iter().step_by(self.columns + 1).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::unflatten;
+
+    /// `E ||X - Z||^2` by the definition: a sum over all entries and all pairs of paths around the ring.
+    fn expected_error(q: &Posterior) -> f64 {
+        let n = q.dims.len();
+        let paths: usize = q.ranks.iter().product();
+        let place = |k: usize, path: &[usize]| path[k] * q.ranks[q.next(k)] + path[q.next(k)];
+        let mut total = 0.0;
+        for (flat, x) in q.x.iter().enumerate() {
+            let at = unflatten(flat, &q.dims);
+            let width = |k: usize| q.ranks[k] * q.ranks[q.next(k)];
+            let mean = |k: usize, p: usize| q.means[k][at[k] * width(k) + p];
+            let (mut first, mut second) = (0.0, 0.0);
+            for a in 0..paths {
+                let a = unflatten(a, &q.ranks);
+                first += (0..n).map(|k| mean(k, place(k, &a))).product::<f64>();
+                for b in 0..paths {
+                    let b = unflatten(b, &q.ranks);
+                    let pair = (0..n).map(|k| {
+                        let (p, r) = (place(k, &a), place(k, &b));
+                        mean(k, p) * mean(k, r) + q.covariance[k][p * width(k) + r]
+                    });
+                    second += pair.product::<f64>();
+                }
+            }
+            total += x * x - 2.0 * x * first + second;
+        }
+        total
+    }
+
+    /// The part of the free energy that depends on the mean and the covariance of core k, without the
+    /// logarithm of its determinant.
+    fn energy(q: &Posterior, k: usize) -> f64 {
+        let (a, b) = q.sides(k);
+        let prior = (0..a * b).map(|p| {
+            let means = q.means[k].iter().skip(p).step_by(a * b).map(|m| m * m).sum::<f64>();
+            let spread = q.dims[k] as f64 * q.covariance[k][p * a * b + p];
+            q.lambda[k][p / b] * q.lambda[q.next(k)][p % b] * (means + spread)
+        });
+        0.5 * (q.tau * expected_error(q) + prior.sum::<f64>())
+    }
+
+    #[test]
+    fn a_sweep_ends_at_the_minimum_of_the_free_energy() {
+        let dims = vec![3, 2, 2];
+        let x = (0..12).map(|k| (1.7 * f64::from(k)).sin()).collect();
+        let target = Target::new(Tensor::new(dims, x).unwrap()).unwrap();
+        let mut q = Posterior::new(&target, &[1, 0, 2], 2, 0.05, 3, &Limits::none()).unwrap();
+        (q.lambda[0][1], q.lambda[1][0], q.lambda[2][1]) = (3.0, 0.5, 2.0);
+        for _ in 0..3 {
+            let error = q.update_cores();
+            assert!((error / expected_error(&q) - 1.0).abs() < 1e-11);
+        }
+        // The last core updated: no step of its mean helps.
+        let last = 2;
+        for p in 0..q.means[last].len() {
+            let (m, step) = (q.means[last][p], 1e-4);
+            let mut at = |x: f64| {
+                q.means[last][p] = x;
+                energy(&q, last)
+            };
+            let (up, down, here) = (at(m + step), at(m - step), at(m));
+            assert!(((up - down) / (2.0 * step)).abs() < 1e-6 * here, "{p}");
+            assert!(up > here && down > here);
+        }
+        // Nor does a scaling of its covariance: d/ds of the energy at (1 + s) V is I W / 2.
+        let (a, b) = q.sides(last);
+        let with = energy(&q, last);
+        let without = {
+            q.covariance[last].fill(0.0);
+            energy(&q, last)
+        };
+        let want = (q.dims[last] * a * b) as f64 / 2.0;
+        assert!(((with - without) / want - 1.0).abs() < 1e-9, "{} {want}", with - without);
+    }
+
+    #[test]
+    fn pruning_keeps_the_other_indices() {
+        let x: Vec<f64> = (0..24).map(|k| (0.9 * f64::from(k)).cos()).collect();
+        let target = Target::new(Tensor::new(vec![2, 3, 4], x).unwrap()).unwrap();
+        let mut q = Posterior::new(&target, &[0, 1, 2], 3, 0.01, 1, &Limits::none()).unwrap();
+        q.update_cores();
+        // Switch off index 1 of edge 2: the end of core 1 and the beginning of core 2.
+        for (p, m) in q.means[1].iter_mut().enumerate() {
+            *m = if p % 3 == 1 { 0.0 } else { *m };
+        }
+        for k in [1, 2] {
+            let w = 9;
+            let off = |p: usize| if k == 1 { p % 3 == 1 } else { p / 3 == 1 };
+            for (p, v) in q.covariance[k].iter_mut().enumerate() {
+                *v = if off(p / w) || off(p % w) { 0.0 } else { *v };
+            }
+        }
+        let before = expected_error(&q);
+        q.prune();
+        assert_eq!(q.ranks, [3, 3, 2]);
+        assert!((expected_error(&q) / before - 1.0).abs() < 1e-12);
+    }
+}
