@@ -4,6 +4,7 @@ mod bound;
 mod bounds;
 mod certify;
 mod completions;
+mod decompose;
 mod demo;
 mod distance;
 mod fit;
@@ -49,6 +50,7 @@ pub struct Cli {
 enum Command {
     Search(Box<search::Search>),
     Fit(fit::Fit),
+    Decompose(decompose::Decompose),
     Bound(bound::Bound),
     Certify(certify::Certify),
     Space(space::Space),
@@ -65,6 +67,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Search(args) => search::run(&args),
         Command::Fit(args) => fit::run(&args),
+        Command::Decompose(args) => decompose::run(&args),
         Command::Bound(args) => bound::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Space(args) => space::run(&args),

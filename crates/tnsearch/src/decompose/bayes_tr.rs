@@ -5,7 +5,7 @@ use super::tr_als::Ring;
 use super::tr_svd::ring_template;
 use super::variational::Posterior;
 use super::{DecomposeError, Decomposition, Goal, Limits};
-use crate::fit::{CheckedFit, FitError, FitSettings, Target};
+use crate::fit::{CheckedFit, FitSettings, Target};
 use std::ops::Deref;
 
 /// How much quieter than the error asked for the noise is assumed to be, in turn, until the error is reached.
@@ -86,7 +86,7 @@ pub fn bayes_tr(
         let network = ring_network(&template, permutation, target.dims(), 0, means);
         let along = along_ring(network.structure().ranks());
         let found = match ring.fit(&along, Some(&network)) {
-            Err(DecomposeError::Fit(FitError::Interrupted)) => {
+            Err(DecomposeError::Interrupted) => {
                 let rse = target.rse_of(&network.to_tensor(limits.max_bytes)?);
                 Decomposition { network, rse, sweeps: 0, interrupted: true }
             }

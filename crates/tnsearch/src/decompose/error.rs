@@ -37,7 +37,7 @@ pub enum DecomposeError {
     Network(#[from] NetworkError),
     /// A fit on the way could not be made.
     #[error(transparent)]
-    Fit(#[from] FitError),
+    Fit(FitError),
     /// The decomposition would take more memory than it may.
     #[error("the decomposition needs about {needed} MB of memory, but the limit is {limit} MB")]
     Memory {
@@ -62,5 +62,14 @@ pub enum DecomposeError {
 impl From<GraphError> for DecomposeError {
     fn from(error: GraphError) -> Self {
         DecomposeError::Network(error.into())
+    }
+}
+
+impl From<FitError> for DecomposeError {
+    fn from(error: FitError) -> Self {
+        match error {
+            FitError::Interrupted => DecomposeError::Interrupted,
+            error => DecomposeError::Fit(error),
+        }
     }
 }

@@ -202,7 +202,9 @@ impl<'s> Ring<'s> {
         warm: &Network,
     ) -> Result<Option<Decomposition>, DecomposeError> {
         match self.fit(along, Some(warm)) {
-            Err(DecomposeError::Fit(FitError::Interrupted | FitError::Memory { .. })) => Ok(None),
+            Err(DecomposeError::Interrupted | DecomposeError::Fit(FitError::Memory { .. })) => {
+                Ok(None)
+            }
             found => found.map(Some),
         }
     }

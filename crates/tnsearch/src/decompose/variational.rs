@@ -145,8 +145,7 @@ impl Posterior {
         let x = Block { labels: (0..n).collect(), data: std::mem::take(&mut self.x) };
         let mut left: Option<(Block, Matrix)> = None;
         let (mut inner, mut norm) = (0.0, 0.0);
-        for k in 0..n {
-            let here = right[k].take();
+        for (k, here) in right.into_iter().enumerate() {
             let want = [k, n + k, n + self.next(k)];
             let (t, around) = match (&here, &left) {
                 (Some((r, rm)), None) => (x.times(r, &lengths, Some(&want)), rm.clone()),
