@@ -1,6 +1,6 @@
 //! `tnsearch decompose`: a fixed format, without a search.
 
-use super::options::{count, load_target, load_template, memory, real, seed};
+use super::options::{count, load_target, load_template, memory, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::report::{StructureReport, line, structure_lines, tensor_text};
 use crate::files::{MemoryLimit, network, output::Output};
@@ -342,8 +342,4 @@ fn method(text: &str) -> Result<Method, String> {
         let names: Vec<&str> = Method::ALL.iter().map(|m| m.0).collect();
         format!("use {} or {}", names[..7].join(", "), names[7])
     })
-}
-
-fn vertex(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "it must be a list of vertices such as 0,2,1,3".to_owned())
 }

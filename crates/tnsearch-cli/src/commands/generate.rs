@@ -1,10 +1,10 @@
 //! `tnsearch generate`: a random tensor with a known structure.
 
-use super::options::{count, load_template, real, seed};
+use super::options::{count, load_template, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct};
 use super::report::{StructureReport, line, structure_lines};
 use crate::Exit;
-use crate::files::{npy, output::Output};
+use crate::files::{network, npy, output::Output};
 use crate::text::shape;
 use anyhow::anyhow;
 use clap::Args;
@@ -15,10 +15,11 @@ use tnsearch_lab::Synthetic;
 
 /// Make a random tensor from a hidden network, as in the paper's section 5.1.
 ///
-/// Ranks are uniform in a range, cores independent normal numbers, and the modes are shuffled.
+/// Ranks are uniform in a range, cores independent normal numbers, and the modes are shuffled (or placed).
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  tnsearch generate --template ring --order 6 --dim 3 --ranks 1..4 --seed 1 -o X.npy --structure hidden.json")]
+#[command(after_help = "Examples:
+  tnsearch generate --template ring --order 6 --dim 3 --ranks 1..4 --seed 1 -o X.npy --structure hidden.json
+  tnsearch generate --template mera --order 8 --sigma 0.1 --noise-db 40 -o X.npy --network hidden.safetensors")]
 pub struct Generate {
     /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
     #[arg(long, value_name = "NAME|FILE", default_value = "ring")]
@@ -35,7 +36,10 @@ pub struct Generate {
     /// The smallest and the largest rank
     #[arg(long, value_name = "LO..HI", default_value = "1..4", value_parser = range)]
     ranks: (usize, usize),
-    /// Standard deviation of the cores' entries
+    /// The vertex of mode 0, of mode 1, ... [default: a random permutation]
+    #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex)]
+    perm: Vec<usize>,
+    /// Standard deviation of the cores' entries (the paper: 1 for path and ring, 0.1 for the others)
     #[arg(long, value_name = "SD", default_value_t = 1.0, value_parser = real, allow_negative_numbers = true)]
     sigma: f64,
     /// Add Gaussian noise at this signal-to-noise ratio
@@ -50,6 +54,9 @@ pub struct Generate {
     /// Write the hidden structure (JSON)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     structure: Option<PathBuf>,
+    /// Write the hidden network, cores included (safetensors)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    network: Option<PathBuf>,
     #[command(flatten)]
     report: ReportOptions,
 }
@@ -70,18 +77,21 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
         &[
             ("--output", Some(&args.output)),
             ("--structure", args.structure.as_deref()),
+            ("--network", args.network.as_deref()),
             ("--json", args.report.json_path()),
         ],
     )?;
     let report = args.report.check()?;
     let output = Output::check(&args.output)?;
     let structure_file = args.structure.as_deref().map(Output::check).transpose()?;
+    let network_file = args.network.as_deref().map(Output::check).transpose()?;
     let dims = match args.dims.is_empty() {
         true => vec![args.dim; args.order],
         false => args.dims.clone(),
     };
     let template = Arc::new(load_template(&args.template, dims.len())?);
     let recipe = Synthetic {
+        permutation: (!args.perm.is_empty()).then(|| args.perm.clone()),
         sigma: args.sigma,
         noise_db: args.noise_db,
         ..Synthetic::new(template, dims.clone(), args.ranks)
@@ -102,6 +112,9 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
             noise.sum::<f64>() / made.tensor.norm_squared()
         }
     };
+    if let Some(file) = network_file {
+        file.write(|w| network::write(w, &made.network, rse))?;
+    }
     let summary = Summary {
         structure: StructureReport::new(made.structure(), &dims),
         seed: args.seed,

@@ -105,6 +105,11 @@ pub fn whole(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "it must be a whole number of at least 0".to_owned())
 }
 
+/// A vertex of a permutation.
+pub fn vertex(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it must be a list of vertices such as 0,2,1,3".to_owned())
+}
+
 /// A number; its range is checked where it is used.
 pub fn real(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "it must be a number".to_owned())

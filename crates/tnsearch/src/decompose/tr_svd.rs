@@ -16,7 +16,8 @@ use std::sync::Arc;
 /// as its divisors allow: the ranks of the two edges at vertex 0. What is left is a tensor with one more mode
 /// `r_0` at its end and is taken apart as a tensor train. All truncations are orthogonal projections, so their
 /// errors add up; with a largest RSE the first may lose two N-th parts of it, each of the others one (and what
-/// the earlier ones did not use).
+/// the earlier ones did not use). The signs of the first singular vectors are those that make the largest entry of
+/// each positive, since the rest depends on them.
 ///
 /// The two ranks at vertex 0 multiply to its dimension at most: where a mode is short, the ring is hardly more
 /// than a train. Order 2 is a single edge, a truncated SVD.
@@ -61,7 +62,7 @@ pub fn tr_svd(
                     ),
                 });
             }
-            let first = ring.first(Keep::Rank(left * right))?;
+            let first = ring.first(Keep::Leading(left * right))?;
             ring.rest(&first, (left, right), Some(&along[1..edges - 1]), ring.budget(0.0))?
         }
     };
@@ -140,9 +141,10 @@ impl<'s> Opened<'s> {
         (self.dims[0], self.data.len() / self.dims[0])
     }
 
-    /// The first truncation.
+    /// The first truncation. Its singular vectors are laid out over two edges, so what the later truncations
+    /// find depends on their signs.
     pub fn first(&self, keep: Keep) -> Result<Basis, DecomposeError> {
-        left_basis(&self.data, self.first_shape(), keep, self.limits)
+        Ok(left_basis(&self.data, self.first_shape(), keep, self.limits)?.with_signs())
     }
 
     /// All others, given how the first rank is split. `ranks` are those of the edges from vertex 1 to the

@@ -16,8 +16,10 @@ const CLEAR: f64 = 1e-6;
 /// How many singular vectors to keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Keep {
-    /// This many (or as many as there are).
+    /// This many, or as many as there are; any basis of their space will do.
     Rank(usize),
+    /// This many singular vectors themselves, in their order.
+    Leading(usize),
     /// As few as lose at most this much of the sum of squares.
     Within(f64),
 }
@@ -54,7 +56,7 @@ pub(super) fn left_basis(
     let eta = 4.0 * (m.min(n) as f64 + (m.max(n) as f64).sqrt()) * f64::EPSILON;
     let all = sum_of_squares(a);
     let precise = match keep {
-        Keep::Rank(_) => true,
+        Keep::Rank(_) | Keep::Leading(_) => true,
         Keep::Within(budget) => budget >= 100.0 * eta * all,
     };
     if m <= n
@@ -83,7 +85,7 @@ pub(super) fn left_basis(
 fn choose(squares: &[f64], keep: Keep, round: impl Fn(f64) -> f64, zero: f64) -> (usize, f64) {
     let tail = |r: usize| squares[r..].iter().rev().sum::<f64>();
     let rank = match keep {
-        Keep::Rank(r) => r.min(squares.len()),
+        Keep::Rank(r) | Keep::Leading(r) => r.min(squares.len()),
         Keep::Within(budget) => {
             let mut rank = squares.len();
             let mut lost = 0.0;
@@ -162,6 +164,21 @@ fn from_columns<'c>(m: usize, rank: usize, column: impl Fn(usize) -> &'c [f64]) 
         }
     }
     u
+}
+
+impl Basis {
+    /// Turns every vector so that its largest entry is positive (the first of equal ones): singular vectors
+    /// have no sign of their own.
+    pub fn with_signs(mut self) -> Self {
+        for j in 0..self.rank {
+            let column = self.u.iter().skip(j).step_by(self.rank);
+            let largest = column.fold(0.0f64, |m, &x| if x.abs() > m.abs() { x } else { m });
+            if largest < 0.0 {
+                self.u.iter_mut().skip(j).step_by(self.rank).for_each(|x| *x = -*x);
+            }
+        }
+        self
+    }
 }
 
 fn identity(m: usize) -> Vec<f64> {
