@@ -99,6 +99,7 @@ def test_the_other_commands(generate, fit, info, tnsearch, tmp_path):
     assert (set(network) - structure) | set(info(tensor)) <= fields_of("info")
 
 
+<<<<<<< HEAD
 def test_the_geometry_of_the_search_space(generate, tnsearch, tmp_path):
     tensor, hidden = generate("--order", 4)
     report = json.loads(tnsearch("space", "--x", tensor, "--max-rank", 3, "--json", "-"))
@@ -110,3 +111,13 @@ def test_the_geometry_of_the_search_space(generate, tnsearch, tmp_path):
     (tmp_path / "b.json").write_text(json.dumps(near))
     report = json.loads(tnsearch("distance", tmp_path / "a.json", tmp_path / "b.json", "--json", "-"))
     assert set(report) | {"null"} == fields_of("distance")
+=======
+def test_decompose(generate, tnsearch):
+    tensor, _ = generate("--order", 4)
+    nested = {"restarts", "max_sweeps", "tolerance", "max_rank"}
+    fields = (fields_of("fit") | fields_of("decompose")) - nested - {"fit"}
+    for method in ("tt-svd", "bayes-tr"):
+        report = json.loads(tnsearch("decompose", tensor, "--method", method, "--json", "-"))
+        assert set(report) == fields
+        assert report["settings"] is None if method == "tt-svd" else set(report["settings"]) == nested
+>>>>>>> efd941a (Document decompositions; let TR-ALSAR cross plateaus)

@@ -93,10 +93,12 @@ pub fn bayes_tr(
             found => found?,
         };
         let (done, interrupted) = (found.rse <= eps, found.interrupted);
+        // With all the ranks there are it cannot get better.
+        let full = along.iter().all(|&r| r == settings.max_rank);
         if best.as_ref().is_none_or(|b| found.rse < b.rse) {
             best = Some(found);
         }
-        if done || interrupted {
+        if done || interrupted || full {
             break;
         }
     }

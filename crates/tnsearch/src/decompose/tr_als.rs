@@ -17,6 +17,9 @@ pub(super) const MAX_PHI: f64 = 10.0;
 /// A grown edge's new entries, relative to the root mean square of those that are there.
 const NEW_ENTRIES: f64 = 1e-2;
 
+/// A gain in RSE that counts, as a fraction.
+const GAIN: f64 = 1e-3;
+
 /// Tensor ring by TR-ALS. `permutation[n]` is the vertex of mode `n` along the ring.
 ///
 /// With ranks it is the best of several starts of alternating least squares ([`crate::fit`]). With a largest RSE
@@ -73,8 +76,9 @@ pub fn tr_als(
 /// `(RE_old - RE_new) / (RE_old - sqrt(eps)) > 1 / N`, `RE = sqrt(RSE)`,
 ///
 /// (Zhao et al. leave the threshold open), or if no edge did so in a whole turn and it was the best of them. It
-/// ends when the error is reached, when no edge helps at all, or at ten times the tensor's entries; then the best
-/// ring found is returned. Ranks never shrink again, which is why it often ends with too many.
+/// ends when the error is reached, after as many turns without any gain as there are edges, or at ten times the
+/// tensor's entries; the ring with the smallest error is returned. Ranks never shrink again, which is why it often
+/// ends with too many.
 pub fn tr_als_ar(
     target: &Target,
     permutation: &[usize],
@@ -88,9 +92,12 @@ pub fn tr_als_ar(
     let mut ring = Ring::new(target, permutation, goal, &once, seed, limits)?;
     let edges = ring.template.edges().len();
     let mut ranks = vec![1; edges];
-    let mut best = ring.fit(&ranks, None)?;
+    let mut now = ring.fit(&ranks, None)?;
+    let mut best = now.clone();
     let threshold = 1.0 / target.dims().len() as f64;
-    'turns: while best.rse > eps && !best.interrupted {
+    // Turns without any gain: a cycle can need several ranks at once, but not more than all.
+    let mut idle = 0;
+    'turns: while best.rse > eps && !limits.interrupt.is_set() && idle <= edges {
         let mut accepted = false;
         let mut runner_up: Option<(Decomposition, usize)> = None;
         for edge in 0..edges {
@@ -99,30 +106,32 @@ pub fn tr_als_ar(
             if ring.params(&more) >= ring.most() {
                 continue;
             }
-            let grown = ring.padded(&best.network, &more);
+            let grown = ring.padded(&now.network, &more);
             let Some(trial) = ring.try_fit(&more, &grown)? else { break 'turns };
-            let (old, new) = (best.rse.sqrt(), trial.rse.sqrt());
-            let stop = trial.interrupted;
+            let (old, new) = (now.rse.sqrt(), trial.rse.sqrt());
+            if trial.rse < (1.0 - GAIN) * best.rse {
+                idle = 0;
+            }
+            if trial.rse < best.rse {
+                best = trial.clone();
+            }
+            if best.rse <= eps || trial.interrupted {
+                break 'turns;
+            }
             if old - new > threshold * (old - eps.sqrt()) {
-                (best, ranks, accepted) = (trial, more, true);
-                if best.rse <= eps {
-                    break 'turns;
-                }
+                (now, ranks, accepted) = (trial, more, true);
             } else if runner_up.as_ref().is_none_or(|(r, _)| trial.rse < r.rse) {
                 runner_up = Some((trial, edge));
-            }
-            if stop {
-                best.interrupted = true;
-                break 'turns;
             }
         }
         match runner_up {
             _ if accepted => {}
-            Some((trial, edge)) if trial.rse < best.rse => {
+            Some((trial, edge)) => {
                 ranks[edge] += 1;
-                best = trial;
+                now = trial;
+                idle += 1;
             }
-            _ => break,
+            None => break,
         }
     }
     Ok(ring.finish(best))
