@@ -14,8 +14,9 @@ use std::sync::Arc;
 /// Rings with this many times the tensor's entries are not tried (as in the authors' program).
 pub(super) const MAX_PHI: f64 = 10.0;
 
-/// A grown edge's new entries, relative to the root mean square of those that are there.
-const NEW_ENTRIES: f64 = 1e-2;
+/// A grown edge's new entries, relative to the root mean square of those that are there. Much smaller ones leave
+/// a ring at a saddle point for so many sweeps that the fit is taken for stalled.
+const NEW_ENTRIES: f64 = 0.1;
 
 /// A gain in RSE that counts, as a fraction.
 const GAIN: f64 = 1e-3;
