@@ -60,7 +60,7 @@ impl Deref for CheckedBayes {
 /// covariance for all i, since every entry is observed).
 ///
 /// The error enters as the noise, which is taken as known: `E ||noise||^2 = eps ||X||^2` (Tao & Zhao learn it; on
-/// exact data that often ends in the zero ring). The cores at the end are improved by ALS at the ranks found; where
+/// small exact rings that can end in the zero ring). The cores at the end are improved by ALS at the ranks found; where
 /// they miss eps, it starts again with the noise a tenth as loud, down to a thousandth, and then returns the best
 /// ring found.
 pub fn bayes_tr(
