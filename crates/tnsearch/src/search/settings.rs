@@ -4,6 +4,38 @@ use super::SearchError;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
+/// A number of things, of which there must be one.
+pub(super) fn count(name: &'static str, n: usize) -> Result<(), SearchError> {
+    match n {
+        0 => Err(SearchError::setting(name, 0, "it must be at least 1")),
+        _ => Ok(()),
+    }
+}
+
+/// A factor by which something shrinks, or stays as it is.
+pub(super) fn shrinkage(name: &'static str, c: f64) -> Result<(), SearchError> {
+    match c > 0.0 && c <= 1.0 {
+        true => Ok(()),
+        false => Err(SearchError::setting(name, c, "it must be above 0 and at most 1")),
+    }
+}
+
+/// A number above zero.
+pub(super) fn positive(name: &'static str, x: f64) -> Result<(), SearchError> {
+    match x > 0.0 && x.is_finite() {
+        true => Ok(()),
+        false => Err(SearchError::setting(name, x, "it must be a positive number")),
+    }
+}
+
+/// A probability.
+pub(super) fn probability(name: &'static str, p: f64) -> Result<(), SearchError> {
+    match (0.0..=1.0).contains(&p) {
+        true => Ok(()),
+        false => Err(SearchError::setting(name, p, "it must be from 0 to 1")),
+    }
+}
+
 /// Budgets and limits of a search, over all its runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunnerSettings {
