@@ -1,6 +1,5 @@
-//! A search strategy of one's own; fits, cache, pruning, budgets and journal are the runner's. This one takes the
-//! best of all single steps, a rank more or fewer or two modes swapped, until none is better.
-
+//! A search strategy of one's own; fits, cache, budgets and journal are the runner's. This one takes the best of
+//! all single steps, a rank more or fewer or two modes swapped, until none is better.
 use std::sync::Arc;
 use tnsearch::fit::{FitSettings, Target};
 use tnsearch::graph::{Structure, Template};
@@ -30,9 +29,9 @@ impl Strategy for Descent {
     }
 }
 
+/// A rank of 0 is an error, and no step.
 fn steps(from: &Structure) -> Vec<Structure> {
     let (modes, ranks, mut all) = (from.permutation(), from.ranks(), Vec::new());
-    // A rank of 0 is an error, and no step.
     let mut add = |p: Vec<usize>, r| all.extend(Structure::new(from.template().clone(), p, r));
     for (e, r) in (0..ranks.len()).flat_map(|e| [(e, ranks[e] + 1), (e, ranks[e] - 1)]) {
         add(modes.to_vec(), [&ranks[..e], &[r], &ranks[e + 1..]].concat());
