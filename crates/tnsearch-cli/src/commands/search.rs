@@ -81,12 +81,11 @@ pub struct Search {
     #[command(flatten)]
     fitting: FitOptions,
 
-    /// Do not fit structures with this many times the tensor's entries as params, or more [default: 10; over all
-    /// graphs: 1]
-    #[arg(long, value_name = "PHI", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
-    max_phi: Option<f64>,
+    /// Do not fit structures with this many times the tensor's entries as params, or more
+    #[arg(long, value_name = "PHI", default_value_t = 10.0, value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_phi: f64,
     /// Nor those of which an ALS sweep takes more than this many multiply-adds an entry of the tensor [default:
-    /// no limit; over all graphs: 1000]
+    /// no limit; tnga-star and greedy: 1000]
     #[arg(long, value_name = "COST", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
     max_cost: Option<f64>,
     /// Fit at most this many structures
@@ -225,13 +224,12 @@ impl Search {
             _ => None,
         };
         let plan = self.strategy.plan(self.max_rank, self.runs)?;
-        let (max_phi, max_cost) = plan.limits(RunnerSettings::default().max_phi);
         let runner = RunnerSettings {
             max_evaluations: self.max_evaluations,
             max_seconds: self.max_seconds,
             threads: self.threads,
-            max_phi: self.max_phi.unwrap_or(max_phi),
-            max_cost: self.max_cost.or(max_cost),
+            max_phi: self.max_phi,
+            max_cost: self.max_cost.or(plan.max_cost()),
             ..RunnerSettings::default()
         };
         runner.clone().check()?;

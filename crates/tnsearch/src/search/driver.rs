@@ -10,9 +10,8 @@ use super::{
     Counts, Effort, EvaluationRecord, JournalError, Outcome, Progress, Runner, Score, SearchError,
     SearchResult, Source, StoppedBy,
 };
-use crate::fit::{FitError, Fitted, Interrupt};
+use crate::fit::{FitError, Fitted, Interrupt, sweep_cost};
 use crate::graph::{GraphError, ModeGraph, Structure};
-use crate::network::tree::{EXACT_OFTEN, Tree};
 use crate::tensor::size;
 use rayon::ThreadPool;
 use std::collections::HashMap;
@@ -185,8 +184,7 @@ impl<'a, 'p> Search<'a, 'p> {
         }
         let costs = |limit: f64| {
             let dims = &self.runner.dims;
-            let cost = Tree::best(&job.graph, dims, EXACT_OFTEN).cost;
-            cost > limit * size(dims) as f64
+            sweep_cost(&job.graph, dims) > limit * size(dims) as f64
         };
         let settings = &self.runner.settings;
         if job.phi >= settings.max_phi || settings.max_cost.is_some_and(costs) {

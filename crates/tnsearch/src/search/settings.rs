@@ -47,8 +47,7 @@ pub struct RunnerSettings {
     /// Structures with `params >= max_phi * prod(dims)` are not fitted. 10 in the authors' program.
     pub max_phi: f64,
     /// Structures are not fitted whose ALS sweep would take more than this many multiply-adds an entry of the
-    /// tensor ([`crate::network::tree::Tree::cost`]); none: all are. Rings of rank 7 take some hundred;
-    /// structures over the complete graph can take millions with fewer parameters than the tensor.
+    /// tensor ([`crate::fit::sweep_cost`]); none: all are.
     pub max_cost: Option<f64>,
     /// Threads; none: one a processor.
     pub threads: Option<usize>,

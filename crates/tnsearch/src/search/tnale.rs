@@ -13,9 +13,12 @@
 //! follows from that and their true number of parameters. The walk may go to an estimated structure. (With
 //! `phi + lambda * RSE` it never does: the parameters are linear in one rank too, so an estimate lies between
 //! its neighbours. With a largest RSE it may.) The structure it stands on serves as a further point where it
-//! was fitted. Swaps are always fitted. The main
-//! rounds fit everything, and the search ends with the first of them that changes nothing, or after
-//! `iterations` of them; an initial round that changes nothing ends the initial phase.
+//! was fitted. Swaps are always fitted. An initial round that changes nothing is the last.
+//!
+//! The main rounds fit everything. Where one ends no better than its centre, the centre stays, and the next
+//! round begins at a random member of its neighbourhood (ranks uniform in their windows, the permutation
+//! uniform among itself and its swaps), as in the authors' program; the papers' algorithm ends there. So a
+//! search is `iterations` main rounds long.
 //!
 //! Counting: only what is fitted is an evaluation; estimates are not even proposed. The structure the walk
 //! stands on is not proposed again while its loss is known. (The authors' program counts a window in full
@@ -24,11 +27,12 @@
 //! In an enumeration without estimates only the best below the current loss matters, so the rest may be
 //! pruned; estimates need every RSE.
 
-use super::neighbourhood::{sample_anywhere, structure};
+use super::neighbourhood::{sample_anywhere, sample_neighbour, structure};
 use super::settings::count;
 use super::{CheckedObjective, Outcome, SearchError, Strategy};
 use crate::graph::{Structure, Template};
-use crate::rng;
+use crate::rng::{self, Rng};
+use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
@@ -40,7 +44,7 @@ pub struct TnaleSettings {
     pub init_iterations: usize,
     /// How far ranks may move in such a round.
     pub init_radius: usize,
-    /// Rounds without estimates at most.
+    /// Rounds without estimates.
     pub iterations: usize,
     /// How far ranks may move in such a round.
     pub radius: usize,
@@ -96,8 +100,10 @@ pub struct Tnale {
     dims: Vec<usize>,
     objective: CheckedObjective,
     settings: CheckedTnale,
-    /// Where the round began.
+    rng: Rng,
+    /// The middle of the windows, and its loss (main rounds; infinite before the first of them has ended).
     centre: Structure,
+    centre_loss: f64,
     /// Where the walk is, and its loss unless it is an estimate.
     current: Structure,
     known: Option<Known>,
@@ -118,24 +124,27 @@ impl Tnale {
         settings: CheckedTnale,
         seed: u64,
     ) -> Self {
-        let mut rng = rng::stream(seed, b"tnale");
+        let mut rng = rng::stream(seed, b"tnale start");
         let start = sample_anywhere(template, settings.max_rank, &mut rng);
-        Self::starting_at(start, dims, objective, settings)
+        Self::starting_at(start, dims, objective, settings, seed)
     }
 
-    /// The same from a given start. There is nothing random after it.
+    /// The same from a given start.
     pub fn starting_at(
         start: Structure,
         dims: &[usize],
         objective: CheckedObjective,
         settings: CheckedTnale,
+        seed: u64,
     ) -> Self {
         Tnale {
             dims: dims.to_vec(),
             objective,
             estimating: settings.init_iterations > 0,
             settings,
+            rng: rng::stream(seed, b"tnale"),
             centre: start.clone(),
+            centre_loss: f64::INFINITY,
             current: start,
             known: None,
             rounds: 0,
@@ -255,17 +264,55 @@ impl Tnale {
             return;
         }
         self.rounds += 1;
+        match self.estimating {
+            true => self.end_initial_round(),
+            false => self.end_main_round(),
+        }
+    }
+
+    fn end_initial_round(&mut self) {
         let unchanged = self.current == self.centre;
         self.centre = self.current.clone();
-        let rounds = match self.estimating {
-            true => self.settings.init_iterations,
-            false => self.settings.iterations,
-        };
-        let ended = unchanged || self.rounds == rounds;
-        self.place = (!ended || self.estimating).then_some(0);
-        if ended && self.estimating {
+        self.place = Some(0);
+        if unchanged || self.rounds == self.settings.init_iterations {
             (self.estimating, self.rounds) = (false, 0);
         }
+    }
+
+    fn end_main_round(&mut self) {
+        let unchanged = self.current == self.centre;
+        let loss = self.known.map_or(f64::INFINITY, |known| known.loss);
+        let better = loss < self.centre_loss;
+        if better {
+            (self.centre, self.centre_loss) = (self.current.clone(), loss);
+        }
+        self.place = (self.rounds < self.settings.iterations).then_some(0);
+        if unchanged || !better {
+            match self.random_member() {
+                Some(start) => (self.current, self.known) = (start, None),
+                None => self.place = None,
+            }
+        }
+    }
+
+    /// A random member of the centre's neighbourhood that is not the centre; none where there is hardly one.
+    fn random_member(&mut self) -> Option<Structure> {
+        for _ in 0..100 {
+            let edges = 0..self.edges();
+            let ranks = edges.map(|e| self.rng.random_range(self.window(e))).collect();
+            let mut permutation = self.centre.permutation().to_vec();
+            let n = permutation.len();
+            // Itself and every swap, equally often.
+            let swaps = n * (n - 1) / 2;
+            if self.rng.random_range(0..=swaps) > 0 {
+                permutation = sample_neighbour(&permutation, 1, &mut self.rng);
+            }
+            let member = structure(self.centre.template(), permutation, ranks);
+            if member != self.centre {
+                return Some(member);
+            }
+        }
+        None
     }
 }
 

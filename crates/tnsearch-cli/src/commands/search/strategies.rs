@@ -35,10 +35,8 @@ const GENETIC: &[&str] =
 const AUTO: ExactSettings =
     ExactSettings { nodes: 1_000_000, candidates: 256, retries: 24, growth: 0 };
 
-/// Structures over the complete graph are not fitted from this many parameters on, in units of the tensor's
-/// entries: there is always a larger one.
-const COMPLETE_MAX_PHI: f64 = 1.0;
-/// And not where a sweep costs more than this many multiply-adds an entry of the tensor.
+/// Structures over the complete graph are not fitted where a sweep costs more than this many multiply-adds an
+/// entry of the tensor: with few parameters they can still take hours.
 const COMPLETE_MAX_COST: f64 = 1000.0;
 
 /// How structures are proposed.
@@ -276,13 +274,9 @@ impl Plan {
         matches!(self, Plan::TngaStar(_) | Plan::Greedy(_))
     }
 
-    /// What is not fitted where nothing else was asked for: [`tnsearch::search::RunnerSettings`]'s `max_phi` and
-    /// `max_cost`.
-    pub fn limits(&self, max_phi: f64) -> (f64, Option<f64>) {
-        match self.leaves_template() {
-            true => (COMPLETE_MAX_PHI, Some(COMPLETE_MAX_COST)),
-            false => (max_phi, None),
-        }
+    /// What [`tnsearch::search::RunnerSettings`]'s `max_cost` is where nothing else was asked for.
+    pub fn max_cost(&self) -> Option<f64> {
+        self.leaves_template().then_some(COMPLETE_MAX_COST)
     }
 
     /// The settings, for reports and journals.

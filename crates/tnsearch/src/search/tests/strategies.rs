@@ -117,9 +117,9 @@ fn what_costs_too_much_is_refused() {
     let complete = Arc::new(Template::complete(5).unwrap());
     let make = |rank| Structure::identity(complete.clone(), vec![rank; 10]).unwrap();
     let graph = make(2).canonical().graph;
-    let tree = crate::network::tree::Tree::best(&graph, &DIMS, crate::network::tree::EXACT_OFTEN);
+    let cost = crate::fit::sweep_cost(&graph, &DIMS);
     // A little more than rank 2 costs; rank 3 costs much more.
-    let limit = RunnerSettings { max_cost: Some(1.01 * tree.cost / 216.0), ..settings() };
+    let limit = RunnerSettings { max_cost: Some(1.01 * cost / 216.0), ..settings() };
     let result = runner(Objective::Lambda(20.0), &formula, limit)
         .runs(1, 1, |_| Script(vec![vec![make(2), make(3)]], told.clone()))
         .search()

@@ -7,7 +7,7 @@ fn tnale(ranks: [usize; 4], settings: TnaleSettings) -> Tnale {
     let ring = Arc::new(Template::ring(4).unwrap());
     let start = Structure::identity(ring, ranks.to_vec()).unwrap();
     let objective = Objective::Lambda(1.0).check().unwrap();
-    Tnale::starting_at(start, &DIMS, objective, settings.check().unwrap())
+    Tnale::starting_at(start, &DIMS, objective, settings.check().unwrap(), 1)
 }
 
 fn main_only() -> TnaleSettings {
@@ -55,7 +55,8 @@ fn windows_keep_their_width_at_the_bounds() {
 /// A flat error: fewer parameters always win, so each round takes every rank down by one, from 3 to 1.
 #[test]
 fn the_main_rounds_propose_what_is_counted_by_hand() {
-    let (sizes, all) = walk(&mut tnale([3; 4], main_only()), |_| 0.0);
+    let three = TnaleSettings { iterations: 3, ..main_only() };
+    let (sizes, all) = walk(&mut tnale([3; 4], three), |_| 0.0);
     // Round 1: the start is not known, so the first rank has 3 values; then 2 each; 6 swaps of 4 modes; the
     // way back 2 each. Its end is rank 2 everywhere. Round 2 ends at rank 1, in windows 1..=3; round 3 has
     // the same windows, and changes nothing.
@@ -67,6 +68,32 @@ fn the_main_rounds_propose_what_is_counted_by_hand() {
     let (sizes, _) =
         walk(&mut tnale([3; 4], TnaleSettings { iterations: 1, ..main_only() }), |_| 0.0);
     assert_eq!(sizes, first);
+}
+
+/// After a round that has not improved on its centre, the next begins elsewhere in its neighbourhood.
+#[test]
+fn a_round_in_vain_is_followed_by_one_from_a_random_member() {
+    let mut starts = std::collections::HashSet::new();
+    for seed in 0..50 {
+        let mut t = tnale([1; 4], TnaleSettings { iterations: 2, ..main_only() });
+        t.rng = rng::stream(seed, b"tnale");
+        for _ in 0..9 {
+            let asked = t.ask();
+            t.tell(&asked.iter().map(|s| told(s, 0.0)).collect::<Vec<_>>());
+        }
+        assert_eq!((t.centre.ranks(), t.known, t.rounds), (&[1; 4][..], None, 1));
+        assert_ne!(t.current, t.centre);
+        assert!(t.current.ranks().iter().all(|r| (1..=3).contains(r)), "in the windows");
+        let moved = t.current.permutation().iter().enumerate().filter(|(n, v)| n != *v).count();
+        assert!(moved == 0 || moved == 2);
+        starts.insert(t.current.ranks().to_vec());
+        // It is not known, so it is one of those proposed first.
+        assert!(t.ask().contains(&t.current) && t.asked.len() == 3);
+        assert_eq!(t.only_below(), Some(f64::INFINITY));
+        walk(&mut t, |_| 0.0);
+        assert_eq!(t.centre.ranks(), [1; 4], "nothing is better");
+    }
+    assert!(starts.len() > 20, "{}", starts.len());
 }
 
 /// With estimates, 3 of the 5 ranks of a window are fitted.
@@ -86,7 +113,7 @@ fn the_initial_rounds_propose_what_is_counted_by_hand() {
     // The walk stands on a fitted middle: 2 more each; 6 swaps; back 2 each. Then a main round: at rank 3, whose
     // windows 2..=4 have rank 2 in them, all 2 but known.
     assert_eq!(sizes, [vec![2, 2, 2, 6, 2, 2, 2, 2], vec![2, 2, 2, 2, 6, 2, 2, 2, 2]].concat());
-    assert_eq!(t.current.ranks(), [2; 4]);
+    assert_eq!(t.centre.ranks(), [2; 4]);
 }
 
 #[test]
@@ -96,7 +123,7 @@ fn the_walk_goes_to_an_estimate_and_fits_it_later() {
     let start = Structure::identity(ring, vec![4, 1, 1, 1]).unwrap();
     let objective = Objective::MaxRse(0.1).check().unwrap();
     let settings = TnaleSettings { init_radius: 3, ..TnaleSettings::default() };
-    let mut t = Tnale::starting_at(start, &dims, objective, settings.check().unwrap());
+    let mut t = Tnale::starting_at(start, &dims, objective, settings.check().unwrap(), 1);
     let told = |s: &Structure| {
         let rse = if s.ranks()[0] < 4 { 0.3 } else { 0.0 };
         let (params, phi) = (s.params(&dims), s.phi(&dims));
@@ -155,7 +182,6 @@ fn finds_the_least_of_a_valley_by_swaps_too() {
     for start in [[7, 7, 7, 7], [2, 5, 1, 3]] {
         let mut t = tnale(start, TnaleSettings::default());
         walk(&mut t, rse);
-        assert_eq!(t.current.canonical().graph.to_string(), "4+0:0-2x3", "{start:?}");
-        assert_eq!(t.only_below(), t.known.map(|k| k.loss));
+        assert_eq!(t.centre.canonical().graph.to_string(), "4+0:0-2x3", "{start:?}");
     }
 }
