@@ -39,6 +39,7 @@ fn the_summary_of_a_search() {
         "lower_bound",
         "certified_optimal",
         "proven_impossible",
+        "format_preserved",
         "history",
         "pareto",
     ] {
@@ -264,4 +265,32 @@ fn a_reader_that_goes_away_is_no_panic() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_search_that_leaves_the_template_says_whether_it_kept_the_format() {
+    let place = Place::new();
+    place.ring("x.npy", 5, 2);
+    let greedy = "search x.npy --strategy greedy --max-rse 1e-4 --seed 1";
+    let (code, json) = place.json(&format!("{greedy} -o net.safetensors"));
+    assert_eq!((code, &json["strategy"]), (0, &json!("greedy")));
+    assert_eq!(json["template"], "complete", "the graph that the edges are of");
+    let preserved = json["format_preserved"].as_bool().unwrap();
+    // A ring has no vertex of three edges; and every graph is a part of the complete one.
+    let edges = json["edges"].as_array().unwrap().iter().filter(|e| e[2].as_u64() > Some(1));
+    let mut degree = [0; 5];
+    for edge in edges {
+        degree[edge[0].as_u64().unwrap() as usize] += 1;
+        degree[edge[1].as_u64().unwrap() as usize] += 1;
+    }
+    assert!(!preserved || degree.iter().all(|&d| d <= 2), "{json}");
+    let (_, json) = place.json(&format!("{greedy} --template complete"));
+    assert_eq!(json["format_preserved"], true);
+    assert_eq!((&json["lower_bound"], &json["certified_optimal"]), (&Value::Null, &json!(false)));
+    let text = place.run(greedy).stdout;
+    let words = if preserved { "format      preserved" } else { "format      not preserved" };
+    assert!(text.contains(words), "{text}");
+    assert_eq!(place.run("info net.safetensors").code, 0);
+    let (_, json) = place.json(&format!("search x.npy --strategy tnale --seed 1 --iterations 2"));
+    assert_eq!((&json["template"], &json["format_preserved"]), (&json!("ring"), &json!(true)));
 }

@@ -58,7 +58,7 @@ pub struct FitOptions {
     /// Standard deviation of the initial cores (Adam, LM) [default: 0.1]
     #[arg(long, value_name = "SD", value_parser = real, allow_negative_numbers = true)]
     sigma: Option<f64>,
-    /// LM starts where ALS was not good enough and the parameters are few [default: 8; 0 with --strategy tnls]
+    /// LM starts where ALS was not good enough and the parameters are few [default: 8; 0 in searches other than auto and exact]
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     rescue: Option<usize>,
 }

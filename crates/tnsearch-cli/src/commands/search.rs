@@ -1,8 +1,11 @@
 //! `tnsearch search`: the smallest network for a tensor.
 
+mod strategies;
 mod summary;
 
 pub use summary::proof;
+
+use strategies::{Plan, Setting, StrategyOptions};
 
 use super::bounds;
 use super::options::{
@@ -22,20 +25,11 @@ use std::time::{Duration, Instant};
 use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::fit::{CheckedFit, Interrupt, Method, Target};
 use tnsearch::graph::{Structure, Template};
+use tnsearch::rng;
 use tnsearch::search::{
-    Auto, CheckedExact, CheckedObjective, CheckedRunner, CheckedTnls, Exact, ExactSettings,
-    FitEvaluator, Objective, Runner, RunnerSettings, Strategy, Tnls, TnlsSettings,
+    CheckedObjective, CheckedRunner, FitEvaluator, Objective, Runner, RunnerSettings,
 };
 use tnsearch::tensor::size;
-
-/// The strategies there are.
-const STRATEGIES: [&str; 3] = ["auto", "exact", "tnls"];
-/// The strategies there will be.
-const PLANNED: [&str; 3] = ["tnale", "tnga", "greedy"];
-
-/// What `auto` spends on exact search before it turns to TNLS.
-const AUTO: ExactSettings =
-    ExactSettings { nodes: 1_000_000, candidates: 256, retries: 24, growth: 0 };
 
 /// Structures that may be under way at a time; each takes some hundred bytes.
 const MAX_GENERATION: usize = 1_000_000;
@@ -66,35 +60,18 @@ pub struct Search {
     /// The largest rank of an edge; larger tensors may need more
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
     max_rank: usize,
-    /// How structures are proposed: exact (proven best first), tnls (the paper's local sampling), or auto:
-    /// exact while it is affordable, then tnls
-    #[arg(long, value_name = "NAME", default_value = "auto", help_heading = "Search")]
-    strategy: String,
-    /// TNLS: iterations after the start
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
-    iterations: usize,
-    /// TNLS: structures an iteration
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
-    samples: usize,
-    /// TNLS: how fast rank steps shrink; variance C1^(m-1) in iteration m
-    #[arg(long, value_name = "C1", default_value_t = 0.9, value_parser = real, allow_negative_numbers = true, help_heading = "Search")]
-    c1: f64,
-    /// TNLS: how fast swaps get rarer; probability C2^(m-1) in iteration m [default: by order, 0.9 to 0.98]
-    #[arg(long, value_name = "C2", value_parser = real, allow_negative_numbers = true, help_heading = "Search")]
-    c2: Option<f64>,
+    #[command(flatten)]
+    strategy: StrategyOptions,
     /// Independent runs with derived seeds; the best counts
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
     runs: usize,
     /// Same seed, same data, same settings: same result, at any number of threads
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Search")]
     seed: u64,
-    /// Fit every structure that TNLS proposes, also where a bound proves that it cannot win
+    /// Fit every structure that is proposed, also where a bound proves that it cannot win
     #[arg(long, help_heading = "Search")]
     no_prune: bool,
-    /// Nodes of the branch and bound that exact search may expand [default: 5000000, auto: 1000000]
-    #[arg(long, value_name = "N", value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Search")]
-    nodes: Option<u64>,
-    /// Nodes that may be expanded after TNLS to prove a lower bound; 0: prove none (200000 take seconds)
+    /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none (200000 take seconds)
     #[arg(long, value_name = "N", default_value_t = 200_000, help_heading = "Search")]
     certificate_nodes: u64,
 
@@ -104,6 +81,13 @@ pub struct Search {
     #[command(flatten)]
     fitting: FitOptions,
 
+    /// Do not fit structures with this many times the tensor's entries as params, or more
+    #[arg(long, value_name = "PHI", default_value_t = 10.0, value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_phi: f64,
+    /// Nor those of which an ALS sweep takes more than this many multiply-adds an entry of the tensor [default:
+    /// no limit; tnga-star and greedy: 1000]
+    #[arg(long, value_name = "COST", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_cost: Option<f64>,
     /// Fit at most this many structures
     #[arg(long, value_name = "N", value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
     max_evaluations: Option<u64>,
@@ -137,14 +121,12 @@ pub struct Search {
 /// The settings of a search, all checked.
 struct Settings {
     objective: CheckedObjective,
-    exact: CheckedExact,
-    tnls: CheckedTnls,
+    plan: Plan,
     fit: CheckedFit,
     runner: RunnerSettings,
 }
 
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
-    check_strategy(&args.strategy)?;
     let limit = MemoryLimit::new(args.max_memory);
     let mut settings = args.settings(limit)?;
     check_distinct(
@@ -194,17 +176,19 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let mut result = {
         let evaluator = FitEvaluator { target: &target, settings: settings.fit.clone() };
         let mut display = Display::new(args.report.quiet, args.progress, &settings.runner);
-        let objective = settings.objective;
-        let exact = |bound| Exact::new(relax(bound), objective, settings.exact.clone());
-        let mut runner = Runner::new(dims, objective, &evaluator)
-            .runs(args.seed, args.runs, |seed| -> Box<dyn Strategy> {
-                let tnls = settings.tnls.clone();
-                match (args.strategy.as_str(), &bound) {
-                    ("exact" | "auto", Some(bound)) => {
-                        Box::new(Auto::new(exact(bound), template.clone(), tnls, seed))
-                    }
-                    _ => Box::new(Tnls::new(template.clone(), tnls, seed)),
-                }
+        let setting = Setting {
+            template: &template,
+            dims,
+            objective: settings.objective,
+            bound: bound.as_ref(),
+            relax: &relax,
+        };
+        let strategies = (0..args.runs)
+            .map(|k| settings.plan.strategy(&setting, rng::derived_seed(args.seed, k)));
+        let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
+        let mut runner = Runner::new(dims, settings.objective, &evaluator)
+            .runs(args.seed, args.runs, |_| {
+                strategies.next().unwrap_or_else(|| unreachable!("one a run"))
             })
             .settings(args.left_after(prepared, &settings)?)
             .resume(records)
@@ -218,7 +202,8 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             if !args.no_prune {
                 runner = runner.prune(bound);
             }
-            if args.certificate_nodes > 0 {
+            // A bound over the template says nothing about other graphs.
+            if args.certificate_nodes > 0 && !settings.plan.leaves_template() {
                 runner = runner.certify(relax(bound), args.certificate_nodes);
             }
         }
@@ -231,17 +216,6 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     summary::finish(args, &settings, &budgets, &template, dims, result, output.as_ref(), &report)
 }
 
-fn check_strategy(name: &str) -> anyhow::Result<()> {
-    let have = STRATEGIES.join(", ");
-    match name {
-        _ if STRATEGIES.contains(&name) => Ok(()),
-        _ if PLANNED.contains(&name) => {
-            bail!("strategy '{name}' is not available yet; use {have}")
-        }
-        _ => bail!("unknown strategy '{name}'; use {have}"),
-    }
-}
-
 impl Search {
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<Settings> {
         let objective = self.objective.check()?;
@@ -249,39 +223,21 @@ impl Search {
             Objective::MaxRse(eps) => Some(eps),
             _ => None,
         };
-        let tnls = TnlsSettings {
-            iterations: self.iterations,
-            samples: self.samples,
-            c1: self.c1,
-            c2: self.c2,
-            max_rank: self.max_rank,
-        };
+        let plan = self.strategy.plan(self.max_rank, self.runs)?;
         let runner = RunnerSettings {
             max_evaluations: self.max_evaluations,
             max_seconds: self.max_seconds,
             threads: self.threads,
+            max_phi: self.max_phi,
+            max_cost: self.max_cost.or(plan.max_cost()),
             ..RunnerSettings::default()
         };
         runner.clone().check()?;
-        if self.runs.saturating_mul(self.samples) > MAX_GENERATION {
-            bail!(
-                "--runs {} times --samples {} is more than {MAX_GENERATION} structures at a time; \
-                 use fewer of either",
-                self.runs,
-                self.samples
-            );
-        }
         // Exact search fits few structures, so each is worth more.
-        let (rescue, exact) = match self.strategy.as_str() {
-            "tnls" => (0, ExactSettings { nodes: 1, candidates: 1, retries: 0, growth: 0 }),
-            "exact" => (8, ExactSettings::default()),
-            _ => (8, AUTO),
-        };
-        let exact = ExactSettings { nodes: self.nodes.unwrap_or(exact.nodes), ..exact };
+        let rescue = if plan.exact().is_some() { 8 } else { 0 };
         Ok(Settings {
             objective,
-            exact: exact.check()?,
-            tnls: tnls.check()?,
+            plan,
             fit: self.fitting.settings(self.fit, rescue, enough_rse, None, limit)?,
             runner,
         })
@@ -308,7 +264,7 @@ impl Search {
             bounds::check_template(template).and_then(|()| bounds::spectra(target, svd, limit));
         let spectra = match spectra {
             Ok(spectra) => spectra,
-            Err(e) if self.strategy == "exact" => return Err(e),
+            Err(e) if settings.plan.needs_bounds() => return Err(e),
             Err(_) => return Ok(None),
         };
         let deadline = self
@@ -335,11 +291,12 @@ impl Search {
             "data": {"dims": target.dims(), "sha256": journal::fingerprint(target)},
             "template": template.to_ref(),
             "objective": settings.objective.get(),
-            "strategy": self.strategy,
-            "settings": *settings.tnls,
-            "exact": *settings.exact,
+            "strategy": self.strategy.name,
+            "settings": settings.plan.settings(),
+            "exact": settings.plan.exact().map(|exact| (**exact).clone()),
             "fit": fit,
             "max_phi": settings.runner.max_phi,
+            "max_cost": settings.runner.max_cost,
             "seed": self.seed,
             "runs": self.runs,
         })

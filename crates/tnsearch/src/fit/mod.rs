@@ -12,6 +12,7 @@ mod workspace;
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
+use crate::network::tree::{EXACT_OFTEN, Tree};
 use crate::rng;
 use crate::tensor::{Tensor, TensorError};
 use control::Control;
@@ -272,6 +273,14 @@ fn fit_with(
 /// Floating-point operations of the contractions of one ALS sweep (the solves not counted).
 pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> {
     Ok(Plan::new(target, graph, Walk::Changing, None)?.walk_flops())
+}
+
+/// About how many multiply-adds one ALS sweep takes: the contractions along the cheapest tree, and for each core
+/// a Cholesky factorisation as large as the product of its ranks (a third of its cube).
+pub fn sweep_cost(graph: &ModeGraph, dims: &[usize]) -> f64 {
+    let width = |v| graph.incident(v).map(|e| graph.edges()[e].2 as f64).product::<f64>();
+    let solves = (0..graph.vertices()).map(|v| width(v).powi(3) / 3.0);
+    Tree::best(graph, dims, EXACT_OFTEN).cost + solves.sum::<f64>()
 }
 
 /// One start's outcome.

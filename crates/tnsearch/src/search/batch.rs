@@ -1,9 +1,12 @@
 //! Fitting many structures at once.
 
+use super::lineage::grown;
 use super::{Effort, Evaluator, Score};
 use crate::fit::{FitError, Fitted, Interrupt};
 use crate::graph::{ModeGraph, Structure};
+use crate::network::Network;
 use rayon::ThreadPool;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -24,6 +27,8 @@ pub(super) struct Job {
     pub effort: Effort,
     /// The structure as it was proposed.
     pub structure: Structure,
+    /// The structure whose cores its fit begins at, if any.
+    pub parent: Option<Arc<Structure>>,
     /// Its canonical form.
     pub graph: ModeGraph,
     /// Its parameters.
@@ -47,6 +52,8 @@ pub(super) struct Batch<'a> {
     pub pool: &'a ThreadPool,
     pub max_parallel: usize,
     pub evaluator: &'a dyn Evaluator,
+    /// The parent's network of each run, where the jobs have one.
+    pub parents: &'a [Option<Arc<Network>>],
     /// Once set, no fit is started and those that run return soon.
     pub stop: &'a Interrupt,
 }
@@ -58,6 +65,7 @@ impl Batch<'_> {
         let workers = self.pool.current_num_threads().min(self.max_parallel).min(jobs.len());
         let next = AtomicUsize::new(0);
         let (next, evaluator, stop) = (&next, self.evaluator, self.stop);
+        let parents = self.parents;
         // Each worker takes jobs until none is left: more fits than workers never hold memory at once,
         // whatever a fit does with the pool's other threads.
         self.pool.in_place_scope(|scope| {
@@ -68,7 +76,14 @@ impl Batch<'_> {
                     while !stop.is_set() {
                         let k = next.fetch_add(1, Ordering::Relaxed);
                         let Some(job) = jobs.get(k) else { break };
-                        let mut result = evaluator.evaluate(&job.graph, job.seed, job.effort, stop);
+                        let parent = parents[job.run].as_deref().filter(|_| job.parent.is_some());
+                        let cores = parent.and_then(|p| grown(p, &job.structure, job.seed));
+                        let mut result = match cores {
+                            Some(cores) => {
+                                evaluator.evaluate_from(&job.graph, job.seed, &cores, stop)
+                            }
+                            None => evaluator.evaluate(&job.graph, job.seed, job.effort, stop),
+                        };
                         // A fit that saw the flag may have been cut short: its error is not the one
                         // that an undisturbed search would find.
                         if stop.is_set() {

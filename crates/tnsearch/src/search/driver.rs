@@ -1,6 +1,7 @@
 //! A search under way: rounds of asking, sorting out, fitting and telling.
 
 mod finish;
+mod parents;
 
 use super::batch::{Batch, Event, Job};
 use super::lane::Lane;
@@ -9,10 +10,12 @@ use super::{
     Counts, Effort, EvaluationRecord, JournalError, Outcome, Progress, Runner, Score, SearchError,
     SearchResult, Source, StoppedBy,
 };
-use crate::fit::{FitError, Fitted, Interrupt};
+use crate::fit::{FitError, Fitted, Interrupt, sweep_cost};
 use crate::graph::{GraphError, ModeGraph, Structure};
+use crate::tensor::size;
 use rayon::ThreadPool;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A proposed structure on its way to its outcome.
@@ -123,9 +126,11 @@ impl<'a, 'p> Search<'a, 'p> {
             self.runner.runs[k].finished =
                 asked.is_empty() && !self.runner.runs[k].strategy.thinking();
             let effort = self.runner.runs[k].strategy.effort();
+            let parent = self.runner.runs[k].strategy.parent().filter(|_| effort.is_full());
+            let parent = parent.cloned().map(Arc::new);
             let mut first: HashMap<ModeGraph, usize> = HashMap::new();
             for structure in asked {
-                let job = self.job(k, structure, effort)?;
+                let job = Job { parent: parent.clone(), ..self.job(k, structure, effort)? };
                 let step = if let Some(outcome) = self.runner.runs[k].cached(&job.graph, effort) {
                     Step::Known(Outcome { source: Source::Cached, ..outcome })
                 } else if let Some(&same) = first.get(&job.graph) {
@@ -134,6 +139,7 @@ impl<'a, 'p> Search<'a, 'p> {
                     Step::Known(outcome)
                 } else {
                     first.insert(job.graph.clone(), round.jobs.len());
+                    self.runner.runs[k].lineage.planned(&job);
                     round.jobs.push(Job { sequence: self.next_sequence, ..job });
                     self.next_sequence += 1;
                     Step::Job(round.jobs.len() - 1)
@@ -164,7 +170,8 @@ impl<'a, 'p> Search<'a, 'p> {
             _ => 0.0,
         };
         let at_best = Score { loss: self.runner.objective.loss(params, phi, rse), rse, params };
-        Ok(Job { run, seed, sequence: 0, effort, structure, graph, params, phi, at_best })
+        let (sequence, parent) = (0, None);
+        Ok(Job { run, seed, sequence, effort, structure, parent, graph, params, phi, at_best })
     }
 
     /// The outcome of a structure that need not be fitted whatever else is: one beyond the parameter budget,
@@ -175,7 +182,12 @@ impl<'a, 'p> Search<'a, 'p> {
         if let Some(loss) = objective.loss_beyond_budget(job.params) {
             return Some(outcome(loss, Source::Pruned));
         }
-        if job.phi >= self.runner.settings.max_phi {
+        let costs = |limit: f64| {
+            let dims = &self.runner.dims;
+            sweep_cost(&job.graph, dims) > limit * size(dims) as f64
+        };
+        let settings = &self.runner.settings;
+        if job.phi >= settings.max_phi || settings.max_cost.is_some_and(costs) {
             return Some(outcome(objective.loss(job.params, job.phi, 1.0), Source::Refused));
         }
         None
@@ -259,8 +271,10 @@ impl<'a, 'p> Search<'a, 'p> {
             return Ok(());
         }
         self.watch();
+        let Some(parents) = self.parents(jobs, which)? else { return Ok(()) };
         let batch = Batch {
             pool: self.pool,
+            parents: &parents,
             max_parallel: self.runner.settings.max_parallel.unwrap_or(usize::MAX),
             evaluator: self.runner.evaluator,
             stop: self.stop,
@@ -304,6 +318,9 @@ impl<'a, 'p> Search<'a, 'p> {
         let done = self.note(job, Done { rse: Some(fitted.rse), seconds: self.seconds() });
         self.record(job, &done, fitted.sweeps, fitted.restarts);
         let loss = self.ledger.outcome(job, &done).loss;
+        if job.parent.is_some() {
+            self.runner.runs[job.run].lineage.fitted(job, loss, &fitted.cores);
+        }
         self.ledger.keep(job, Score { loss, rse: fitted.rse, params: job.params }, fitted);
         self.observe();
         done

@@ -5,10 +5,11 @@ use crate::bound::CutBound;
 use crate::decompose::{Limits, forest_svd};
 use crate::fit::{self, CheckedFit, FitError, FitSettings, Fitted, Interrupt, Target};
 use crate::graph::ModeGraph;
+use crate::tensor::Tensor;
 
 /// Fits structures. Called from several threads at once.
 ///
-/// The result must be a pure function of the graph, the seed and the effort. [`FitError::Memory`] says that this
+/// The result must be a pure function of its arguments but the last. [`FitError::Memory`] says that this
 /// structure is too large (the search goes on without it), [`FitError::Interrupted`] that the flag was
 /// seen; every other error ends the search.
 pub trait Evaluator: Sync {
@@ -20,6 +21,18 @@ pub trait Evaluator: Sync {
         effort: Effort,
         interrupt: &Interrupt,
     ) -> Result<Fitted, FitError>;
+
+    /// As [`Evaluator::evaluate`] with full effort, the first start beginning at these cores (shaped for the
+    /// graph). The default makes no use of them.
+    fn evaluate_from(
+        &self,
+        graph: &ModeGraph,
+        seed: u64,
+        _cores: &[Tensor],
+        interrupt: &Interrupt,
+    ) -> Result<Fitted, FitError> {
+        self.evaluate(graph, seed, Effort::Full, interrupt)
+    }
 }
 
 /// Fits on this machine's processors, with [`fit::fit`]; a quick fit of a structure without cycles is made by
@@ -61,6 +74,16 @@ impl Evaluator for FitEvaluator<'_> {
             other => other.map(|(cores, _)| cores),
         };
         fit::fit(self.target, graph, &settings.check()?, seed, warm.as_deref(), interrupt)
+    }
+
+    fn evaluate_from(
+        &self,
+        graph: &ModeGraph,
+        seed: u64,
+        cores: &[Tensor],
+        interrupt: &Interrupt,
+    ) -> Result<Fitted, FitError> {
+        fit::fit(self.target, graph, &self.settings, seed, Some(cores), interrupt)
     }
 }
 

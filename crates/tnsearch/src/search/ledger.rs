@@ -134,8 +134,18 @@ mod tests {
         let structure = Structure::new(ring, vec![0, 1, 2, 3], vec![2; 4]).unwrap();
         let graph = structure.canonical().graph;
         let at_best = Score { loss: 0.5, rse: 0.0, params: 40 };
-        let effort = Effort::Full;
-        Job { run: 0, seed: 1, sequence, effort, structure, graph, params: 40, phi: 0.5, at_best }
+        Job {
+            run: 0,
+            seed: 1,
+            sequence,
+            effort: Effort::Full,
+            structure,
+            parent: None,
+            graph,
+            params: 40,
+            phi: 0.5,
+            at_best,
+        }
     }
 
     /// A fit that can be told from others by its sweeps.

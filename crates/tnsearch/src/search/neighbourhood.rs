@@ -1,7 +1,11 @@
-//! Algorithm 1 of the paper: sampling the neighbourhood of a permutation.
+//! Sampling structures: anywhere in the search space, and around another one (Algorithm 1 of the paper).
 
+use crate::graph::{Structure, Template};
 use crate::rng::Rng;
 use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+use rand_distr::StandardNormal;
+use std::sync::Arc;
 
 /// A random permutation at distance `radius` or less: `radius` times, two distinct modes are drawn
 /// uniformly and swap their vertices (the paper's Algorithm 1 over `I_d(G)`, proven there to draw every
@@ -25,6 +29,63 @@ pub fn sample_neighbour(permutation: &[usize], radius: usize, rng: &mut Rng) -> 
         near.swap(i, j);
     }
     near
+}
+
+/// A uniform member of the search space: a random permutation, and ranks in `1..=max_rank`.
+pub(super) fn sample_anywhere(
+    template: &Arc<Template>,
+    max_rank: usize,
+    rng: &mut Rng,
+) -> Structure {
+    let mut permutation = template.external_vertices();
+    permutation.shuffle(rng);
+    let ranks = template.edges().iter().map(|_| rng.random_range(1..=max_rank)).collect();
+    structure(template, permutation, ranks)
+}
+
+/// How far a sample lies from its centre.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Spread {
+    /// The standard deviation of a rank step.
+    pub std_dev: f64,
+    /// The probability that two modes swap their vertices.
+    pub swap: f64,
+}
+
+impl Spread {
+    /// That of TNLS after `m` iterations: variance `c1^m`, probability `c2^m`.
+    pub(super) fn after(m: usize, c1: f64, c2: f64) -> Self {
+        let m = m as f64;
+        Spread { std_dev: c1.powf(m).sqrt(), swap: c2.powf(m) }
+    }
+}
+
+/// A structure around a centre: each rank from `N(r, std_dev^2)`, rounded to the nearest whole number and
+/// pulled back into `[1, max_rank]`; with probability `swap` two modes swap their vertices.
+pub(super) fn sample_around(
+    centre: &Structure,
+    spread: Spread,
+    max_rank: usize,
+    rng: &mut Rng,
+) -> Structure {
+    let step = |&r: &usize| {
+        let drawn = r as f64 + spread.std_dev * rng.sample::<f64, _>(StandardNormal);
+        drawn.round().clamp(1.0, max_rank as f64) as usize
+    };
+    let ranks = centre.ranks().iter().map(step).collect();
+    let radius = usize::from(rng.random_bool(spread.swap));
+    let permutation = sample_neighbour(centre.permutation(), radius, rng);
+    structure(centre.template(), permutation, ranks)
+}
+
+/// A structure from parts that a sampler has drawn.
+pub(super) fn structure(
+    template: &Arc<Template>,
+    permutation: Vec<usize>,
+    ranks: Vec<usize>,
+) -> Structure {
+    Structure::new(template.clone(), permutation, ranks)
+        .expect("a reordering of the external vertices and one rank of at least 1 an edge")
 }
 
 #[cfg(test)]

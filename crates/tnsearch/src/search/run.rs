@@ -1,6 +1,7 @@
 //! One of several independent runs.
 
 use super::batch::Job;
+use super::lineage::Lineage;
 use super::{CheckedObjective, Counts, Effort, Outcome, Score, Strategy};
 use crate::graph::ModeGraph;
 use std::collections::HashMap;
@@ -15,12 +16,15 @@ pub(super) struct Run<'a> {
     cache: HashMap<ModeGraph, (Effort, Outcome)>,
     pub counts: Counts,
     pub best: Option<Score>,
+    /// Cores that later fits begin at.
+    pub lineage: Lineage,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(seed: u64, strategy: Box<dyn Strategy + 'a>) -> Self {
         let (counts, cache) = (Counts::default(), HashMap::new());
-        Run { seed, strategy, finished: false, cache, counts, best: None }
+        let lineage = Lineage::default();
+        Run { seed, strategy, finished: false, cache, counts, best: None, lineage }
     }
 
     /// What became of a structure that was fitted with no less effort.

@@ -4,6 +4,38 @@ use super::SearchError;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
+/// A number of things, of which there must be one.
+pub(super) fn count(name: &'static str, n: usize) -> Result<(), SearchError> {
+    match n {
+        0 => Err(SearchError::setting(name, 0, "it must be at least 1")),
+        _ => Ok(()),
+    }
+}
+
+/// A factor by which something shrinks, or stays as it is.
+pub(super) fn shrinkage(name: &'static str, c: f64) -> Result<(), SearchError> {
+    match c > 0.0 && c <= 1.0 {
+        true => Ok(()),
+        false => Err(SearchError::setting(name, c, "it must be above 0 and at most 1")),
+    }
+}
+
+/// A number above zero.
+pub(super) fn positive(name: &'static str, x: f64) -> Result<(), SearchError> {
+    match x > 0.0 && x.is_finite() {
+        true => Ok(()),
+        false => Err(SearchError::setting(name, x, "it must be a positive number")),
+    }
+}
+
+/// A probability.
+pub(super) fn probability(name: &'static str, p: f64) -> Result<(), SearchError> {
+    match (0.0..=1.0).contains(&p) {
+        true => Ok(()),
+        false => Err(SearchError::setting(name, p, "it must be from 0 to 1")),
+    }
+}
+
 /// Budgets and limits of a search, over all its runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunnerSettings {
@@ -14,6 +46,9 @@ pub struct RunnerSettings {
     pub max_seconds: Option<f64>,
     /// Structures with `params >= max_phi * prod(dims)` are not fitted. 10 in the authors' program.
     pub max_phi: f64,
+    /// Structures are not fitted whose ALS sweep would take more than this many multiply-adds an entry of the
+    /// tensor ([`crate::fit::sweep_cost`]); none: all are.
+    pub max_cost: Option<f64>,
     /// Threads; none: one a processor.
     pub threads: Option<usize>,
     /// Fits at the same time, where memory is short; none: one a thread.
@@ -26,6 +61,7 @@ impl Default for RunnerSettings {
             max_evaluations: None,
             max_seconds: None,
             max_phi: 10.0,
+            max_cost: None,
             threads: None,
             max_parallel: None,
         }
@@ -35,23 +71,20 @@ impl Default for RunnerSettings {
 impl RunnerSettings {
     /// Checks every setting.
     pub fn check(self) -> Result<CheckedRunner, SearchError> {
-        let count = |name, n: Option<u64>| match n {
-            Some(0) => Err(SearchError::setting(name, 0, "it must be at least 1")),
-            _ => Ok(()),
-        };
-        count("max-evaluations", self.max_evaluations)?;
-        count("threads", self.threads.map(|n| n as u64))?;
-        count("max-parallel", self.max_parallel.map(|n| n as u64))?;
+        if self.max_evaluations == Some(0) {
+            return Err(SearchError::setting("max-evaluations", 0, "it must be at least 1"));
+        }
+        self.threads.map_or(Ok(()), |n| count("threads", n))?;
+        self.max_parallel.map_or(Ok(()), |n| count("max-parallel", n))?;
         // Above this the thread library would fail, or bring the machine down.
         if let Some(n) = self.threads.filter(|&n| n > 4096) {
             return Err(SearchError::setting("threads", n, "it must be at most 4096"));
         }
-        if let Some(s) = self.max_seconds.filter(|s| !(*s > 0.0 && s.is_finite())) {
-            return Err(SearchError::setting("max-seconds", s, "it must be a positive number"));
-        }
+        self.max_seconds.map_or(Ok(()), |s| positive("max-seconds", s))?;
         if self.max_phi.is_nan() || self.max_phi <= 0.0 {
             return Err(SearchError::setting("max-phi", self.max_phi, "it must be above 0"));
         }
+        self.max_cost.map_or(Ok(()), |cost| positive("max-cost", cost))?;
         Ok(CheckedRunner(self))
     }
 }
@@ -92,6 +125,7 @@ mod tests {
         assert!(bad(|s| s.threads = Some(1_000_000)).starts_with("threads is 1000000"));
         assert!(bad(|s| s.max_parallel = Some(0)).starts_with("max-parallel is 0"));
         assert!(bad(|s| s.max_phi = 0.0).starts_with("max-phi is 0"));
+        assert!(bad(|s| s.max_cost = Some(-1.0)).starts_with("max-cost is -1"));
         assert!(RunnerSettings::default().check().is_ok());
     }
 }

@@ -31,6 +31,14 @@ pub trait Strategy: Send {
         Effort::Full
     }
 
+    /// The structure from whose cores the fits of the last ask begin: one that was fitted before in this run,
+    /// with the same template and permutation and no larger ranks. None (the default): from random cores. Fits
+    /// that are only quick have no parent. A structure keeps the result of its first full fit in a run, whatever
+    /// parent a later ask names.
+    fn parent(&self) -> Option<&Structure> {
+        None
+    }
+
     /// Where only a loss below this matters to the strategy, and of those of one generation only the
     /// smallest: the runner may then prune what a bound rules out, and the strategy's way stays the same.
     /// None (the default): every loss matters.
@@ -69,6 +77,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn effort(&self) -> Effort {
         (**self).effort()
+    }
+
+    fn parent(&self) -> Option<&Structure> {
+        (**self).parent()
     }
 
     fn only_below(&self) -> Option<f64> {

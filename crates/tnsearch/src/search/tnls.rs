@@ -19,12 +19,11 @@
 //! structures and values them as the zero network (RSE = 1), which no walk prefers either. And here a
 //! structure that comes up again is answered from the runner's cache, which changes no step.
 
-use super::{Outcome, SearchError, Strategy, sample_neighbour};
+use super::neighbourhood::{Spread, sample_anywhere, sample_around};
+use super::settings::{count, shrinkage};
+use super::{Outcome, SearchError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
-use rand::RngExt as _;
-use rand::seq::SliceRandom as _;
-use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -63,14 +62,6 @@ impl TnlsSettings {
 
     /// Checks every setting.
     pub fn check(self) -> Result<CheckedTnls, SearchError> {
-        let count = |name, n: usize| match n {
-            0 => Err(SearchError::setting(name, 0, "it must be at least 1")),
-            _ => Ok(()),
-        };
-        let shrinkage = |name, c: f64| match c > 0.0 && c <= 1.0 {
-            true => Ok(()),
-            false => Err(SearchError::setting(name, c, "it must be above 0 and at most 1")),
-        };
         count("iterations", self.iterations)?;
         count("samples", self.samples)?;
         count("max-rank", self.max_rank)?;
@@ -147,35 +138,6 @@ impl Tnls {
     pub fn centre(&self) -> Option<(&Structure, f64)> {
         self.centre.as_ref().map(|(structure, loss)| (structure, *loss))
     }
-
-    fn structure(&self, permutation: Vec<usize>, ranks: Vec<usize>) -> Structure {
-        Structure::new(self.template.clone(), permutation, ranks)
-            .expect("a reordering of the external vertices and one rank of at least 1 an edge")
-    }
-
-    /// A uniform member of the search space.
-    fn random_start(&mut self) -> Structure {
-        let mut permutation = self.template.external_vertices();
-        permutation.shuffle(&mut self.rng);
-        let edges = self.template.edges().len();
-        let max_rank = self.settings.max_rank;
-        let ranks = (0..edges).map(|_| self.rng.random_range(1..=max_rank)).collect();
-        self.structure(permutation, ranks)
-    }
-
-    /// A sample around the centre in iteration m, given `std_dev = c1^((m-1)/2)` and `swap = c2^(m-1)`.
-    fn sample(&mut self, centre: &Structure, std_dev: f64, swap: f64) -> Structure {
-        let max_rank = self.settings.max_rank as f64;
-        let rng = &mut self.rng;
-        let step = |&r: &usize| {
-            let drawn = r as f64 + std_dev * rng.sample::<f64, _>(StandardNormal);
-            drawn.round().clamp(1.0, max_rank) as usize
-        };
-        let ranks = centre.ranks().iter().map(step).collect();
-        let radius = usize::from(self.rng.random_bool(swap));
-        let permutation = sample_neighbour(centre.permutation(), radius, &mut self.rng);
-        self.structure(permutation, ranks)
-    }
 }
 
 impl Strategy for Tnls {
@@ -185,14 +147,16 @@ impl Strategy for Tnls {
 
     fn ask(&mut self) -> Vec<Structure> {
         self.asked = match self.centre.as_ref().map(|(structure, _)| structure.clone()) {
-            None => vec![self.start.take().unwrap_or_else(|| self.random_start())],
+            None => vec![self.start.take().unwrap_or_else(|| {
+                sample_anywhere(&self.template, self.settings.max_rank, &mut self.rng)
+            })],
             Some(_) if self.iteration == self.settings.iterations => Vec::new(),
             Some(centre) => {
-                let m = self.iteration as f64;
+                let spread = Spread::after(self.iteration, self.settings.c1, self.c2);
                 self.iteration += 1;
-                let (std_dev, swap) = (self.settings.c1.powf(m).sqrt(), self.c2.powf(m));
-                let samples = self.settings.samples;
-                (0..samples).map(|_| self.sample(&centre, std_dev, swap)).collect()
+                let (samples, max_rank) = (self.settings.samples, self.settings.max_rank);
+                let mut sample = || sample_around(&centre, spread, max_rank, &mut self.rng);
+                (0..samples).map(|_| sample()).collect()
             }
         };
         self.asked.clone()
@@ -219,14 +183,10 @@ impl Strategy for Tnls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Source;
+    use crate::search::testing::told;
 
     fn tnls(order: usize, settings: TnlsSettings, seed: u64) -> Tnls {
         Tnls::new(Arc::new(Template::ring(order).unwrap()), settings.check().unwrap(), seed)
-    }
-
-    fn told(loss: f64) -> Outcome {
-        Outcome { loss, rse: Some(loss), params: 1, source: Source::Evaluated }
     }
 
     /// Iterations 1..=m around a centre that never moves; the samples of iteration m.

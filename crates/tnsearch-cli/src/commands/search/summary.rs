@@ -14,7 +14,7 @@ use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::search::{
     CheckedRunner, Counts, HistoryPoint, LowerBound, Objective, ParetoPoint, RunSummary,
-    RunnerSettings, SearchResult, StoppedBy, TnlsSettings,
+    RunnerSettings, SearchResult, StoppedBy,
 };
 
 /// The JSON summary (DESIGN section 5), and more.
@@ -39,10 +39,11 @@ struct Summary<'a> {
     input: &'a str,
     objective: Objective,
     target_reached: bool,
+    format_preserved: Option<bool>,
     run: Option<usize>,
     run_seed: Option<u64>,
     runs: &'a [RunSummary],
-    settings: &'a TnlsSettings,
+    settings: serde_json::Value,
     fit: &'a tnsearch::fit::FitSettings,
     budgets: &'a RunnerSettings,
     output: Option<&'a PathBuf>,
@@ -67,6 +68,7 @@ pub(super) fn finish(
         let found = Network::from_fitted(best.structure.clone(), dims.to_vec(), cores)?;
         saved = output.write(|w| network::write(w, &found, best.score.rse));
     }
+    let format_preserved = best.and_then(|b| template.holds(&b.graph));
     let summary = Summary {
         strategy: result.strategy,
         structure: match best {
@@ -88,16 +90,17 @@ pub(super) fn finish(
         input: &args.tensor,
         objective: settings.objective.get(),
         target_reached: result.target_reached,
+        format_preserved,
         run: best.map(|b| b.run),
         run_seed: best.map(|b| b.seed),
         runs: &result.runs,
-        settings: &settings.tnls,
+        settings: settings.plan.settings(),
         fit: &settings.fit,
         budgets,
         output: args.output.as_ref(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    report.write(&summary, || text(args, settings, template, dims, &result))?;
+    report.write(&summary, || text(args, settings, template, dims, &result, format_preserved))?;
     saved?;
     Ok(match result.stopped_by {
         StoppedBy::Interrupted => Exit::Interrupted,
@@ -152,6 +155,7 @@ fn text(
     template: &Template,
     dims: &[usize],
     result: &SearchResult,
+    format_preserved: Option<bool>,
 ) -> String {
     let mut out = String::new();
     line(&mut out, "tensor", tensor_text(&args.tensor, dims));
@@ -161,7 +165,10 @@ fn text(
     line(
         &mut out,
         "asked",
-        format!("{objective}; {name}, ranks up to {rank}, {}, seed {seed}{runs}", args.strategy),
+        format!(
+            "{objective}; {name}, ranks up to {rank}, {}, seed {seed}{runs}",
+            args.strategy.name
+        ),
     );
     match &result.best {
         Some(best) => {
@@ -189,7 +196,7 @@ fn text(
         }
     }
     line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
-    if args.strategy == "auto" {
+    if args.strategy.name == "auto" {
         let why = match result.strategy {
             "exact" => "exact search: the cuts leave few enough structures",
             _ => {
@@ -197,6 +204,16 @@ fn text(
             }
         };
         line(&mut out, "strategy", format!("chosen for you: {why}"));
+    }
+    if settings.plan.leaves_template() && result.best.is_some() {
+        let preserved = match format_preserved {
+            Some(true) => {
+                format!("preserved: it is a {name} under some permutation, or a part of one")
+            }
+            Some(false) => format!("not preserved: it is no {name} under any permutation"),
+            None => format!("not known: whether it is a {name} takes too long to find out"),
+        };
+        line(&mut out, "format", preserved);
     }
     line(&mut out, "proof", proof(result, args.max_rank));
     if result.runs.len() > 1 {

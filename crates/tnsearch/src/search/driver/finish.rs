@@ -42,15 +42,12 @@ impl Search<'_, '_> {
             (leader, cores) = (Some(only), Some(fitted));
         }
         let best = leader.map(|leader| {
-            let (evaluator, graph, seed) = (self.runner.evaluator, &leader.graph, leader.seed);
-            let effort = leader.effort;
+            let (seed, run, effort) = (leader.seed, leader.run, leader.effort);
             // A best that came from a journal is fitted again, not to be interrupted: without cores
             // there is no answer.
             let fitted = match cores {
                 Some(fitted) => fitted,
-                None => self
-                    .pool
-                    .install(|| evaluator.evaluate(graph, seed, effort, &Interrupt::new()))?,
+                None => self.fit_again(run, &leader.structure, effort, &Interrupt::new())?,
             };
             // Same as recorded, unless fits have a time limit; the cores' own error is the true one.
             let (params, rse) = (leader.score.params, fitted.rse);
@@ -61,7 +58,7 @@ impl Search<'_, '_> {
                 structure: leader.structure,
                 graph: leader.graph,
                 phi: leader.phi,
-                run: leader.run,
+                run,
                 seed,
             })
         });

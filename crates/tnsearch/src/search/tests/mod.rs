@@ -2,6 +2,7 @@
 
 mod determinism;
 mod limits;
+mod strategies;
 
 use super::*;
 use crate::fit::{FitError, Fitted, Interrupt};

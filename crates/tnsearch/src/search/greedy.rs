@@ -1,0 +1,212 @@
+//! Greedy: one rank at a time (Hashemizadeh, Liu, Miller and Rabusseau, 2020).
+//!
+//! Starts with rank 1 everywhere, on the complete graph: every pair of modes may be joined, so the answer need
+//! not have the template's format. A step fits the structures with one rank more on one edge, each from the
+//! cores of the structure before it ([`Strategy::parent`]), and goes to the one with the smallest loss. It
+//! ends
+//!
+//! - with [`Objective::MaxRse`], when the error is met (or nothing larger can be fitted);
+//! - with the other objectives, when no step lowers the loss.
+//!
+//! The paper chooses the step of the smallest error; the loss of all three objectives orders steps so but for
+//! what the parameters weigh. (Its splitting of vertices is for formats with internal vertices and not here.)
+//! Only the best step matters, so the rest may be pruned.
+
+use super::neighbourhood::structure;
+use super::settings::count;
+use super::{CheckedObjective, Objective, Outcome, SearchError, Source, Strategy};
+use crate::graph::{GraphError, Structure, Template};
+use serde::{Deserialize, Serialize};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The settings of the greedy search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GreedySettings {
+    /// The largest rank R.
+    pub max_rank: usize,
+}
+
+impl Default for GreedySettings {
+    fn default() -> Self {
+        GreedySettings { max_rank: 7 }
+    }
+}
+
+impl GreedySettings {
+    /// Checks every setting.
+    pub fn check(self) -> Result<CheckedGreedy, SearchError> {
+        count("max-rank", self.max_rank)?;
+        Ok(CheckedGreedy(self))
+    }
+}
+
+/// Settings that were checked; reads like [`GreedySettings`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CheckedGreedy(GreedySettings);
+
+impl Deref for CheckedGreedy {
+    type Target = GreedySettings;
+
+    fn deref(&self) -> &GreedySettings {
+        &self.0
+    }
+}
+
+/// The greedy strategy.
+#[derive(Debug)]
+pub struct Greedy {
+    template: Arc<Template>,
+    objective: CheckedObjective,
+    settings: CheckedGreedy,
+    /// Where it is; none before the first structure was told.
+    current: Option<(Structure, f64)>,
+    finished: bool,
+    asked: Vec<Structure>,
+}
+
+impl Greedy {
+    /// The strategy for tensors of an order. There is nothing random about it but its fits.
+    pub fn new(
+        order: usize,
+        objective: CheckedObjective,
+        settings: CheckedGreedy,
+    ) -> Result<Self, GraphError> {
+        let template = Arc::new(Template::complete(order)?);
+        Ok(Greedy {
+            template,
+            objective,
+            settings,
+            current: None,
+            finished: false,
+            asked: Vec::new(),
+        })
+    }
+
+    /// One rank more on each edge that may have it.
+    fn steps(&self, from: &Structure) -> Vec<Structure> {
+        let may = |e: &usize| from.ranks()[*e] < self.settings.max_rank;
+        let step = |e: usize| {
+            let mut ranks = from.ranks().to_vec();
+            ranks[e] += 1;
+            structure(&self.template, from.permutation().to_vec(), ranks)
+        };
+        (0..from.ranks().len()).filter(may).map(step).collect()
+    }
+
+    /// Whether a step is taken although the loss does not fall.
+    fn climbs(&self) -> bool {
+        matches!(self.objective.get(), Objective::MaxRse(_))
+    }
+}
+
+impl Strategy for Greedy {
+    fn name(&self) -> &'static str {
+        "greedy"
+    }
+
+    fn ask(&mut self) -> Vec<Structure> {
+        self.asked = match &self.current {
+            _ if self.finished => Vec::new(),
+            Some((current, _)) => self.steps(current),
+            None => {
+                let ranks = vec![1; self.template.edges().len()];
+                vec![structure(&self.template, self.template.external_vertices(), ranks)]
+            }
+        };
+        self.asked.clone()
+    }
+
+    fn tell(&mut self, outcomes: &[Outcome]) {
+        let told = std::mem::take(&mut self.asked).into_iter().zip(outcomes);
+        // A structure that could not be fitted is nowhere to go on from.
+        let fitted = told.filter(|(_, o)| matches!(o.source, Source::Evaluated | Source::Cached));
+        // The first of the smallest.
+        let best = fitted.reduce(|a, b| if b.1.loss < a.1.loss { b } else { a });
+        let taken = best.filter(|(_, outcome)| {
+            self.climbs() || self.current.as_ref().is_none_or(|(_, loss)| outcome.loss < *loss)
+        });
+        match taken {
+            Some((structure, outcome)) => {
+                self.current = Some((structure, outcome.loss));
+                self.finished = self.climbs()
+                    && outcome.rse.is_some_and(|rse| self.objective.reached(outcome.params, rse));
+            }
+            None => self.finished = true,
+        }
+    }
+
+    fn parent(&self) -> Option<&Structure> {
+        self.current.as_ref().map(|(structure, _)| structure)
+    }
+
+    fn only_below(&self) -> Option<f64> {
+        match &self.current {
+            Some((_, loss)) if !self.climbs() => Some(*loss),
+            _ => Some(f64::INFINITY),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn greedy(objective: Objective) -> Greedy {
+        let settings = GreedySettings { max_rank: 3 }.check().unwrap();
+        Greedy::new(4, objective.check().unwrap(), settings).unwrap()
+    }
+
+    fn told(loss: f64, rse: f64) -> Outcome {
+        Outcome { loss, rse: Some(rse), params: 1, source: Source::Evaluated }
+    }
+
+    #[test]
+    fn tries_every_edge_and_takes_the_best() {
+        let mut g = greedy(Objective::MaxRse(0.1));
+        assert_eq!(g.parent(), None);
+        let first = g.ask();
+        assert_eq!(first.iter().map(|s| s.ranks().to_vec()).collect::<Vec<_>>(), [vec![1; 6]]);
+        g.tell(&[told(5.0, 0.9)]);
+        let steps = g.ask();
+        assert_eq!(g.parent(), Some(&first[0]));
+        for (e, step) in steps.iter().enumerate() {
+            let expected: Vec<usize> = (0..6).map(|k| 1 + usize::from(k == e)).collect();
+            assert_eq!((step.ranks(), steps.len()), (&expected[..], 6));
+        }
+        // Worse than where it was, and still it goes on: the error is not met.
+        g.tell(&[9.0, 8.0, 6.0, 6.0, 7.0, 8.0].map(|loss| told(loss, 0.8)));
+        assert_eq!(g.ask()[2].ranks(), [1, 1, 3, 1, 1, 1], "the first of the smallest");
+        g.tell(&[9.0, 8.0, 5.0, 6.0, 7.0, 8.0].map(|loss| told(loss, 0.5)));
+        // Edge 2 has rank 3 now, which is the most.
+        assert_eq!(g.ask().len(), 5);
+        assert_eq!(g.only_below(), Some(f64::INFINITY));
+        g.tell(&[4.0, 3.0, 5.0, 5.0, 5.0].map(|loss| told(loss, 0.1)));
+        assert!(g.ask().is_empty(), "the error is met");
+    }
+
+    #[test]
+    fn ends_where_no_step_lowers_the_loss() {
+        let mut g = greedy(Objective::Lambda(1.0));
+        g.ask();
+        g.tell(&[told(5.0, 0.9)]);
+        g.ask();
+        assert_eq!(g.only_below(), Some(5.0));
+        g.tell(&[told(5.0, 0.1); 6]);
+        assert!(g.ask().is_empty());
+    }
+
+    #[test]
+    fn what_could_not_be_fitted_is_no_step() {
+        let mut g = greedy(Objective::MaxRse(0.1));
+        g.ask();
+        g.tell(&[told(5.0, 0.9)]);
+        g.ask();
+        let refused = Outcome { rse: None, source: Source::Refused, ..told(1.0, 1.0) };
+        g.tell(&[refused, told(4.0, 0.5), refused, refused, refused, refused]);
+        assert_eq!(g.parent().unwrap().ranks(), [1, 2, 1, 1, 1, 1]);
+        g.ask();
+        g.tell(&[refused; 6]);
+        assert!(g.ask().is_empty());
+    }
+}

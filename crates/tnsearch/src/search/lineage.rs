@@ -1,0 +1,196 @@
+//! Cores that later fits of a run begin at, for strategies that name a parent.
+//!
+//! Only the best network of a generation is held, since that is what a strategy mostly goes on from. Any other
+//! is fitted again when it is needed, from its own parent, and so on: the cores of a structure are a function of
+//! the seed and its ancestors, so that a resumed search has them too.
+
+use super::batch::Job;
+use crate::graph::{ModeGraph, Structure};
+use crate::network::Network;
+use crate::rng::{self, Rng};
+use crate::tensor::Tensor;
+use rand::RngExt as _;
+use rand_distr::StandardNormal;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The standard deviation of the entries that a grown edge adds to a core, in units of the root mean square of
+/// the entries it had.
+const FILL: f64 = 0.1;
+
+/// The ancestors of a run's structures, and the cores that may be needed next.
+#[derive(Default)]
+pub(super) struct Lineage {
+    /// The parent of each structure that was to be fitted from one.
+    parents: HashMap<ModeGraph, Arc<Structure>>,
+    /// The network that the fits under way begin at.
+    held: Option<(ModeGraph, Arc<Network>)>,
+    /// The best fit since then: its loss, its place in the order of jobs, its cores.
+    best: Option<(f64, u64, ModeGraph, Vec<Tensor>)>,
+}
+
+impl Lineage {
+    /// A job was planned.
+    pub(super) fn planned(&mut self, job: &Job) {
+        if let Some(parent) = job.parent.as_ref().filter(|p| can_grow(p, &job.structure)) {
+            self.parents.insert(job.graph.clone(), parent.clone());
+        }
+    }
+
+    /// The structure that the fit of another began at.
+    pub(super) fn parent_of(&self, structure: &Structure) -> Option<&Arc<Structure>> {
+        self.parents.get(&structure.canonical().graph)
+    }
+
+    /// A job with a parent was fitted. Which fit is kept does not depend on the order in which they end.
+    pub(super) fn fitted(&mut self, job: &Job, loss: f64, cores: &[Tensor]) {
+        let beats = |best: &(f64, u64, _, _)| (loss, job.sequence) < (best.0, best.1);
+        if self.best.as_ref().is_none_or(beats) {
+            self.best = Some((loss, job.sequence, job.graph.clone(), cores.to_vec()));
+        }
+    }
+
+    /// The network of a structure, where its cores are at hand; it is held from now on.
+    pub(super) fn network(
+        &mut self,
+        structure: &Structure,
+        dims: &[usize],
+    ) -> Option<Arc<Network>> {
+        let graph = structure.canonical().graph;
+        if let Some((_, network)) = self.held.as_ref().filter(|(held, _)| *held == graph) {
+            return Some(network.clone());
+        }
+        let (_, _, _, cores) = self.best.take_if(|best| best.2 == graph)?;
+        self.hold(structure, dims, cores)
+    }
+
+    /// Holds the network of a structure from its fitted cores.
+    pub(super) fn hold(
+        &mut self,
+        structure: &Structure,
+        dims: &[usize],
+        cores: Vec<Tensor>,
+    ) -> Option<Arc<Network>> {
+        let graph = structure.canonical().graph;
+        let network = Network::from_fitted(structure.clone(), dims.to_vec(), cores).ok()?;
+        let network = Arc::new(network);
+        self.held = Some((graph, network.clone()));
+        // What was fitted before it is of no more use.
+        self.best = None;
+        Some(network)
+    }
+}
+
+/// Whether a structure is another with larger ranks: so no structure is its own ancestor.
+fn can_grow(old: &Structure, new: &Structure) -> bool {
+    old.template() == new.template()
+        && old.permutation() == new.permutation()
+        && old.ranks() != new.ranks()
+        && old.ranks().iter().zip(new.ranks()).all(|(old, new)| old <= new)
+}
+
+/// The cores of a structure's mode graph that begin at a network with smaller ranks: the old entries, and small
+/// random ones where an edge has grown. None where it is not the same structure with larger ranks.
+pub(super) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<Tensor>> {
+    if !can_grow(parent.structure(), structure) {
+        return None;
+    }
+    let mut label = structure.canonical().graph.to_bytes();
+    label.extend(b"/grown");
+    let mut rng = rng::stream(seed, &label);
+    let dims = parent.dims();
+    let cores = parent.cores().iter().enumerate();
+    let cores = cores.map(|(v, core)| widen(core, structure.core_dims(v, dims), &mut rng));
+    let network = Network::new(structure.clone(), dims.to_vec(), cores.collect()).ok()?;
+    Some(network.to_mode_graph().1)
+}
+
+/// A core in a larger shape.
+fn widen(core: &Tensor, shape: Vec<usize>, rng: &mut Rng) -> Tensor {
+    if core.dims() == shape {
+        return core.clone();
+    }
+    let small = FILL * (core.norm_squared() / core.len() as f64).sqrt();
+    let len = shape.iter().product();
+    let mut data = Vec::with_capacity(len);
+    let mut index = vec![0; shape.len()];
+    for _ in 0..len {
+        let inside = index.iter().zip(core.dims()).all(|(i, d)| i < d);
+        data.push(match inside {
+            true => {
+                let at = index.iter().zip(core.dims()).fold(0, |at, (&i, &d)| at * d + i);
+                core.data()[at]
+            }
+            false => small * rng.sample::<f64, _>(StandardNormal),
+        });
+        for (i, &d) in index.iter_mut().zip(&shape).rev() {
+            *i += 1;
+            if *i < d {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    Tensor::new(shape, data).unwrap_or_else(|e| unreachable!("{e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Template;
+
+    fn random(structure: &Structure, dims: &[usize], seed: u64) -> Network {
+        let mut rng = rng::stream(seed, b"random network");
+        let cores = (0..structure.template().vertices()).map(|v| {
+            let shape = structure.core_dims(v, dims);
+            let len = shape.iter().product();
+            let data = (0..len).map(|_| rng.sample::<f64, _>(StandardNormal)).collect();
+            Tensor::new(shape, data).unwrap()
+        });
+        Network::new(structure.clone(), dims.to_vec(), cores.collect()).unwrap()
+    }
+
+    #[test]
+    fn a_grown_network_begins_near_its_parent() {
+        let dims = [3, 4, 2, 3];
+        // Internal vertices too: their numbers in the mode graph may change as ranks grow from 1.
+        for template in [Template::complete(4).unwrap(), Template::ht(4).unwrap()] {
+            let template = Arc::new(template);
+            let edges = template.edges().len();
+            for (seed, e) in (0..edges).enumerate() {
+                let ranks: Vec<usize> = (0..edges).map(|k| 1 + (k + seed) % 3).collect();
+                let old = Structure::identity(template.clone(), ranks.clone()).unwrap();
+                let parent = random(&old, &dims, seed as u64);
+                let mut more = ranks;
+                more[e] += 1;
+                let new = Structure::identity(template.clone(), more).unwrap();
+                let cores = grown(&parent, &new, 7).unwrap();
+                assert_eq!(cores, grown(&parent, &new, 7).unwrap());
+                assert_ne!(cores, grown(&parent, &new, 8).unwrap());
+                let network = Network::from_fitted(new.clone(), dims.to_vec(), cores).unwrap();
+                let (x, z) = (parent.to_tensor(None).unwrap(), network.to_tensor(None).unwrap());
+                let lost: f64 = x.data().iter().zip(z.data()).map(|(a, b)| (a - b).powi(2)).sum();
+                assert!(lost > 0.0 && lost < 0.05 * x.norm_squared(), "{lost}");
+                assert_eq!(grown(&network, &old, 7), None, "a rank shrinks");
+            }
+        }
+    }
+
+    #[test]
+    fn another_permutation_is_no_parent() {
+        let ring = Arc::new(Template::ring(3).unwrap());
+        let old = Structure::identity(ring.clone(), vec![2; 3]).unwrap();
+        let parent = random(&old, &[2, 2, 2], 1);
+        let new = Structure::new(ring, vec![1, 0, 2], vec![2; 3]).unwrap();
+        assert_eq!(grown(&parent, &new, 1), None);
+        assert_eq!(grown(&parent, &old, 1), None, "nothing has grown");
+    }
+
+    #[test]
+    fn old_entries_keep_their_places() {
+        let core = Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        let wide = widen(&core, vec![2, 3], &mut rng::stream(1, b"widen"));
+        assert_eq!([0, 1, 3, 4].map(|k| wide.data()[k]), [1.0, 2.0, 3.0, 4.0]);
+        assert!([2, 5].iter().all(|&k| wide.data()[k] != 0.0 && wide.data()[k].abs() < 2.0));
+    }
+}

@@ -1,0 +1,135 @@
+//! Random search: uniform structures, a baseline for the methods that learn.
+//!
+//! Every structure is drawn on its own, permutation and ranks (in `1..=R`) uniform, as the start of TNLS is.
+//! The draws depend on nothing that was told, and only the best counts; so all that cannot be the best may be
+//! pruned.
+
+use super::neighbourhood::sample_anywhere;
+use super::settings::count;
+use super::{Outcome, SearchError, Strategy};
+use crate::graph::{Structure, Template};
+use crate::rng::{self, Rng};
+use serde::{Deserialize, Serialize};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The settings of random search; the defaults propose as many structures as TNLS does (but for its start).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RandomSettings {
+    /// Rounds.
+    pub iterations: usize,
+    /// Structures a round.
+    pub samples: usize,
+    /// The largest rank R.
+    pub max_rank: usize,
+}
+
+impl Default for RandomSettings {
+    fn default() -> Self {
+        RandomSettings { iterations: 30, samples: 60, max_rank: 7 }
+    }
+}
+
+impl RandomSettings {
+    /// Checks every setting.
+    pub fn check(self) -> Result<CheckedRandom, SearchError> {
+        count("iterations", self.iterations)?;
+        count("samples", self.samples)?;
+        count("max-rank", self.max_rank)?;
+        Ok(CheckedRandom(self))
+    }
+}
+
+/// Settings that were checked; reads like [`RandomSettings`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CheckedRandom(RandomSettings);
+
+impl Deref for CheckedRandom {
+    type Target = RandomSettings;
+
+    fn deref(&self) -> &RandomSettings {
+        &self.0
+    }
+}
+
+/// The strategy of random search.
+#[derive(Debug)]
+pub struct RandomSearch {
+    template: Arc<Template>,
+    settings: CheckedRandom,
+    rng: Rng,
+    iteration: usize,
+    /// The smallest loss so far.
+    low: f64,
+}
+
+impl RandomSearch {
+    /// The strategy on a template; everything it draws is a function of `seed`.
+    pub fn new(template: Arc<Template>, settings: CheckedRandom, seed: u64) -> Self {
+        let rng = rng::stream(seed, b"random");
+        RandomSearch { template, settings, rng, iteration: 0, low: f64::INFINITY }
+    }
+}
+
+impl Strategy for RandomSearch {
+    fn name(&self) -> &'static str {
+        "random"
+    }
+
+    fn ask(&mut self) -> Vec<Structure> {
+        if self.iteration == self.settings.iterations {
+            return Vec::new();
+        }
+        self.iteration += 1;
+        let (samples, max_rank) = (self.settings.samples, self.settings.max_rank);
+        (0..samples).map(|_| sample_anywhere(&self.template, max_rank, &mut self.rng)).collect()
+    }
+
+    fn tell(&mut self, outcomes: &[Outcome]) {
+        self.low = outcomes.iter().map(|o| o.loss).fold(self.low, f64::min);
+    }
+
+    fn only_below(&self) -> Option<f64> {
+        Some(self.low)
+    }
+
+    fn planned_samples(&self) -> Option<u64> {
+        Some((self.settings.iterations as u64).saturating_mul(self.settings.samples as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proposes_what_it_planned_whatever_it_is_told() {
+        let walk = |seed, loss| {
+            let settings = RandomSettings { iterations: 3, samples: 5, max_rank: 4 };
+            let ring = Arc::new(Template::ring(5).unwrap());
+            let mut random = RandomSearch::new(ring, settings.check().unwrap(), seed);
+            assert_eq!(random.planned_samples(), Some(15));
+            let mut all = Vec::new();
+            loop {
+                let asked = random.ask();
+                if asked.is_empty() {
+                    return all;
+                }
+                random.tell(&vec![crate::search::testing::told(loss); asked.len()]);
+                assert_eq!(random.only_below(), Some(loss));
+                all.extend(asked);
+            }
+        };
+        let all = walk(1, 0.5);
+        assert_eq!(all.len(), 15);
+        assert!(all.iter().all(|s| s.ranks().iter().all(|r| (1..=4).contains(r))));
+        assert_eq!(all, walk(1, 2.0));
+        assert_ne!(all, walk(2, 0.5));
+    }
+
+    #[test]
+    fn refuses_settings_that_mean_nothing() {
+        let bad = RandomSettings { samples: 0, ..RandomSettings::default() };
+        assert_eq!(bad.check().unwrap_err().to_string(), "samples is 0; it must be at least 1");
+    }
+}
