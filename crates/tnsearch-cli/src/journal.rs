@@ -1,6 +1,7 @@
 //! The journal of a search on disk: one JSON line for the search, then one for each evaluation.
 
 use crate::files::io_text;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -33,11 +34,11 @@ impl DiskJournal {
     ///
     /// A journal with something in it is taken only to `resume`, and only if it is of the same search.
     /// A last line that was torn is cut off.
-    pub fn open(
+    pub fn open<T: DeserializeOwned>(
         path: &Path,
         header: &Value,
         resume: bool,
-    ) -> Result<(Self, Vec<EvaluationRecord>), RefusedJournal> {
+    ) -> Result<(Self, Vec<T>), RefusedJournal> {
         let refused = |reason: String| RefusedJournal { path: path.to_owned(), reason };
         let io = |e: io::Error| refused(io_text(&e));
         if path.is_dir() {
@@ -72,6 +73,14 @@ impl DiskJournal {
         Ok((journal, records))
     }
 
+    /// Keeps one record.
+    pub fn append_line(&mut self, record: &impl Serialize) -> Result<(), JournalError> {
+        let line = serde_json::to_string(record).map_err(JournalError::new)?;
+        self.write_line(&line).map_err(|e| {
+            JournalError::new(format!("cannot write {}: {}", self.path.display(), io_text(&e)))
+        })
+    }
+
     /// One line in one write: a crash leaves it whole, or torn at the very end of the file.
     fn write_line(&mut self, line: &str) -> io::Result<()> {
         self.file.write_all(format!("{line}\n").as_bytes())?;
@@ -81,15 +90,12 @@ impl DiskJournal {
 
 impl Journal for DiskJournal {
     fn append(&mut self, record: &EvaluationRecord) -> Result<(), JournalError> {
-        let line = serde_json::to_string(record).map_err(JournalError::new)?;
-        self.write_line(&line).map_err(|e| {
-            JournalError::new(format!("cannot write {}: {}", self.path.display(), io_text(&e)))
-        })
+        self.append_line(record)
     }
 }
 
 /// The records in a journal, and the number of bytes that are good.
-fn parse(bytes: &[u8], header: &Value) -> Result<(Vec<EvaluationRecord>, usize), String> {
+fn parse<T: DeserializeOwned>(bytes: &[u8], header: &Value) -> Result<(Vec<T>, usize), String> {
     let mut records = Vec::new();
     let mut good = 0;
     while good < bytes.len() {
@@ -105,7 +111,7 @@ fn parse(bytes: &[u8], header: &Value) -> Result<(Vec<EvaluationRecord>, usize),
             }
             check_header(line, header)?;
         } else {
-            match serde_json::from_slice::<EvaluationRecord>(line) {
+            match serde_json::from_slice::<T>(line) {
                 Ok(record) if newline.is_some() => records.push(record),
                 _ if last => break,
                 Ok(_) => unreachable!("only the last line can lack its end"),
@@ -122,9 +128,9 @@ fn parse(bytes: &[u8], header: &Value) -> Result<(Vec<EvaluationRecord>, usize),
 }
 
 fn check_header(line: &[u8], now: &Value) -> Result<(), String> {
-    let foreign = || "not a journal of tnsearch".to_owned();
+    let foreign = || format!("not a {} of tnsearch", kind(now));
     let then: Value = serde_json::from_slice(line).map_err(|_| foreign())?;
-    if then.get("format").and_then(Value::as_str) != Some(FORMAT) {
+    if then.get("format") != now.get("format") {
         return Err(foreign());
     }
     match difference("", &then, now) {
@@ -133,6 +139,14 @@ fn check_header(line: &[u8], now: &Value) -> Result<(), String> {
             Err("it was made with a tensor of the same shape but other entries".into())
         }
         Some((name, then, now)) => Err(format!("it was made with {name} {then}, now {name} {now}")),
+    }
+}
+
+/// What a file with such a header is called.
+fn kind(header: &Value) -> &'static str {
+    match header.get("format").and_then(Value::as_str) {
+        Some(FORMAT) | None => "journal",
+        Some(_) => "file of results",
     }
 }
 
@@ -199,13 +213,14 @@ mod tests {
     }
 
     fn written(path: &Path, records: usize) -> Vec<u8> {
-        let (mut journal, _) = DiskJournal::open(path, &header(1), false).unwrap();
+        let (mut journal, _) =
+            DiskJournal::open::<EvaluationRecord>(path, &header(1), false).unwrap();
         (0..records).for_each(|k| journal.append(&record(k)).unwrap());
         std::fs::read(path).unwrap()
     }
 
     fn refusal(path: &Path, header: &Value, resume: bool) -> String {
-        DiskJournal::open(path, header, resume).unwrap_err().reason
+        DiskJournal::open::<EvaluationRecord>(path, header, resume).unwrap_err().reason
     }
 
     #[test]
@@ -216,7 +231,8 @@ mod tests {
         let ends: Vec<usize> = (0..bytes.len()).filter(|&k| bytes[k] == b'\n').collect();
         for cut in 0..=bytes.len() {
             std::fs::write(&path, &bytes[..cut]).unwrap();
-            let (mut journal, records) = DiskJournal::open(&path, &header(1), true).unwrap();
+            let (mut journal, records) =
+                DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
             let whole = ends.iter().filter(|&&end| end < cut).count().saturating_sub(1);
             assert_eq!(records, (0..whole).map(record).collect::<Vec<_>>(), "cut at {cut}");
             (whole..3).for_each(|k| journal.append(&record(k)).unwrap());
@@ -234,7 +250,10 @@ mod tests {
         assert!(refusal(&path, &header(1), true).starts_with("line 3 is damaged"));
         // Zeros at the end, as some file systems leave after a power cut.
         std::fs::write(&path, format!("{text}\0\0\0\0")).unwrap();
-        assert_eq!(DiskJournal::open(&path, &header(1), true).unwrap().1.len(), 3);
+        assert_eq!(
+            DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap().1.len(),
+            3
+        );
         for foreign in ["hello\nworld\n", "hello", "{\"a\":1}\n", "\u{93}NUMPY"] {
             std::fs::write(&path, foreign).unwrap();
             assert_eq!(refusal(&path, &header(1), true), "not a journal of tnsearch");
@@ -267,10 +286,10 @@ mod tests {
     fn two_at_a_time_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.jsonl");
-        let first = DiskJournal::open(&path, &header(1), true).unwrap();
+        let first = DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
         assert_eq!(refusal(&path, &header(1), true), "another process is using it");
         drop(first);
-        assert!(DiskJournal::open(&path, &header(1), true).is_ok());
+        assert!(DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).is_ok());
     }
 
     #[cfg(target_os = "linux")]

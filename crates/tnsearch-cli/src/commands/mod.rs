@@ -14,6 +14,7 @@ mod options;
 mod outputs;
 mod reconstruct;
 mod report;
+mod reproduce;
 mod search;
 mod space;
 
@@ -59,6 +60,7 @@ enum Command {
     Info(info::Info),
     Demo(demo::Demo),
     Generate(generate::Generate),
+    Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
 }
 
@@ -76,6 +78,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate(args) => generate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

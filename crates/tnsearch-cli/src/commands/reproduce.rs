@@ -1,0 +1,160 @@
+//! `tnsearch reproduce`: the paper's synthetic experiments.
+
+use super::options::{count, method, seed};
+use crate::files::output::Output;
+use crate::journal::DiskJournal;
+use crate::text::duration;
+use crate::{Exit, interrupt, terminal};
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::json;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tnsearch::fit::Method;
+use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup, Task};
+
+/// The mark of the file of results, in its first line.
+const FORMAT: &str = "tnsearch-reproduce";
+/// The file of results in the folder.
+const RESULTS: &str = "results.jsonl";
+
+/// Rerun one of the paper's synthetic experiments.
+///
+/// table2 (rings, all methods), table3 (trees, lattices, HT, MERA), fig-cover (ranks under different maps of the
+/// modes), fig-convergence (loss against evaluations), fig-lambda (the weight of the error). Tables (Markdown, CSV)
+/// and pictures (SVG) go to the folder, with the paper's numbers beside ours. What is done stays done: the same
+/// command goes on where it was stopped.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch reproduce table2 --quick -o /tmp/table2      see it work, within a minute
+  tnsearch reproduce table2 -o results/table2           all of it: about an hour on 2 cores")]
+pub struct Reproduce {
+    /// table2, table3, fig-cover, fig-convergence or fig-lambda
+    name: String,
+    /// The folder for the results; made if it is not there
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
+    /// A small version that shows how it works
+    #[arg(long)]
+    quick: bool,
+    /// Tensors of each kind [default: as in the paper]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
+    trials: Option<usize>,
+    /// Runs of each sampling method on each tensor [default: 5]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
+    runs: Option<usize>,
+    /// Another seed, other tensors
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
+    seed: u64,
+    /// How structures are fitted, by all methods: als, lm, or adam as in the paper
+    #[arg(long, value_name = "METHOD", default_value = "als", value_parser = method)]
+    fit: Method,
+    /// Threads [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
+    threads: Option<usize>,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
+    let options =
+        Options { quick: args.quick, trials: args.trials, runs: args.runs, seed: args.seed };
+    let experiment = Experiment::new(&args.name, options, Vec::new())?;
+    let interrupt = interrupt::on_ctrl_c()?;
+    let setup = Setup::new(args.fit, args.threads, interrupt)?;
+    let folder = &args.output;
+    if folder.exists() && !folder.is_dir() {
+        bail!("{} is a file; --output needs a folder", folder.display());
+    }
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let header = json!({
+        "format": FORMAT,
+        "version": 1,
+        "tnsearch": env!("CARGO_PKG_VERSION"),
+        "experiment": experiment.name,
+        "quick": args.quick,
+        "trials": args.trials,
+        "runs": args.runs,
+        "seed": args.seed,
+        "fit": *setup.fit,
+    });
+    let (mut journal, mut cells) = DiskJournal::open::<Cell>(&folder.join(RESULTS), &header, true)?;
+    let done: HashSet<String> = cells.iter().map(|c| c.key.clone()).collect();
+    let left: Vec<&Task> = experiment.tasks.iter().filter(|t| !done.contains(&t.key)).collect();
+    let mut progress = Progress::new(args.quiet, left.len());
+    let mut exit = Exit::Done;
+    for (number, task) in left.iter().enumerate() {
+        progress.begin(number, task);
+        match task.run(&setup) {
+            Ok(cell) => {
+                journal.append_line(&cell)?;
+                cells.push(cell);
+            }
+            Err(ReproduceError::Interrupted) => {
+                exit = Exit::Interrupted;
+                break;
+            }
+            Err(e) => return Err(e).with_context(|| task.key.clone()),
+        }
+    }
+    write(folder, &experiment, &cells)?;
+    let count = cells.len();
+    if !args.quiet {
+        terminal::print(&format!(
+            "{} of {} results; tables and pictures in {}\n",
+            count,
+            experiment.tasks.len(),
+            folder.display()
+        ))?;
+    }
+    Ok(exit)
+}
+
+/// Writes the tables and pictures of the results there are.
+fn write(folder: &Path, experiment: &Experiment, cells: &[Cell]) -> anyhow::Result<()> {
+    let output = experiment.output(cells);
+    let name = experiment.name;
+    let mut markdown = output.markdown;
+    for (file, _) in &output.figures {
+        markdown += &format!("![{name}]({file})\n");
+    }
+    let texts = [(format!("{name}.md"), markdown), (format!("{name}.csv"), output.csv)];
+    for (file, text) in texts.into_iter().chain(output.figures) {
+        Output::check(&folder.join(file))?.write(|w| w.write_all(text.as_bytes()))?;
+    }
+    Ok(())
+}
+
+/// A line for each result on standard error: which, and how long the rest may take.
+struct Progress {
+    quiet: bool,
+    count: usize,
+    begun: Instant,
+}
+
+impl Progress {
+    fn new(quiet: bool, count: usize) -> Self {
+        Progress { quiet, count, begun: Instant::now() }
+    }
+
+    fn begin(&mut self, number: usize, task: &Task) {
+        if self.quiet {
+            return;
+        }
+        let spent = self.begun.elapsed().as_secs_f64();
+        let left = match number {
+            0 => String::new(),
+            _ => {
+                let rest = spent / number as f64 * (self.count - number) as f64;
+                format!(", about {} left", duration(rest))
+            }
+        };
+        terminal::note(
+            &format!("{} of {}", number + 1, self.count),
+            &format!("{} ({}{left})", task.key, duration(spent)),
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! One result: a method on a tensor.
+
+use super::method::{Kind, Method, Setting};
+use super::{ReproduceError, Trial};
+use serde::{Deserialize, Serialize};
+use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
+use tnsearch::decompose::{DecomposeError, Goal, Limits};
+use tnsearch::fit::{CheckedFit, FitSettings, Interrupt, Method as Fit};
+use tnsearch::search::{
+    CheckedObjective, FitEvaluator, HistoryPoint, Objective, Runner, RunnerSettings, SearchResult,
+    StoppedBy,
+};
+
+/// What all methods of an experiment share.
+#[derive(Debug, Clone)]
+pub struct Setup<'i> {
+    /// How structures are fitted.
+    pub fit: CheckedFit,
+    /// Threads; none: one a processor.
+    pub threads: Option<usize>,
+    /// Ends the task under way.
+    pub interrupt: &'i Interrupt,
+}
+
+impl<'i> Setup<'i> {
+    /// A setup whose fits use a method with its usual settings, four starts each as in the paper.
+    pub fn new(
+        method: Fit,
+        threads: Option<usize>,
+        interrupt: &'i Interrupt,
+    ) -> Result<Self, ReproduceError> {
+        let fit = FitSettings::of(method);
+        Ok(Setup { fit: fit.check()?, threads, interrupt })
+    }
+}
+
+/// What a method found on a tensor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The task it is the result of.
+    pub key: String,
+    /// Parameters of the hidden structure.
+    pub hidden_params: u128,
+    /// Parameters of the structure found; none where nothing was found.
+    pub params: Option<u128>,
+    /// Its RSE.
+    pub rse: Option<f64>,
+    /// Its loss, for searches.
+    pub loss: Option<f64>,
+    /// Whether the error asked for was reached (always for other objectives).
+    pub reached: bool,
+    /// Whether the structure found has the template's format; none where that was not decided.
+    pub format_preserved: Option<bool>,
+    /// Structures fitted, in all; none for methods that do not search.
+    pub evaluations: Option<u64>,
+    /// Structures fitted when the answer was found: what the paper counts.
+    pub to_best: Option<u64>,
+    /// Structures that bounds ruled out.
+    pub pruned: u64,
+    /// Whether the answer is proven to be optimal.
+    pub certified: bool,
+    /// The proven lower bound on the parameters.
+    pub bound: Option<u128>,
+    /// The ranks found, in the order of the template's edges.
+    pub ranks: Vec<usize>,
+    /// How the best loss fell, for the figures that show it.
+    pub curve: Vec<(u64, f64)>,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+impl Cell {
+    /// Eff.: parameters of the hidden structure / of the one found; none where the error was not reached.
+    pub fn eff(&self) -> Option<f64> {
+        let params = self.params.filter(|_| self.reached)?;
+        Some(self.hidden_params as f64 / params as f64)
+    }
+}
+
+/// Runs a method on a tensor.
+pub(super) fn run(
+    key: &str,
+    method: &Method,
+    trial: &Trial,
+    objective: CheckedObjective,
+    seed: u64,
+    curve: bool,
+    setup: &Setup,
+) -> Result<Cell, ReproduceError> {
+    let begun = std::time::Instant::now();
+    let mut cell = match &method.kind {
+        Kind::Decompose(decompose) => {
+            let eps = match objective.get() {
+                Objective::MaxRse(eps) => eps,
+                other => {
+                    let expected = "a decomposition needs a largest RSE";
+                    let value = format!("{other:?}");
+                    return Err(ReproduceError::Option { name: "objective", value, expected });
+                }
+            };
+            let limits = Limits { max_bytes: None, interrupt: setup.interrupt };
+            let goal = Goal::max_rse(eps)?;
+            let found = decompose(&trial.target, &goal, &setup.fit, seed, &limits);
+            let found = found.map_err(|e| match e {
+                DecomposeError::Interrupted => ReproduceError::Interrupted,
+                other => other.into(),
+            })?;
+            if found.interrupted {
+                return Err(ReproduceError::Interrupted);
+            }
+            Cell {
+                params: Some(found.network.params()),
+                rse: Some(found.rse),
+                reached: found.rse <= eps,
+                format_preserved: Some(true),
+                ranks: found.ranks().to_vec(),
+                ..Cell::empty(key, trial)
+            }
+        }
+        Kind::Search(_) => search(key, method, trial, objective, seed, curve, setup)?,
+    };
+    cell.seconds = begun.elapsed().as_secs_f64();
+    Ok(cell)
+}
+
+impl Cell {
+    fn empty(key: &str, trial: &Trial) -> Cell {
+        Cell {
+            key: key.to_owned(),
+            hidden_params: trial.hidden_params,
+            params: None,
+            rse: None,
+            loss: None,
+            reached: false,
+            format_preserved: None,
+            evaluations: None,
+            to_best: None,
+            pruned: 0,
+            certified: false,
+            bound: None,
+            ranks: Vec::new(),
+            curve: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+}
+
+fn search(
+    key: &str,
+    method: &Method,
+    trial: &Trial,
+    objective: CheckedObjective,
+    seed: u64,
+    curve: bool,
+    setup: &Setup,
+) -> Result<Cell, ReproduceError> {
+    let (target, dims) = (&trial.target, trial.target.dims());
+    // A fit that has reached the error need not go on.
+    let enough_rse = match objective.get() {
+        Objective::MaxRse(eps) => eps,
+        _ => 0.0,
+    };
+    let fit = FitSettings { enough_rse, rescue: method.rescue, ..FitSettings::clone(&setup.fit) };
+    let evaluator = FitEvaluator { target, settings: fit.check()? };
+    let bound = CutBound::new(Spectra::new(target, SpectraSettings::default()));
+    let setting = Setting { trial, objective, bound: &bound, interrupt: setup.interrupt };
+    let strategy = method.strategy(&setting, seed)?;
+    let settings = RunnerSettings {
+        threads: setup.threads,
+        max_phi: method.max_phi,
+        max_cost: method.max_cost,
+        ..RunnerSettings::default()
+    };
+    let mut strategy = Some(strategy);
+    let mut runner = Runner::new(dims, objective, &evaluator)
+        .runs(seed, 1, |_| strategy.take().unwrap_or_else(|| unreachable!("one run")))
+        .settings(settings.check()?)
+        .interrupt(setup.interrupt);
+    if method.prune {
+        runner = runner.prune(&bound);
+    }
+    let result = runner.search()?;
+    if result.stopped_by == StoppedBy::Interrupted {
+        return Err(ReproduceError::Interrupted);
+    }
+    Ok(found(key, trial, &result, curve))
+}
+
+fn found(key: &str, trial: &Trial, result: &SearchResult, curve: bool) -> Cell {
+    let best = result.best.as_ref();
+    let to_best = |score: &tnsearch::search::Score| {
+        let same = |p: &&HistoryPoint| p.params == score.params && p.rse == score.rse;
+        result.history.iter().find(same).map(|p| p.evaluations)
+    };
+    Cell {
+        params: best.map(|b| b.score.params),
+        rse: best.map(|b| b.score.rse),
+        loss: best.map(|b| b.score.loss),
+        reached: result.target_reached,
+        format_preserved: best.and_then(|b| trial.template.holds(&b.graph)),
+        evaluations: Some(result.counts.evaluations),
+        to_best: best.and_then(|b| to_best(&b.score)),
+        pruned: result.counts.pruned,
+        certified: result.certified_optimal,
+        bound: result.lower_bound.and_then(|b| b.params),
+        ranks: best.map_or(Vec::new(), |b| b.structure.ranks().to_vec()),
+        curve: match curve {
+            true => result.history.iter().map(|p| (p.evaluations, p.loss)).collect(),
+            false => Vec::new(),
+        },
+        ..Cell::empty(key, trial)
+    }
+}

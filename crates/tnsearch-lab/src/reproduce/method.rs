@@ -1,0 +1,214 @@
+//! The methods that are compared.
+
+use super::ranks_only::RanksOnly;
+use super::{ReproduceError, Trial};
+use tnsearch::bound::{CutBound, Relaxation};
+use tnsearch::decompose::{
+    BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
+};
+use tnsearch::fit::{CheckedFit, Interrupt, Target};
+use tnsearch::search::{
+    CheckedObjective, Exact, ExactSettings, Greedy, GreedySettings, Strategy, Tnale, TnaleSettings,
+    Tnga, TngaSettings, Tnls, TnlsSettings,
+};
+
+/// What a search strategy is made for.
+pub struct Setting<'a> {
+    /// The tensor and the template.
+    pub trial: &'a Trial,
+    /// What is asked for.
+    pub objective: CheckedObjective,
+    /// The bounds from the tensor's cuts.
+    pub bound: &'a CutBound<'a>,
+    /// Seen by strategies that compute for long.
+    pub interrupt: &'a Interrupt,
+}
+
+type Decompose = dyn Fn(&Target, &Goal, &CheckedFit, u64, &Limits) -> Result<Decomposition, DecomposeError>
+    + Send
+    + Sync;
+type Search = dyn for<'a> Fn(&Setting<'a>, u64) -> Result<Box<dyn Strategy + 'a>, ReproduceError>
+    + Send
+    + Sync;
+
+pub(super) enum Kind {
+    Decompose(Box<Decompose>),
+    Search(Box<Search>),
+}
+
+/// A method: a decomposition with adaptive ranks, or a search.
+pub struct Method {
+    /// Its name in tables.
+    pub name: String,
+    pub(super) kind: Kind,
+    /// Whether bounds may rule structures out.
+    pub(super) prune: bool,
+    /// Levenberg-Marquardt starts of its fits where ALS fails.
+    pub(super) rescue: usize,
+    /// Structures larger than this many times the tensor are not fitted.
+    pub(super) max_phi: f64,
+    /// And those whose sweep takes more than this many multiply-adds an entry.
+    pub(super) max_cost: Option<f64>,
+    /// Whether different seeds give different answers, so that several runs are worth while.
+    pub(super) samples: bool,
+    /// Whether it can minimise `phi + lambda * RSE` too.
+    pub(super) takes_lambda: bool,
+}
+
+impl Method {
+    /// A search by a strategy, made anew for every tensor and seed.
+    pub fn search(
+        name: &str,
+        strategy: impl for<'a> Fn(&Setting<'a>, u64) -> Result<Box<dyn Strategy + 'a>, ReproduceError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Method {
+        Method {
+            name: name.to_owned(),
+            kind: Kind::Search(Box::new(strategy)),
+            prune: true,
+            rescue: 0,
+            max_phi: 10.0,
+            max_cost: None,
+            samples: true,
+            takes_lambda: true,
+        }
+    }
+
+    fn decompose(
+        name: &str,
+        decompose: impl Fn(
+            &Target,
+            &Goal,
+            &CheckedFit,
+            u64,
+            &Limits,
+        ) -> Result<Decomposition, DecomposeError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Method {
+        Method {
+            kind: Kind::Decompose(Box::new(decompose)),
+            samples: false,
+            takes_lambda: false,
+            ..Method::search(name, |_, _| unreachable!("replaced"))
+        }
+    }
+
+    pub(super) fn strategy<'a>(
+        &self,
+        setting: &Setting<'a>,
+        seed: u64,
+    ) -> Result<Box<dyn Strategy + 'a>, ReproduceError> {
+        match &self.kind {
+            Kind::Search(strategy) => strategy(setting, seed),
+            Kind::Decompose(_) => unreachable!("only searches have strategies"),
+        }
+    }
+
+    pub(super) fn tr_svd() -> Method {
+        Method::decompose("TR-SVD", |x, goal, _, _, limits| tr_svd(x, &as_given(x), goal, limits))
+    }
+
+    pub(super) fn tr_lm() -> Method {
+        Method::decompose("TR-LM", |x, goal, _, _, limits| tr_lm(x, &as_given(x), goal, limits))
+    }
+
+    pub(super) fn tr_alsar() -> Method {
+        Method::decompose("TR-ALSAR", |x, goal, fit, seed, limits| {
+            tr_als_ar(x, &as_given(x), goal, fit, seed, limits)
+        })
+    }
+
+    pub(super) fn bayes_tr() -> Method {
+        Method::decompose("Bayes-TR", |x, goal, fit, seed, limits| {
+            let settings = BayesSettings::default().check()?;
+            bayes_tr(x, &as_given(x), goal, &settings, fit, seed, limits)
+        })
+    }
+
+    pub(super) fn greedy() -> Method {
+        Method {
+            samples: false,
+            takes_lambda: false,
+            ..Method::search("Greedy", |s, _| {
+                let settings = GreedySettings::default().check()?;
+                let order = s.trial.target.dims().len();
+                Ok(Box::new(Greedy::new(order, s.objective, settings)?))
+            })
+        }
+        .over_all_graphs()
+    }
+
+    /// The genetic search over all graphs.
+    pub(super) fn tnga_star(settings: TngaSettings) -> Method {
+        Method::search("TNGA*", move |s, seed| {
+            let order = s.trial.target.dims().len();
+            Ok(Box::new(Tnga::star(order, settings.clone().check()?, seed)?))
+        })
+        .over_all_graphs()
+    }
+
+    pub(super) fn tnga_plus(settings: TngaSettings) -> Method {
+        Method::search("TNGA+", move |s, seed| {
+            Ok(Box::new(Tnga::plus(s.trial.template.clone(), settings.clone().check()?, seed)))
+        })
+    }
+
+    pub(super) fn tnls(settings: TnlsSettings) -> Method {
+        Method::search("TNLS", move |s, seed| {
+            Ok(Box::new(Tnls::new(s.trial.template.clone(), settings.clone().check()?, seed)))
+        })
+    }
+
+    /// TNLS as in the paper: every sample that is new is fitted.
+    pub(super) fn tnls_unpruned(settings: TnlsSettings) -> Method {
+        Method { prune: false, name: "TNLS, all fitted".to_owned(), ..Method::tnls(settings) }
+    }
+
+    pub(super) fn tnale(settings: TnaleSettings) -> Method {
+        Method::search("TnALE", move |s, seed| {
+            let (template, dims) = (&s.trial.template, s.trial.target.dims());
+            let settings = settings.clone().check()?;
+            Ok(Box::new(Tnale::new(template, dims, s.objective, settings, seed)))
+        })
+    }
+
+    pub(super) fn exact(settings: ExactSettings, max_rank: usize) -> Method {
+        Method {
+            samples: false,
+            rescue: 8,
+            takes_lambda: false,
+            ..Method::search("exact", move |s, _| {
+                let template = s.trial.template.clone();
+                let relaxation = Relaxation::new(template, s.objective, s.bound, max_rank)
+                    .interruptible(s.interrupt);
+                Ok(Box::new(Exact::new(relaxation, s.objective, settings.clone().check()?)))
+            })
+        }
+    }
+
+    /// The best ranks for a given place of every mode.
+    pub(super) fn ranks_only(permutation: Vec<usize>, max_rank: usize) -> Method {
+        Method {
+            samples: false,
+            rescue: 8,
+            takes_lambda: false,
+            ..Method::search("ranks only", move |s, _| {
+                Ok(Box::new(RanksOnly::new(s, &permutation, max_rank)?))
+            })
+        }
+    }
+
+    /// As in the authors' program, what is larger than the tensor or far too costly is not fitted.
+    fn over_all_graphs(self) -> Method {
+        Method { max_phi: 1.0, max_cost: Some(1000.0), ..self }
+    }
+}
+
+/// The modes in the order of the tensor, which is all that a decomposition can take.
+fn as_given(target: &Target) -> Vec<usize> {
+    (0..target.dims().len()).collect()
+}
