@@ -265,10 +265,10 @@ impl Plan<'_> {
 
     /// Figure 1: the ranks that an order-4 tensor needs on the three different rings through its modes.
     fn cover(&mut self) {
-        let recipe = Recipe { dim: 6, ranks: (2, 3), ..Recipe::ring(4) };
+        let recipe = Recipe { dim: 5, ranks: (2, 3), ..Recipe::ring(4) };
         for trial in 0..self.options.trials(20) {
             for (k, permutation) in [[0, 1, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2]].iter().enumerate() {
-                let method = Method::ranks_only(permutation.to_vec(), 9);
+                let method = Method::ranks_only(permutation.to_vec(), 7);
                 let by = Arc::new(Method { name: format!("map {}", k + 1), ..method });
                 self.add_run(&recipe, trial, &by, Objective::MaxRse(MAX_RSE), 0, false);
             }

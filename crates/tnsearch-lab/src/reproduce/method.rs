@@ -194,7 +194,7 @@ impl Method {
     pub(super) fn ranks_only(permutation: Vec<usize>, max_rank: usize) -> Method {
         Method {
             samples: false,
-            rescue: 8,
+            rescue: 0,
             takes_lambda: false,
             ..Method::search("ranks only", move |s, _| {
                 Ok(Box::new(RanksOnly::new(s, &permutation, max_rank)?))

@@ -289,7 +289,7 @@ fn not_below(done: &[Done], first: &str, second: &str) -> String {
 
 pub(super) fn cover(done: &[Done]) -> String {
     let mut out = "The smallest ring with RSE <= 1e-4 on each of the three rings through the modes of a tensor of order \
-                   4 (dimension 6, hidden ranks 2 to 3): ranks from the narrowest edge to the widest, and params, \
+                   4 (dimension 5, hidden ranks 2 to 3, ranks up to 7): ranks from the narrowest edge to the widest, and params, \
                    averages over the tensors. Model 1 is the best map of each tensor, model 3 the worst (the paper's \
                    figure shows such models without numbers in its text).\n\n\
                    | model | ranks | params |\n| --- | --- | ---: |\n"
