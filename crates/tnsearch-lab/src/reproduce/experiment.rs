@@ -162,9 +162,9 @@ struct Plan<'o> {
 
 impl Plan<'_> {
     fn add(&mut self, recipe: &Recipe, trial: usize, by: &Arc<Method>, objective: Objective) {
-        let runs = match (by.samples, objective) {
+        let runs = match objective {
+            Objective::MaxRse(_) => self.options.runs().min(by.max_runs),
             // The outcome with lambda stands beside; one run shows it.
-            (true, Objective::MaxRse(_)) if by.prune => self.options.runs(),
             _ => 1,
         };
         for run in 0..runs {

@@ -12,6 +12,10 @@ use tnsearch::search::{
     Tnga, TngaSettings, Tnls, TnlsSettings,
 };
 
+/// Structures over the complete graph are not fitted where a sweep takes more multiply-adds an entry of the tensor.
+/// (Rings of rank 7 take some hundred.)
+pub(super) const MAX_COST: f64 = 500.0;
+
 /// What a search strategy is made for.
 pub struct Setting<'a> {
     /// The tensor and the template.
@@ -49,8 +53,8 @@ pub struct Method {
     pub(super) max_phi: f64,
     /// And those whose sweep takes more than this many multiply-adds an entry.
     pub(super) max_cost: Option<f64>,
-    /// Whether different seeds give different answers, so that several runs are worth while.
-    pub(super) samples: bool,
+    /// Runs on one tensor at most: 1 where different seeds give the same answer, or a run takes minutes.
+    pub(super) max_runs: usize,
     /// Whether it can minimise `phi + lambda * RSE` too.
     pub(super) takes_lambda: bool,
 }
@@ -71,7 +75,7 @@ impl Method {
             rescue: 0,
             max_phi: 10.0,
             max_cost: None,
-            samples: true,
+            max_runs: usize::MAX,
             takes_lambda: true,
         }
     }
@@ -91,7 +95,7 @@ impl Method {
     ) -> Method {
         Method {
             kind: Kind::Decompose(Box::new(decompose)),
-            samples: false,
+            max_runs: 1,
             takes_lambda: false,
             ..Method::search(name, |_, _| unreachable!("replaced"))
         }
@@ -131,7 +135,7 @@ impl Method {
 
     pub(super) fn greedy() -> Method {
         Method {
-            samples: false,
+            max_runs: 1,
             takes_lambda: false,
             ..Method::search("Greedy", |s, _| {
                 let settings = GreedySettings::default().check()?;
@@ -144,11 +148,12 @@ impl Method {
 
     /// The genetic search over all graphs.
     pub(super) fn tnga_star(settings: TngaSettings) -> Method {
-        Method::search("TNGA*", move |s, seed| {
+        let method = Method::search("TNGA*", move |s, seed| {
             let order = s.trial.target.dims().len();
             Ok(Box::new(Tnga::star(order, settings.clone().check()?, seed)?))
-        })
-        .over_all_graphs()
+        });
+        // Most of what it proposes is costly: a run takes minutes at order 8.
+        Method { max_runs: 1, ..method }.over_all_graphs()
     }
 
     pub(super) fn tnga_plus(settings: TngaSettings) -> Method {
@@ -165,7 +170,8 @@ impl Method {
 
     /// TNLS as in the paper: every sample that is new is fitted.
     pub(super) fn tnls_unpruned(settings: TnlsSettings) -> Method {
-        Method { prune: false, name: "TNLS, all fitted".to_owned(), ..Method::tnls(settings) }
+        let name = "TNLS, all fitted".to_owned();
+        Method { prune: false, max_runs: 1, name, ..Method::tnls(settings) }
     }
 
     pub(super) fn tnale(settings: TnaleSettings) -> Method {
@@ -178,7 +184,7 @@ impl Method {
 
     pub(super) fn exact(settings: ExactSettings, max_rank: usize) -> Method {
         Method {
-            samples: false,
+            max_runs: 1,
             rescue: 8,
             takes_lambda: false,
             ..Method::search("exact", move |s, _| {
@@ -193,7 +199,7 @@ impl Method {
     /// The best ranks for a given place of every mode.
     pub(super) fn ranks_only(permutation: Vec<usize>, max_rank: usize) -> Method {
         Method {
-            samples: false,
+            max_runs: 1,
             rescue: 0,
             takes_lambda: false,
             ..Method::search("ranks only", move |s, _| {
@@ -202,9 +208,9 @@ impl Method {
         }
     }
 
-    /// As in the authors' program, what is larger than the tensor or far too costly is not fitted.
+    /// What is far too costly is not fitted.
     fn over_all_graphs(self) -> Method {
-        Method { max_phi: 1.0, max_cost: Some(1000.0), ..self }
+        Method { max_cost: Some(MAX_COST), ..self }
     }
 }
 
