@@ -291,6 +291,6 @@ fn a_search_that_leaves_the_template_says_whether_it_kept_the_format() {
     let words = if preserved { "format      preserved" } else { "format      not preserved" };
     assert!(text.contains(words), "{text}");
     assert_eq!(place.run("info net.safetensors").code, 0);
-    let (_, json) = place.json(&format!("search x.npy --strategy tnale --seed 1 --iterations 2"));
+    let (_, json) = place.json("search x.npy --strategy tnale --seed 1 --iterations 2");
     assert_eq!((&json["template"], &json["format_preserved"]), (&json!("ring"), &json!(true)));
 }
