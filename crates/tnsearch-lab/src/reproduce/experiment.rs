@@ -11,6 +11,9 @@ use tnsearch::search::{ExactSettings, Objective, TnaleSettings, TngaSettings, Tn
 pub(super) const MAX_RSE: f64 = 1e-4;
 /// The weight of the error in the paper's loss.
 pub(super) const LAMBDA: f64 = 200.0;
+/// Lattices and MERA of rank 7 take millions of multiply-adds an entry of the tensor for a sweep; hidden ones, of
+/// rank 4 at most, stay below this.
+pub(super) const COST_OF_CYCLES: f64 = 2000.0;
 /// The paper's largest rank.
 pub(super) const MAX_RANK: usize = 7;
 
@@ -251,7 +254,7 @@ impl Plan<'_> {
         ]
         .into_iter()
         .chain(more)
-        .map(Arc::new)
+        .map(|method| Arc::new(Method { max_cost: Some(COST_OF_CYCLES), ..method }))
         .collect();
         for &(template, order) in formats {
             for trial in 0..self.options.trials(4) {

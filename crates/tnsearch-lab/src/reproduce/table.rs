@@ -1,7 +1,8 @@
 //! The results in tables: Markdown with the paper's numbers beside ours, and CSV.
 
 use super::Cell;
-use super::experiment::{LAMBDA, MAX_RSE, Options, Task};
+use super::experiment::{COST_OF_CYCLES, LAMBDA, MAX_RSE, Options, Task};
+use super::method::MAX_COST;
 use super::published::{self, Published};
 use super::trial::letter;
 use std::collections::BTreeSet;
@@ -146,10 +147,8 @@ fn trials(done: &[Done], published: &[Published]) -> String {
 const LEGEND: &str = "Eff. (params of the hidden structure / of the one found; `-`: RSE <= 1e-4 not reached), \
     whether the template's format was preserved (Y, N), [evaluations when the answer was found], `*` proven optimal. \
     Of several runs the best is shown; rates of single runs are below. The paper's tensors are others of the same \
-    kind.\n\nAll methods fit with the same evaluator; exact search, which fits few structures, makes up to 8 \
-    Levenberg-Marquardt starts more for those that come near. Not fitted are structures of ten times the tensor's entries or \
-    more, and over the complete graph (Greedy, TNGA*) those of which a sweep takes more than 500 multiply-adds an entry. \
-    TNGA* makes one run a tensor, since it takes minutes.\n\n";
+    kind. All methods fit with the same evaluator; exact search, which fits few structures, makes up to 8 \
+    Levenberg-Marquardt starts more for those that come near.\n\n";
 
 /// How often single runs and the best of them reach Eff. >= 1, and what they cost.
 fn rates(done: &[Done]) -> String {
@@ -214,9 +213,19 @@ fn fewer(done: &[Done], first: &str, second: &str) -> String {
     )
 }
 
+/// What was not fitted, under a table.
+fn refused(which: &str, cost: f64) -> String {
+    format!(
+        "Not fitted are structures of ten times the tensor's entries or more, and {which} of which a sweep takes more than \
+         {cost} multiply-adds an entry.\n\n"
+    )
+}
+
 pub(super) fn table2(done: &[Done]) -> String {
     let constrained: Vec<Done> = done.iter().copied().filter(|(t, _)| !t.is_lambda()).collect();
     let mut out = LEGEND.to_owned();
+    out += &refused("those over the complete graph (Greedy, TNGA*)", MAX_COST);
+    out += "TNGA* makes one run a tensor, since it takes minutes.\n\n";
     for order in distinct(constrained.iter().map(|(t, _)| t.order)) {
         let rows: Vec<Done> =
             constrained.iter().copied().filter(|(t, _)| t.order == order).collect();
@@ -261,6 +270,7 @@ fn lambda_rows(done: &[Done]) -> String {
 
 pub(super) fn table3(done: &[Done]) -> String {
     let mut out = LEGEND.to_owned();
+    out += &refused("those", COST_OF_CYCLES);
     for (template, order) in distinct(done.iter().map(|(t, _)| (t.template, t.order))) {
         let rows: Vec<Done> =
             done.iter().copied().filter(|(t, _)| t.template == template).collect();
