@@ -48,7 +48,8 @@ pub struct StrategyOptions {
     /// template: tnga-star (genetic), greedy; or auto: exact while it is affordable, then tnls
     #[arg(long = "strategy", value_name = "NAME", default_value = "auto")]
     pub name: String,
-    /// Rounds: of TNLS and random search, of TnALE at most, temperatures of annealing [default: 30]
+    /// Rounds of TNLS, of random search and of TnALE (after its initial ones); temperatures of annealing [default:
+    /// 30]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     iterations: Option<usize>,
     /// Structures a round (tnls, random, annealing) [default: 60]
