@@ -13,7 +13,7 @@ fn results(place: &Place, folder: &str, name: &str) -> Vec<String> {
 #[test]
 fn an_experiment_leaves_tables_and_a_picture_and_goes_on() {
     let place = Place::new();
-    let command = "reproduce fig-lambda --quick --trials 2 --seed 5 -o out";
+    let command = "reproduce fig-lambda --quick --trials 2 --seed 5 -o out --progress";
     let ended = place.run(command);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stdout.contains("10 of 10 results"), "{}", ended.stdout);
@@ -52,7 +52,7 @@ fn bad_input_gets_one_line() {
     for (arguments, expected) in [
         ("reproduce table9 -o out", "unknown experiment 'table9'; use table2, table3"),
         ("reproduce table2 -o file", "file is a file; --output needs a folder"),
-        ("reproduce table2 -o file/out", "cannot make the folder file/out"),
+        ("reproduce table2 -o file/out", "cannot make the folder file/out: "),
         ("reproduce table2 --trials 101 -o out", "trials is 101; it must be from 1 to 100"),
         ("reproduce table2", "--output <DIR>"),
     ] {

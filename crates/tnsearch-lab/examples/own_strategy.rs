@@ -1,5 +1,4 @@
 //! A strategy of one's own in the paper's table: the best single step, a rank or a swap, until none is better.
-use std::error::Error;
 use tnsearch::fit::{Interrupt, Method as Fit};
 use tnsearch::graph::Structure;
 use tnsearch::search::{Outcome, Strategy};
@@ -41,7 +40,7 @@ fn steps(from: &Structure) -> Vec<Structure> {
 }
 
 /// The quick version of Table 2 with one more column.
-pub fn table() -> Result<Output, Box<dyn Error>> {
+pub fn table() -> Result<Output, Box<dyn std::error::Error>> {
     let descent = Method::search("descent", |setting, _| {
         let template = setting.trial.template.clone();
         let ranks = vec![3; template.edges().len()];
@@ -51,9 +50,10 @@ pub fn table() -> Result<Output, Box<dyn Error>> {
     let table = Experiment::new("table2", options, vec![descent])?;
     let (never, cells) = (Interrupt::new(), table.tasks.iter());
     let setup = Setup::new(Fit::Als, None, &never)?;
-    Ok(table.output(&cells.map(|task| task.run(&setup)).collect::<Result<Vec<_>, _>>()?))
+    let cells: Result<Vec<_>, _> = cells.map(|task| task.run(&setup)).collect();
+    Ok(table.output(&cells?, &setup))
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     table().map(|output| println!("{}", output.markdown))
 }

@@ -41,13 +41,14 @@ fn table2_compares_all_methods() {
     // The order that the tensor comes in costs parameters.
     assert!(of("TR-SVD").eff().unwrap() <= exact.eff().unwrap());
 
-    let output = table.output(&cells);
+    let setup = Setup::new(Method::Als, Some(2), &NEVER).unwrap();
+    let output = table.output(&cells, &setup);
     assert_eq!(output.csv.lines().count(), 1 + cells.len());
     assert!(output.markdown.contains("| paper's A | 1.00 |"), "{}", output.markdown);
     assert!(output.markdown.contains("| method | order | Eff. >= 1, single runs |"));
     assert!(output.figures[0].1.starts_with("<svg"));
     // A part of the results gives a part of the tables.
-    let part = table.output(&cells[..3]);
+    let part = table.output(&cells[..3], &setup);
     assert!(part.markdown.contains(&format!("3 of {} results", cells.len())));
 }
 
@@ -65,6 +66,7 @@ fn a_task_gives_the_same_result_again() {
 
 #[test]
 fn the_other_experiments_have_tables_and_pictures() {
+    let setup = Setup::new(Method::Als, Some(2), &NEVER).unwrap();
     for (name, text) in [
         ("table3", "| paper's A |"),
         ("fig-convergence", "| order | method | loss"),
@@ -72,7 +74,7 @@ fn the_other_experiments_have_tables_and_pictures() {
         ("fig-cover", "| 3 |"),
     ] {
         let experiment = quick(name);
-        let output = experiment.output(&cells(&experiment));
+        let output = experiment.output(&cells(&experiment), &setup);
         assert!(output.markdown.contains(text), "{name}: {}", output.markdown);
         assert!(output.figures[0].1.contains("</svg>"), "{name}");
     }
@@ -85,6 +87,15 @@ fn bad_options_are_named() {
     assert!(error.starts_with("unknown experiment 'table9'; use table2, "), "{error}");
     let error = Experiment::new("table2", options(Some(0)), Vec::new()).err().unwrap().to_string();
     assert_eq!(error, "trials is 0; it must be from 1 to 100");
+}
+
+#[test]
+fn a_method_needs_a_name_of_its_own() {
+    use tnsearch_lab::reproduce::Method as Compared;
+    let options = Options { quick: true, trials: None, runs: None, seed: 0 };
+    let mine = Compared::search("TNLS", |_, _| Err(ReproduceError::Interrupted));
+    let error = Experiment::new("table2", options, vec![mine]).err().unwrap().to_string();
+    assert_eq!(error, "method is TNLS; every method needs a name of its own");
 }
 
 #[test]

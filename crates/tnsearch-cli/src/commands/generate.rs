@@ -19,7 +19,7 @@ use tnsearch_lab::Synthetic;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch generate --template ring --order 6 --dim 3 --ranks 1..4 --seed 1 -o X.npy --structure hidden.json
-  tnsearch generate --template mera --order 8 --sigma 0.1 --noise-db 40 -o X.npy --network hidden.safetensors")]
+  tnsearch generate --template mera --order 8 --sigma 0.3162 --noise-db 40 -o X.npy --network hidden.safetensors")]
 pub struct Generate {
     /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
     #[arg(long, value_name = "NAME|FILE", default_value = "ring")]
@@ -39,7 +39,7 @@ pub struct Generate {
     /// The vertex of mode 0, of mode 1, ... [default: a random permutation]
     #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex)]
     perm: Vec<usize>,
-    /// Standard deviation of the cores' entries (the paper: 1 for path and ring, 0.1 for the others)
+    /// Standard deviation of the cores' entries (the paper: variance 1 for path and ring, 0.1 for the others)
     #[arg(long, value_name = "SD", default_value_t = 1.0, value_parser = real, allow_negative_numbers = true)]
     sigma: f64,
     /// Add Gaussian noise at this signal-to-noise ratio

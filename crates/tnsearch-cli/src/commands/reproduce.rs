@@ -1,14 +1,15 @@
 //! `tnsearch reproduce`: the paper's synthetic experiments.
 
 use super::options::{count, method, seed};
-use crate::files::output::Output;
+use crate::files::{io_text, output::Output};
 use crate::journal::DiskJournal;
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use clap::Args;
 use serde_json::json;
 use std::collections::HashSet;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tnsearch::fit::Method;
@@ -53,6 +54,9 @@ pub struct Reproduce {
     /// Threads [default: one a processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     threads: Option<usize>,
+    /// Show progress where standard error is no terminal, too
+    #[arg(long)]
+    progress: bool,
     /// No progress
     #[arg(long, short)]
     quiet: bool,
@@ -69,22 +73,21 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         bail!("{} is a file; --output needs a folder", folder.display());
     }
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        .map_err(|e| anyhow!("cannot make the folder {}: {}", folder.display(), io_text(&e)))?;
     let header = json!({
         "format": FORMAT,
         "version": 1,
         "tnsearch": env!("CARGO_PKG_VERSION"),
         "experiment": experiment.name,
         "quick": args.quick,
-        "trials": args.trials,
-        "runs": args.runs,
         "seed": args.seed,
         "fit": *setup.fit,
     });
     let (mut journal, mut cells) = DiskJournal::open::<Cell>(&folder.join(RESULTS), &header, true)?;
     let done: HashSet<String> = cells.iter().map(|c| c.key.clone()).collect();
     let left: Vec<&Task> = experiment.tasks.iter().filter(|t| !done.contains(&t.key)).collect();
-    let mut progress = Progress::new(args.quiet, left.len());
+    let shown = !args.quiet && (args.progress || std::io::stderr().is_terminal());
+    let mut progress = Progress::new(shown, &left);
     let mut exit = Exit::Done;
     for (number, task) in left.iter().enumerate() {
         progress.begin(number, task);
@@ -97,11 +100,12 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
                 exit = Exit::Interrupted;
                 break;
             }
-            Err(e) => return Err(e).with_context(|| task.key.clone()),
+            Err(e) => bail!("{}: {e}", task.key),
         }
     }
-    write(folder, &experiment, &cells)?;
-    let count = cells.len();
+    write(folder, &experiment, &cells, &setup)?;
+    let made: HashSet<&str> = cells.iter().map(|c| c.key.as_str()).collect();
+    let count = experiment.tasks.iter().filter(|t| made.contains(t.key.as_str())).count();
     if !args.quiet {
         terminal::print(&format!(
             "{} of {} results; tables and pictures in {}\n",
@@ -114,8 +118,13 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
 }
 
 /// Writes the tables and pictures of the results there are.
-fn write(folder: &Path, experiment: &Experiment, cells: &[Cell]) -> anyhow::Result<()> {
-    let output = experiment.output(cells);
+fn write(
+    folder: &Path,
+    experiment: &Experiment,
+    cells: &[Cell],
+    setup: &Setup,
+) -> anyhow::Result<()> {
+    let output = experiment.output(cells, setup);
     let name = experiment.name;
     let mut markdown = output.markdown;
     for (file, _) in &output.figures {
@@ -130,31 +139,39 @@ fn write(folder: &Path, experiment: &Experiment, cells: &[Cell]) -> anyhow::Resu
 
 /// A line for each result on standard error: which, and how long the rest may take.
 struct Progress {
-    quiet: bool,
+    shown: bool,
     count: usize,
     begun: Instant,
+    /// The work of all results, and of those done.
+    work: f64,
+    done: f64,
+}
+
+/// What a result costs against others, very roughly: fits of a larger order take longer, and there are more of
+/// them.
+fn work(task: &Task) -> f64 {
+    (task.order as f64).powi(6)
 }
 
 impl Progress {
-    fn new(quiet: bool, count: usize) -> Self {
-        Progress { quiet, count, begun: Instant::now() }
+    fn new(shown: bool, left: &[&Task]) -> Self {
+        let work = left.iter().map(|t| work(t)).sum();
+        Progress { shown, count: left.len(), begun: Instant::now(), work, done: 0.0 }
     }
 
     fn begin(&mut self, number: usize, task: &Task) {
-        if self.quiet {
-            return;
-        }
         let spent = self.begun.elapsed().as_secs_f64();
-        let left = match number {
-            0 => String::new(),
-            _ => {
-                let rest = spent / number as f64 * (self.count - number) as f64;
-                format!(", about {} left", duration(rest))
-            }
+        let rest = spent / self.done * (self.work - self.done);
+        let left = match self.done > 0.0 {
+            true => format!(", about {} left", duration(rest)),
+            false => String::new(),
         };
-        terminal::note(
-            &format!("{} of {}", number + 1, self.count),
-            &format!("{} ({}{left})", task.key, duration(spent)),
-        );
+        self.done += work(task);
+        if self.shown {
+            terminal::note(
+                &format!("{} of {}", number + 1, self.count),
+                &format!("{} ({}{left})", task.key, duration(spent)),
+            );
+        }
     }
 }

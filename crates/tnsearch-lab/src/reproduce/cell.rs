@@ -57,6 +57,9 @@ pub struct Cell {
     pub to_best: Option<u64>,
     /// Structures that bounds ruled out.
     pub pruned: u64,
+    /// Structures that were too large or too costly to be fitted.
+    #[serde(default)]
+    pub refused: u64,
     /// Whether the answer is proven to be optimal.
     pub certified: bool,
     /// The proven lower bound on the parameters.
@@ -100,7 +103,7 @@ pub(super) fn run(
             };
             let limits = Limits { max_bytes: None, interrupt: setup.interrupt };
             let goal = Goal::max_rse(eps)?;
-            let found = decompose(&trial.target, &goal, &setup.fit, seed, &limits);
+            let found = decompose(&trial.target, &goal, seed, &limits);
             let found = found.map_err(|e| match e {
                 DecomposeError::Interrupted => ReproduceError::Interrupted,
                 other => other.into(),
@@ -136,6 +139,7 @@ impl Cell {
             evaluations: None,
             to_best: None,
             pruned: 0,
+            refused: 0,
             certified: false,
             bound: None,
             ranks: Vec::new(),
@@ -201,6 +205,7 @@ fn found(key: &str, trial: &Trial, result: &SearchResult, curve: bool) -> Cell {
         evaluations: Some(result.counts.evaluations),
         to_best: best.and_then(|b| to_best(&b.score)),
         pruned: result.counts.pruned,
+        refused: result.counts.refused,
         certified: result.certified_optimal,
         bound: result.lower_bound.and_then(|b| b.params),
         ranks: best.map_or(Vec::new(), |b| b.structure.ranks().to_vec()),

@@ -68,6 +68,7 @@ impl Task {
     pub fn run(&self, setup: &Setup) -> Result<Cell, ReproduceError> {
         let trial = self.recipe.generate(self.seed, self.trial)?;
         let objective = self.objective.check()?;
+        // Run k has the same seed with every method and on every tensor; they draw other things from it.
         let seed = derived_seed(self.seed, self.run);
         cell::run(&self.key, &self.by, &trial, objective, seed, self.curve, setup)
     }
@@ -97,7 +98,7 @@ impl Experiment {
     /// The experiments there are.
     pub const NAMES: [&str; 5] = ["table2", "table3", "fig-cover", "fig-convergence", "fig-lambda"];
 
-    /// An experiment by its name, with further methods beside the paper's.
+    /// An experiment by its name, with further methods beside the paper's (tables and convergence).
     pub fn new(
         name: &str,
         options: Options,
@@ -119,17 +120,25 @@ impl Experiment {
             "fig-convergence" => plan.convergence(more),
             _ => plan.lambda(),
         }
-        Ok(Experiment { name, tasks: plan.tasks, options })
+        let tasks = plan.tasks;
+        for (k, task) in tasks.iter().enumerate() {
+            if tasks[..k].iter().any(|earlier| earlier.key == task.key) {
+                let (value, expected) =
+                    (task.method.clone(), "every method needs a name of its own");
+                return Err(ReproduceError::Option { name: "method", value, expected });
+            }
+        }
+        Ok(Experiment { name, tasks, options })
     }
 
     /// Tables and figures of the results there are, in any order.
-    pub fn output(&self, cells: &[Cell]) -> Output {
+    pub fn output(&self, cells: &[Cell], setup: &Setup) -> Output {
         let done: Vec<(&Task, &Cell)> = self
             .tasks
             .iter()
             .filter_map(|t| cells.iter().find(|c| c.key == t.key).map(|c| (t, c)))
             .collect();
-        let mut markdown = table::heading(self.name, &self.options, done.len(), self.tasks.len());
+        let mut markdown = table::heading(self.name, &self.options, setup, &done, self.tasks.len());
         let mut drawn = Vec::new();
         match self.name {
             "table2" => {

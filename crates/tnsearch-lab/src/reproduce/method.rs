@@ -6,7 +6,7 @@ use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
-use tnsearch::fit::{CheckedFit, Interrupt, Target};
+use tnsearch::fit::{FitSettings, Interrupt, Target};
 use tnsearch::search::{
     CheckedObjective, Exact, ExactSettings, Greedy, GreedySettings, Strategy, Tnale, TnaleSettings,
     Tnga, TngaSettings, Tnls, TnlsSettings,
@@ -28,9 +28,8 @@ pub struct Setting<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-type Decompose = dyn Fn(&Target, &Goal, &CheckedFit, u64, &Limits) -> Result<Decomposition, DecomposeError>
-    + Send
-    + Sync;
+type Decompose =
+    dyn Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError> + Send + Sync;
 type Search = dyn for<'a> Fn(&Setting<'a>, u64) -> Result<Box<dyn Strategy + 'a>, ReproduceError>
     + Send
     + Sync;
@@ -82,13 +81,7 @@ impl Method {
 
     fn decompose(
         name: &str,
-        decompose: impl Fn(
-            &Target,
-            &Goal,
-            &CheckedFit,
-            u64,
-            &Limits,
-        ) -> Result<Decomposition, DecomposeError>
+        decompose: impl Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError>
         + Send
         + Sync
         + 'static,
@@ -113,23 +106,26 @@ impl Method {
     }
 
     pub(super) fn tr_svd() -> Method {
-        Method::decompose("TR-SVD", |x, goal, _, _, limits| tr_svd(x, &as_given(x), goal, limits))
+        Method::decompose("TR-SVD", |x, goal, _, limits| tr_svd(x, &as_given(x), goal, limits))
     }
 
     pub(super) fn tr_lm() -> Method {
-        Method::decompose("TR-LM", |x, goal, _, _, limits| tr_lm(x, &as_given(x), goal, limits))
+        Method::decompose("TR-LM", |x, goal, _, limits| tr_lm(x, &as_given(x), goal, limits))
     }
 
     pub(super) fn tr_alsar() -> Method {
-        Method::decompose("TR-ALSAR", |x, goal, fit, seed, limits| {
-            tr_als_ar(x, &as_given(x), goal, fit, seed, limits)
+        // Alternating least squares is what it is, whatever the searches fit with.
+        Method::decompose("TR-ALSAR", |x, goal, seed, limits| {
+            let als = FitSettings::default().check()?;
+            tr_als_ar(x, &as_given(x), goal, &als, seed, limits)
         })
     }
 
     pub(super) fn bayes_tr() -> Method {
-        Method::decompose("Bayes-TR", |x, goal, fit, seed, limits| {
-            let settings = BayesSettings::default().check()?;
-            bayes_tr(x, &as_given(x), goal, &settings, fit, seed, limits)
+        Method::decompose("Bayes-TR", |x, goal, seed, limits| {
+            let (settings, als) =
+                (BayesSettings::default().check()?, FitSettings::default().check()?);
+            bayes_tr(x, &as_given(x), goal, &settings, &als, seed, limits)
         })
     }
 

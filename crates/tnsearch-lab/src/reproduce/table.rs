@@ -1,27 +1,41 @@
 //! The results in tables: Markdown with the paper's numbers beside ours, and CSV.
 
-use super::Cell;
 use super::experiment::{COST_OF_CYCLES, LAMBDA, MAX_RSE, Options, Task};
 use super::method::MAX_COST;
 use super::published::{self, Published};
 use super::trial::letter;
+use super::{Cell, Setup};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// A task and its result.
 pub(super) type Done<'a> = (&'a Task, &'a Cell);
 
-pub(super) fn heading(name: &str, options: &Options, done: usize, all: usize) -> String {
-    let mut out = format!("# {name}\n\n");
+pub(super) fn heading(
+    name: &str,
+    options: &Options,
+    setup: &Setup,
+    done: &[Done],
+    all: usize,
+) -> String {
     let quick = if options.quick { "; a quick version that only shows how it works" } else { "" };
-    let _ = writeln!(out, "Seed {}{quick}. {done} of {all} results.\n", options.seed);
-    out
+    let seconds: f64 = done.iter().map(|(_, c)| c.seconds).sum();
+    format!(
+        "# {name}\n\nSeed {}{quick}. {} of {all} results, in {:.1} minutes; fits by {}, {} starts each; \
+         tnsearch {}.\n\n",
+        options.seed,
+        done.len(),
+        seconds / 60.0,
+        setup.fit.method,
+        setup.fit.restarts,
+        env!("CARGO_PKG_VERSION"),
+    )
 }
 
 /// Every result, a line each.
 pub(super) fn csv(done: &[Done]) -> String {
     let mut out = "template,order,trial,method,run,objective,hidden_params,params,eff,rse,reached,\
-                   format_preserved,evaluations,to_best,pruned,certified,bound,seconds\n"
+                   format_preserved,evaluations,to_best,pruned,refused,certified,bound,seconds\n"
         .to_owned();
     for (task, cell) in done {
         let objective = match task.objective {
@@ -45,6 +59,7 @@ pub(super) fn csv(done: &[Done]) -> String {
             text(cell.evaluations),
             text(cell.to_best),
             cell.pruned.to_string(),
+            cell.refused.to_string(),
             cell.certified.to_string(),
             text(cell.bound),
             format!("{:.3}", cell.seconds),
@@ -146,71 +161,94 @@ fn trials(done: &[Done], published: &[Published]) -> String {
 
 const LEGEND: &str = "Eff. (params of the hidden structure / of the one found; `-`: RSE <= 1e-4 not reached), \
     whether the template's format was preserved (Y, N), [evaluations when the answer was found], `*` proven optimal. \
-    Of several runs the best is shown; rates of single runs are below. The paper's tensors are others of the same \
-    kind. All methods fit with the same evaluator; exact search, which fits few structures, makes up to 8 \
-    Levenberg-Marquardt starts more for those that come near.\n\n";
+    Of several runs the best is shown, of equal ones the one with the fewest evaluations; rates and medians of single runs \
+    are below. An evaluation is a structure that was fitted, counted once a run; the paper counts every sample. The paper's \
+    tensors are others of the same kind. Run k has the same seed with every method and on every tensor.\n\nAll methods \
+    fit with the same evaluator; only exact search, which fits few structures, has truncated SVDs for those without cycles \
+    and (beside ALS) up to 8 Levenberg-Marquardt starts for those that come near.\n\n";
 
 /// How often single runs and the best of them reach Eff. >= 1, and what they cost.
 fn rates(done: &[Done]) -> String {
-    let mut out = "| method | order | Eff. >= 1, single runs | best of the runs | evaluations to the \
-                   answer, median | evaluations in all, median | seconds, median | format preserved |\n\
-                   | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        .to_owned();
+    let mut out =
+        "| method | order | Eff. >= 1, single runs | best of the runs | evaluations to the \
+                   answer, median (a) | evaluations in all, median (a) | seconds, median | format \
+                   preserved (a) |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+            .to_owned();
     for method in distinct(done.iter().map(|(t, _)| t.method.clone())) {
         for (template, order) in distinct(done.iter().map(|(t, _)| (t.template, t.order))) {
-            let of: Vec<&Done> = done
-                .iter()
-                .filter(|(t, _)| t.method == method && (t.template, t.order) == (template, order))
-                .collect();
+            let kind = |t: &Task| t.method == method && (t.template, t.order) == (template, order);
+            let of: Vec<&Done> = done.iter().filter(|(t, _)| kind(t)).collect();
             if of.is_empty() {
                 continue;
             }
             let good = |c: &Cell| c.eff().is_some_and(|e| e >= 1.0 - 1e-12);
             let numbers: BTreeSet<usize> = of.iter().map(|(t, _)| t.trial).collect();
-            let best_of = numbers
-                .iter()
-                .filter(|&&n| of.iter().any(|(t, c)| t.trial == n && good(c)))
-                .count();
-            let preserved = of.iter().filter(|(_, c)| c.format_preserved == Some(true)).count();
-            let number = |f: &dyn Fn(&Cell) -> Option<u64>| {
-                median(of.iter().filter_map(|(_, c)| f(c)).map(|n| n as f64))
-                    .map_or(String::new(), |m| format!("{m}"))
+            let best_of =
+                numbers.iter().filter(|&&n| of.iter().any(|(t, c)| t.trial == n && good(c)));
+            let reached: Vec<&Cell> = of.iter().map(|&&(_, c)| c).filter(|c| c.reached).collect();
+            let preserved = reached.iter().filter(|c| c.format_preserved == Some(true)).count();
+            let number = |f: fn(&Cell) -> Option<u64>| {
+                median(reached.iter().filter_map(|c| f(c)).map(|n| n as f64))
+                    .map_or(String::new(), |m| m.to_string())
             };
-            let seconds = median(of.iter().map(|(_, c)| c.seconds)).unwrap_or(0.0);
             let label =
                 if template == "ring" { order.to_string() } else { format!("{template} {order}") };
             let _ = writeln!(
                 out,
-                "| {method} | {label} | {} of {} | {best_of} of {} | {} | {} | {seconds:.2} | {preserved} of {} |",
+                "| {method} | {label} | {} of {} | {} of {} | {} | {} | {:.2} | {preserved} of {} |",
                 of.iter().filter(|(_, c)| good(c)).count(),
                 of.len(),
+                best_of.count(),
                 numbers.len(),
-                number(&|c| c.to_best),
-                number(&|c| c.evaluations),
-                of.len(),
+                number(|c| c.to_best),
+                number(|c| c.evaluations),
+                median(of.iter().map(|(_, c)| c.seconds)).unwrap_or(0.0),
+                reached.len(),
             );
         }
     }
-    out + "\n"
+    out + "\n(a) Of the runs that reached the error.\n\n"
 }
 
-/// On how many tensors one method's best run needed fewer evaluations than another's.
+/// On how many tensors one method needed fewer evaluations than another, up to the answer and in all: the
+/// medians of the runs that reached the error.
 fn fewer(done: &[Done], first: &str, second: &str) -> String {
     let kinds = distinct(done.iter().map(|(t, _)| (t.template, t.order, t.trial)));
-    let of = |kind: (&str, usize, usize), method: &str| {
-        let cells = done
-            .iter()
-            .filter(|(t, _)| (t.template, t.order, t.trial) == kind && t.method == method);
-        // Of all runs, not of the best: the work that one run is expected to take.
-        median(cells.filter_map(|(_, c)| c.evaluations).map(|n| n as f64))
+    let count = |value: fn(&Cell) -> Option<u64>| {
+        let of = |kind: (&str, usize, usize), method: &str| {
+            let same = |t: &Task| (t.template, t.order, t.trial) == kind && t.method == method;
+            let cells = done.iter().filter(|(t, c)| same(t) && c.reached);
+            median(cells.filter_map(|(_, c)| value(c)).map(|n| n as f64))
+        };
+        let pairs: Vec<(f64, f64)> =
+            kinds.iter().filter_map(|&k| Some((of(k, first)?, of(k, second)?))).collect();
+        format!("{} of {}", pairs.iter().filter(|(a, b)| a < b).count(), pairs.len())
     };
-    let pairs: Vec<(f64, f64)> =
-        kinds.iter().filter_map(|&k| Some((of(k, first)?, of(k, second)?))).collect();
-    let count = pairs.iter().filter(|(a, b)| a < b).count();
     format!(
-        "{first} made fewer evaluations than {second} on {count} of {} tensors.\n\n",
-        pairs.len()
+        "{first} needed fewer evaluations than {second} on {} tensors up to the answer, on {} in all.\n\n",
+        count(|c| c.to_best),
+        count(|c| c.evaluations),
     )
+}
+
+/// The evaluations of some orders together.
+fn medians(done: &[Done], orders: [usize; 2]) -> String {
+    let of = |method: String| {
+        let same = |t: &Task| orders.contains(&t.order) && t.method == method;
+        let cells = done.iter().filter(|(t, c)| same(t) && c.reached);
+        let evaluations = median(cells.filter_map(|(_, c)| c.evaluations).map(|n| n as f64))?;
+        Some(format!("{method} {evaluations}"))
+    };
+    let methods = distinct(done.iter().map(|(t, _)| t.method.clone()));
+    let list: Vec<String> = methods.into_iter().filter_map(of).collect();
+    let [a, b] = orders;
+    match list.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Evaluations in all, medians over the runs on orders {a} and {b} that reached the error: {}.\n\n",
+            list.join(", ")
+        ),
+    }
 }
 
 /// What was not fitted, under a table.
@@ -234,9 +272,12 @@ pub(super) fn table2(done: &[Done]) -> String {
     }
     out += "## Rates and work\n\n";
     out += &rates(&constrained);
+    out += &medians(&constrained, [6, 8]);
     out += &fewer(&constrained, "TNLS", "TNGA+");
     out += &fewer(&constrained, "TNLS, all fitted", "TNGA+");
     out += &fewer(&constrained, "TnALE", "TNLS, all fitted");
+    out += "(Bounds prune TNLS, TnALE, Greedy and exact search; \"all fitted\" is TNLS without them, as in the paper. \
+            Genetic searches cannot be pruned.)\n\n";
     let _ = write!(
         out,
         "## With lambda = {LAMBDA}\n\n\
@@ -303,7 +344,7 @@ fn not_below(done: &[Done], first: &str, second: &str) -> String {
 pub(super) fn cover(done: &[Done]) -> String {
     let mut out = "The smallest ring with RSE <= 1e-4 on each of the three rings through the modes of a tensor of order \
                    4 (dimension 5, hidden ranks 2 to 3, ranks up to 7): ranks from the narrowest edge to the widest, and params, \
-                   averages over the tensors. Model 1 is the best map of each tensor, model 3 the worst (the paper's \
+                   averages over the tensors on which all three were found, with four starts of ALS a structure. Model 1 is the best map of each tensor, model 3 the worst (the paper's \
                    figure shows such models without numbers in its text).\n\n\
                    | model | ranks | params |\n| --- | --- | ---: |\n"
         .to_owned();

@@ -261,6 +261,11 @@ impl Plan {
             }
             Plan::Random(random) => ("samples", random.samples),
             Plan::TngaPlus(tnga) | Plan::TngaStar(tnga) => ("population", tnga.population),
+            // A window of ranks is enumerated at once.
+            Plan::Tnale(tnale) => {
+                let radius = tnale.radius.max(tnale.init_radius);
+                ("radius", radius.saturating_mul(2).saturating_add(1).min(tnale.max_rank))
+            }
             _ => ("runs", 1),
         }
     }
