@@ -12,7 +12,6 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::CutBound;
-use tnsearch::fit::Interrupt;
 use tnsearch::search::RunnerSettings;
 
 /// Cuts in the JSON.
@@ -79,7 +78,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let spectra = bounds::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
     if dims.len() <= ALL_CUTS {
-        bounds::prepare(&spectra, args.threads, limit, &Interrupt::new(), None)?;
+        bounds::prepare(&spectra, args.threads, limit, || false)?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);

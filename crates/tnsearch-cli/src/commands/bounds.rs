@@ -4,9 +4,8 @@ use crate::files::MemoryLimit;
 use crate::text::bytes;
 use anyhow::{anyhow, bail};
 use serde::Serialize;
-use std::time::Instant;
 use tnsearch::bound::{CutBound, CutReport, ModeSet, Spectra, SpectraSettings};
-use tnsearch::fit::{Interrupt, Target};
+use tnsearch::fit::Target;
 use tnsearch::graph::Template;
 use tnsearch::search::Objective;
 
@@ -58,14 +57,12 @@ fn cuts_at_a_time(spectra: &Spectra<'_>, limit: MemoryLimit) -> usize {
     (limit.bytes() as f64 / 2.0 / spectra.bytes()) as usize
 }
 
-/// Computes the spectra in parallel, where that is affordable; ends early when the flag is set or the time is
-/// up.
+/// Computes the spectra in parallel, where that is affordable; ends early when it is told to.
 pub fn prepare(
     spectra: &Spectra<'_>,
     threads: Option<usize>,
     limit: MemoryLimit,
-    interrupt: &Interrupt,
-    deadline: Option<Instant>,
+    stop: impl Fn() -> bool + Sync + Send,
 ) -> anyhow::Result<()> {
     if spectra.prepare_flops() > PREPARE_FLOPS {
         return Ok(());
@@ -76,8 +73,7 @@ pub fn prepare(
         .num_threads(threads.max(1))
         .build()
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
-    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    pool.install(|| spectra.prepare(|| interrupt.is_set() || late()));
+    pool.install(|| spectra.prepare(stop));
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{Candidate, CutBound, Next, Relaxation};
+use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Stops};
 use tnsearch::fit::{Interrupt, Target};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
@@ -131,13 +131,15 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
     let svd = bounds::needs_svd(objective.get());
     let spectra = bounds::spectra(&target, svd, limit)?;
-    bounds::prepare(&spectra, args.threads, limit, interrupt, None)?;
+    bounds::prepare(&spectra, args.threads, limit, || interrupt.is_set())?;
     if interrupt.is_set() {
         return Ok(Exit::Interrupted);
     }
     let bound = CutBound::new(spectra);
-    let mut relaxation = Relaxation::new(template.clone(), objective, &bound, args.max_rank)
-        .interruptible(interrupt);
+    let stops = Stops::on(interrupt);
+    let mut relaxation =
+        Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stops)
+            .within(limit.bytes() as f64 / 2.0);
     let proof = prove(&mut relaxation, objective.get(), args.nodes, interrupt);
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| bounds::binding(&bound, s, objective.get()));

@@ -19,10 +19,11 @@ use crate::{Exit, interrupt, terminal};
 use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tnsearch::bound::{CutBound, Relaxation};
+use std::time::Instant;
+use tnsearch::bound::{CutBound, Relaxation, Stops};
 use tnsearch::fit::{CheckedFit, Interrupt, Method, Target};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::rng;
@@ -167,12 +168,18 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
 
     let interrupt = interrupt::on_ctrl_c()?;
     let begun = Instant::now();
-    let bound = args.bound(&settings, &target, &template, limit, interrupt)?;
-    let prepared = begun.elapsed().as_secs_f64();
-    let relax = |bound| {
-        Relaxation::new(template.clone(), settings.objective, bound, args.max_rank)
-            .interruptible(interrupt)
+    let clock = Clock::start(args.max_seconds);
+    let bound = args.bound(&settings, &target, &template, limit, interrupt, &clock)?;
+    let open_bytes = limit.bytes() as f64 / 4.0 / args.runs as f64;
+    let relaxation = |bound, hurry| {
+        let stops = Stops { interrupts: vec![interrupt, clock.late], hurry };
+        Relaxation::stoppable(template.clone(), settings.objective, bound, args.max_rank, stops)
+            .within(open_bytes)
     };
+    // All runs start from the same relaxed problem; its tables are made once.
+    let shared: OnceCell<Relaxation> = OnceCell::new();
+    let relax = |bound| shared.get_or_init(|| relaxation(bound, Some(clock.hurry))).clone();
+    let prepared;
     let mut result = {
         let evaluator = FitEvaluator { target: &target, settings: settings.fit.clone() };
         let mut display = Display::new(args.report.quiet, args.progress, &settings.runner);
@@ -186,6 +193,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         let strategies = (0..args.runs)
             .map(|k| settings.plan.strategy(&setting, rng::derived_seed(args.seed, k)));
         let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
+        prepared = begun.elapsed().as_secs_f64();
         let mut runner = Runner::new(dims, settings.objective, &evaluator)
             .runs(args.seed, args.runs, |_| {
                 strategies.next().unwrap_or_else(|| unreachable!("one a run"))
@@ -204,7 +212,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             }
             // A bound over the template says nothing about other graphs.
             if args.certificate_nodes > 0 && !settings.plan.leaves_template() {
-                runner = runner.certify(relax(bound), args.certificate_nodes);
+                runner = runner.certify(|| relaxation(bound, None), args.certificate_nodes);
             }
         }
         runner.search()?
@@ -214,6 +222,20 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
     summary::finish(args, &settings, &budgets, &template, dims, result, output.as_ref(), &report)
+}
+
+/// What is told when the time is running out, and when it is up.
+struct Clock {
+    /// A third of it is spent: proofs give way to fits.
+    hurry: &'static Interrupt,
+    late: &'static Interrupt,
+}
+
+impl Clock {
+    fn start(max_seconds: Option<f64>) -> Self {
+        let seconds = max_seconds.unwrap_or(f64::INFINITY);
+        Clock { hurry: interrupt::after(seconds / 3.0), late: interrupt::after(seconds) }
+    }
 }
 
 impl Search {
@@ -249,7 +271,7 @@ impl Search {
         Ok(RunnerSettings { max_seconds, ..settings.runner.clone() }.check()?)
     }
 
-    /// The bound from the tensor's cuts, in at most half the time allowed; none where they take too much memory,
+    /// The bound from the tensor's cuts, in at most a third of the time allowed; none where they take too much memory,
     /// which only exact search cannot do without.
     fn bound<'t>(
         &self,
@@ -257,7 +279,8 @@ impl Search {
         target: &'t Target,
         template: &Template,
         limit: MemoryLimit,
-        interrupt: &Interrupt,
+        interrupt: &'static Interrupt,
+        clock: &Clock,
     ) -> anyhow::Result<Option<CutBound<'t>>> {
         let svd = bounds::needs_svd(settings.objective.get());
         let spectra =
@@ -267,11 +290,10 @@ impl Search {
             Err(e) if settings.plan.needs_bounds() => return Err(e),
             Err(_) => return Ok(None),
         };
-        let deadline = self
-            .max_seconds
-            .and_then(|s| Duration::try_from_secs_f64(s / 2.0).ok())
-            .and_then(|half| Instant::now().checked_add(half));
-        bounds::prepare(&spectra, self.threads, limit, interrupt, deadline)?;
+        let spectra = spectra.interruptible(interrupt).interruptible(clock.late);
+        bounds::prepare(&spectra, self.threads, limit, || {
+            interrupt.is_set() || clock.hurry.is_set()
+        })?;
         Ok(Some(CutBound::new(spectra)))
     }
 

@@ -2,7 +2,7 @@
 
 use super::ranks_only::RanksOnly;
 use super::{ReproduceError, Trial};
-use tnsearch::bound::{CutBound, Relaxation};
+use tnsearch::bound::{CutBound, Relaxation, Stops};
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
@@ -185,8 +185,9 @@ impl Method {
             takes_lambda: false,
             ..Method::search("exact", move |s, _| {
                 let template = s.trial.template.clone();
-                let relaxation = Relaxation::new(template, s.objective, s.bound, max_rank)
-                    .interruptible(s.interrupt);
+                let stops = Stops::on(s.interrupt);
+                let relaxation =
+                    Relaxation::stoppable(template, s.objective, s.bound, max_rank, stops);
                 Ok(Box::new(Exact::new(relaxation, s.objective, settings.clone().check()?)))
             })
         }

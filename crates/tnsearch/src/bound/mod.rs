@@ -12,5 +12,5 @@ mod rest;
 mod spectra;
 
 pub use cuts::{CutBound, CutReport};
-pub use relax::{Candidate, Next, Relaxation};
+pub use relax::{Candidate, Next, Relaxation, Stops};
 pub use spectra::{ModeSet, Spectra, SpectraSettings, Spectrum};

@@ -15,9 +15,32 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-static NEVER: Interrupt = Interrupt::new();
+/// What ends the work on a relaxed problem early.
+#[derive(Debug, Clone, Default)]
+pub struct Stops<'b> {
+    /// End at once when one of these is set (Ctrl-C, a deadline).
+    pub interrupts: Vec<&'b Interrupt>,
+    /// Go on with what there is when this is set, as if the nodes were spent.
+    pub hurry: Option<&'b Interrupt>,
+}
 
-/// The open nodes of the relaxed problem.
+impl<'b> Stops<'b> {
+    /// Ends when this flag is set.
+    pub fn on(interrupt: &'b Interrupt) -> Self {
+        Stops { interrupts: vec![interrupt], hurry: None }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupts.iter().any(|flag| flag.is_set())
+    }
+
+    fn any(&self) -> bool {
+        self.interrupted() || self.hurry.is_some_and(Interrupt::is_set)
+    }
+}
+
+/// The open nodes of the relaxed problem. A clone of one that nothing was taken from shares its tables.
+#[derive(Clone)]
 pub struct Relaxation<'b> {
     template: Arc<Template>,
     dims: Vec<usize>,
@@ -30,10 +53,12 @@ pub struct Relaxation<'b> {
     /// The least number of entries of the core of each mode.
     least_core: Vec<f64>,
     /// What the rest costs at least (`MaxRse`), where the tables are small enough.
-    rest: Option<Rest>,
+    rest: Option<Arc<Rest>>,
     size: f64,
     open: BinaryHeap<Node>,
-    interrupt: &'b Interrupt,
+    stops: Stops<'b>,
+    /// The most nodes held open at a time.
+    max_open: f64,
     full: bool,
     expanded: u64,
     made: u64,
@@ -117,6 +142,20 @@ impl<'b> Relaxation<'b> {
         bound: &'b CutBound<'b>,
         max_rank: usize,
     ) -> Self {
+        Relaxation::stoppable(template, objective, bound, max_rank, Stops::default())
+    }
+
+    /// As [`Relaxation::new`], and ends early when it is told to.
+    ///
+    /// # Panics
+    /// As [`Relaxation::new`].
+    pub fn stoppable(
+        template: Arc<Template>,
+        objective: CheckedObjective,
+        bound: &'b CutBound<'b>,
+        max_rank: usize,
+        stops: Stops<'b>,
+    ) -> Self {
         let dims = bound.spectra().target().dims().to_vec();
         assert_eq!(template.order(), dims.len(), "one vertex a mode");
         assert!(template.vertices() <= 64, "sets of vertices are kept as 64 bits");
@@ -147,7 +186,10 @@ impl<'b> Relaxation<'b> {
         let max_rank = max_rank.min(usize::from(u16::MAX));
         let rest = match objective {
             Objective::MaxRse(eps) => {
-                Rest::new(&template, &places, &dims, bound.spectra(), max_rank, eps)
+                Rest::new(&template, &places, &dims, bound.spectra(), max_rank, eps, &|| {
+                    stops.any()
+                })
+                .map(Arc::new)
             }
             _ => None,
         };
@@ -163,7 +205,8 @@ impl<'b> Relaxation<'b> {
             least_core,
             rest,
             open: BinaryHeap::new(),
-            interrupt: &NEVER,
+            stops,
+            max_open: MAX_OPEN,
             full: false,
             expanded: 0,
             made: 0,
@@ -172,10 +215,23 @@ impl<'b> Relaxation<'b> {
         relaxation
     }
 
-    /// Ends [`Relaxation::next`] as if its nodes were spent when this flag is set.
-    pub fn interruptible(mut self, interrupt: &'b Interrupt) -> Self {
-        self.interrupt = interrupt;
+    /// Holds no more nodes open than fit into about this many bytes.
+    pub fn within(mut self, bytes: f64) -> Self {
+        let chosen = 2 * (self.template.vertices() + self.template.edges().len());
+        // The node, its box, and what the heap and the allocator add.
+        let node = 1.5 * (size_of::<Node>() + chosen + 16) as f64;
+        self.max_open = MAX_OPEN.min(bytes / node);
         self
+    }
+
+    /// Whether it was told to end.
+    pub fn interrupted(&self) -> bool {
+        self.stops.interrupted()
+    }
+
+    /// Whether it was told to go on with what there is.
+    pub fn hurried(&self) -> bool {
+        self.stops.any()
     }
 
     /// The largest rank of an edge.
@@ -206,8 +262,8 @@ impl<'b> Relaxation<'b> {
             if node.depth == self.places.len() {
                 return Next::Candidate(self.candidate(&node));
             }
-            self.full = self.open.len() as f64 + self.children(&node) > MAX_OPEN;
-            if self.expanded >= until || self.full || self.interrupt.is_set() {
+            self.full = self.open.len() as f64 + self.children(&node) > self.max_open;
+            if self.expanded >= until || self.full || self.stops.any() {
                 let floor = node.value;
                 self.open.push(node);
                 return Next::Spent(floor);
@@ -224,13 +280,21 @@ impl<'b> Relaxation<'b> {
     /// promising open nodes of each depth: for when [`Relaxation::next`] has spent its nodes and there is no
     /// answer yet. What they are worth proves nothing about others.
     pub fn promising(&mut self) -> Vec<Candidate> {
-        let mut levels: Vec<Vec<Node>> = vec![Vec::new(); self.places.len() + 1];
-        self.open.iter().for_each(|node| levels[node.depth].push(node.clone()));
+        let mut best: Vec<Vec<&Node>> = vec![Vec::new(); self.places.len() + 1];
+        self.open.iter().for_each(|node| best[node.depth].push(node));
+        let beam = |mut nodes: Vec<&Node>| -> Vec<Node> {
+            nodes.sort_unstable_by(|a, b| b.cmp(a));
+            nodes.into_iter().take(BEAM as usize).cloned().collect()
+        };
+        let mut levels: Vec<Vec<Node>> = best.into_iter().map(beam).collect();
         for depth in 0..self.places.len() {
+            if self.stops.interrupted() {
+                return Vec::new();
+            }
             let mut level = std::mem::take(&mut levels[depth]);
             level.sort_unstable_by(|a, b| b.cmp(a));
             let children = level.first().map_or(1.0, |node| self.children(node));
-            if children <= MAX_OPEN {
+            if children <= self.max_open {
                 level.truncate((BEAM / children).max(100.0) as usize);
                 for node in &level {
                     self.expand(node, &mut |child| levels[depth + 1].push(child));

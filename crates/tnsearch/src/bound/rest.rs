@@ -10,7 +10,7 @@ use super::{ModeSet, Spectra};
 use crate::graph::Template;
 use std::collections::HashMap;
 
-/// The most steps that the tables may take (about a second); else there are none.
+/// The most steps that the tables may take (some seconds); else there are none.
 const MAX_STEPS: f64 = 2e8;
 /// The most entries of all tables.
 const MAX_ENTRIES: f64 = 2e7;
@@ -31,7 +31,7 @@ struct Level {
 }
 
 impl Rest {
-    /// The tables for an error, where they are small enough.
+    /// The tables for an error, where they are small enough; none if it was told to stop.
     pub fn new(
         template: &Template,
         places: &[Place],
@@ -39,6 +39,7 @@ impl Rest {
         spectra: &Spectra,
         max_rank: usize,
         eps: f64,
+        stop: &dyn Fn() -> bool,
     ) -> Option<Rest> {
         let frontiers = frontiers(template, places);
         if spectra.prepare_flops() > MAX_FLOPS || dims.len() >= 32 {
@@ -69,6 +70,9 @@ impl Rest {
             let mut tables: HashMap<ModeSet, Vec<f64>> = HashMap::new();
             let move_on = Move::new(&frontiers[k], place, &below.frontier, max_rank);
             for (&set, rest) in &below.tables {
+                if stop() {
+                    return None;
+                }
                 // A frontier too narrow for the set is not feasible.
                 let width = if set == 0 || set == all { 1.0 } else { needed(set) };
                 if !place.external {

@@ -1,6 +1,6 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
-use crate::fit::Target;
+use crate::fit::{Interrupt, Target};
 use crate::tensor::Permutation;
 use crate::tensor::matmul::{Strides, matmul};
 use faer::diag::DiagMut;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub type ModeSet = u64;
 
 /// The largest order whose cuts are kept (each kept cut takes a few words).
-const MAX_ORDER: usize = 24;
+const MAX_ORDER: usize = 20;
 
 /// How far rounding takes the residual that a fit reports from the true one, relative to `||X||`.
 const FIT_ROUNDING: f64 = 2e-13;
@@ -87,6 +87,8 @@ pub struct Spectra<'t> {
     known: Vec<OnceLock<Option<Spectrum>>>,
     /// Set when the preparation was interrupted: what is not known then is not computed any more.
     abandoned: AtomicBool,
+    /// And when one of these is set.
+    stops: Vec<&'t Interrupt>,
 }
 
 impl<'t> Spectra<'t> {
@@ -95,7 +97,13 @@ impl<'t> Spectra<'t> {
         let order = target.dims().len();
         let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
         let known = (0..cuts).map(|_| OnceLock::new()).collect();
-        Spectra { target, settings, known, abandoned: AtomicBool::new(false) }
+        Spectra { target, settings, known, abandoned: AtomicBool::new(false), stops: Vec::new() }
+    }
+
+    /// Computes no more when this flag is set; what is not known then bounds nothing.
+    pub fn interruptible(mut self, interrupt: &'t Interrupt) -> Self {
+        self.stops.push(interrupt);
+        self
     }
 
     /// The tensor.
@@ -117,7 +125,10 @@ impl<'t> Spectra<'t> {
     /// The spectrum of a cut; none for the empty cut and for unfoldings that are too large.
     pub fn of(&self, set: ModeSet) -> Option<&Spectrum> {
         let slot = self.known.get((self.normal(set) >> 1) as usize)?;
-        if slot.get().is_none() && self.abandoned.load(Ordering::Relaxed) {
+        let stopped = || {
+            self.abandoned.load(Ordering::Relaxed) || self.stops.iter().any(|flag| flag.is_set())
+        };
+        if slot.get().is_none() && stopped() {
             return None;
         }
         slot.get_or_init(|| self.compute(self.normal(set))).as_ref()

@@ -132,13 +132,23 @@ impl LowerBound {
         bound
     }
 
-    /// Whether a score meets the bound, so that nothing can be better (losses and errors to within 1e-9).
+    /// Whether a score meets the bound, so that nothing can be better: losses to within a part in 10^9, errors
+    /// to within that and what rounding takes from the bound (see `bound::Spectrum::slack`).
     pub fn is_met_by(&self, score: &Score) -> bool {
-        let close = |value: f64, bound: f64| value <= bound + 1e-9 * bound.max(1.0);
         self.params.is_some_and(|p| score.params <= p)
-            || self.rse.is_some_and(|r| close(score.rse, r))
-            || self.loss.is_some_and(|l| close(score.loss, l))
+            || self.rse.is_some_and(|r| score.rse <= r + rse_margin(r))
+            || self.loss.is_some_and(|l| score.loss <= l + loss_margin(l))
     }
+}
+
+/// By how much an error may miss its bound and still count as meeting it.
+pub(super) fn rse_margin(bound: f64) -> f64 {
+    1e-9 * bound + 4e-12
+}
+
+/// By how much a loss may miss its bound and still count as meeting it.
+pub(super) fn loss_margin(bound: f64) -> f64 {
+    1e-9 * bound.max(1.0)
 }
 
 /// What a search found.
@@ -202,5 +212,21 @@ pub trait Observer {
 impl<F: FnMut(&Progress)> Observer for F {
     fn on_progress(&mut self, progress: &Progress) {
         self(progress);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rounding_may_part_an_error_from_its_bound() {
+        let met = |bound: f64, rse: f64| {
+            let bound = LowerBound::new(Objective::MaxParams(16), bound);
+            bound.is_met_by(&Score { loss: rse, rse, params: 8 })
+        };
+        assert!(met(1e-3, 1e-3) && met(1e-3, 1e-3 + 1e-12) && met(0.0, 1e-12));
+        // Small, but another structure may well be exact.
+        assert!(!met(0.0, 4e-10) && !met(1e-3, 1.001e-3));
     }
 }

@@ -34,7 +34,10 @@ impl<'a> Run<'a> {
 
     /// Remembers the outcome of a job.
     pub(super) fn learn(&mut self, objective: CheckedObjective, job: &Job, outcome: Outcome) {
-        self.cache.insert(job.graph.clone(), (job.effort, outcome));
+        // More effort starts anew, and may end worse.
+        let earlier = self.cache.get(&job.graph).map(|&(_, outcome)| outcome);
+        let better = earlier.filter(|e| e.loss < outcome.loss).unwrap_or(outcome);
+        self.cache.insert(job.graph.clone(), (job.effort, better));
         if let Some(rse) = outcome.rse {
             let score = Score { loss: outcome.loss, rse, params: outcome.params };
             if self.best.is_none_or(|best| objective.better(&score, &best)) {

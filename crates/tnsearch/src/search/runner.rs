@@ -41,7 +41,7 @@ pub struct Runner<'a> {
     pub(super) objective: CheckedObjective,
     pub(super) evaluator: &'a dyn Evaluator,
     pub(super) bound: Option<&'a dyn RseBound>,
-    pub(super) certificate: Option<(Relaxation<'a>, u64)>,
+    pub(super) certificate: Option<(Box<dyn FnOnce() -> Relaxation<'a> + 'a>, u64)>,
     pub(super) settings: CheckedRunner,
     pub(super) runs: Vec<Run<'a>>,
     pub(super) journal: Option<&'a mut dyn Journal>,
@@ -97,8 +97,8 @@ impl<'a> Runner<'a> {
 
     /// Proves a lower bound when the search is over, unless a strategy has: the relaxed problem, and how
     /// many of its nodes may be expanded for it.
-    pub fn certify(mut self, relaxation: Relaxation<'a>, nodes: u64) -> Self {
-        self.certificate = Some((relaxation, nodes));
+    pub fn certify(mut self, relaxation: impl FnOnce() -> Relaxation<'a> + 'a, nodes: u64) -> Self {
+        self.certificate = Some((Box::new(relaxation), nodes));
         self
     }
 

@@ -179,8 +179,13 @@ fn text(
             line(&mut out, "found", found);
             structure_lines(&mut out, &best.structure, dims, best.score.rse);
         }
-        None if result.stopped_by == StoppedBy::Interrupted => {
-            line(&mut out, "found", "nothing: it was interrupted before the first fit was done");
+        None if result.counts.evaluations + result.counts.refused == 0 => {
+            let why = match result.stopped_by {
+                StoppedBy::Interrupted => "it was interrupted before the first fit was done",
+                StoppedBy::MaxSeconds => "the time was up before the first fit was done",
+                _ => "no structure was proposed",
+            };
+            line(&mut out, "found", format!("nothing: {why}"));
         }
         None => line(
             &mut out,
@@ -198,7 +203,11 @@ fn text(
     line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
     if args.strategy.name == "auto" {
         let why = match result.strategy {
-            "exact" => "exact search: the cuts leave few enough structures",
+            "exact" if result.stopped_by == StoppedBy::Finished => {
+                "exact search: the cuts leave few enough structures"
+            }
+            "exact" => "exact search, as far as it came",
+            _ if result.lower_bound.is_none() => "TNLS: the cuts of this tensor bound nothing",
             _ => {
                 "exact search found no answer among its first structures, so TNLS went on from the nearest"
             }

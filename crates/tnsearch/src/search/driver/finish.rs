@@ -15,17 +15,19 @@ impl Search<'_, '_> {
             let bound = value.is_finite().then(|| LowerBound::new(objective, value));
             return (bound, value == f64::INFINITY);
         }
-        let Some((relaxation, nodes)) = &mut self.runner.certificate else { return (None, false) };
+        let Some((make, nodes)) = self.runner.certificate.take() else { return (None, false) };
         if self.runner.interrupt.is_set() {
             return (None, false);
         }
+        let mut relaxation = make();
         loop {
             /// Nodes between two looks at the interrupt flag.
             const SLICE: u64 = 10_000;
             match relaxation.next(SLICE.min(nodes.saturating_sub(relaxation.expanded()))) {
                 Next::Spent(_)
-                    if relaxation.expanded() < *nodes
+                    if relaxation.expanded() < nodes
                         && !relaxation.is_full()
+                        && !relaxation.hurried()
                         && !self.runner.interrupt.is_set() => {}
                 Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
                     return (Some(LowerBound::new(objective, value)), false);

@@ -13,12 +13,13 @@ use super::climb::Climb;
 use super::{CheckedObjective, Effort, Objective, Outcome, SearchError, Strategy};
 use crate::bound::{Candidate, Next, Relaxation};
 use crate::graph::{ModeGraph, Structure};
+use crate::search::result::{loss_margin, rse_margin};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ops::Deref;
 
 /// Nodes expanded in one ask: a fraction of a second.
-const SLICE: u64 = 20_000;
+const SLICE: u64 = 1_000;
 
 /// The settings of an exact search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -163,7 +164,8 @@ impl<'b> Exact<'b> {
     fn settled(&self, value: f64) -> bool {
         let close = match self.objective.get() {
             Objective::MaxRse(_) => 0.0,
-            _ => 1e-9 * value.max(1.0),
+            Objective::MaxParams(_) => rse_margin(value),
+            Objective::Lambda(_) => loss_margin(value),
         };
         value + close >= self.incumbent
     }
@@ -179,7 +181,14 @@ impl<'b> Exact<'b> {
                     self.floor = self.floor.min(candidate.value);
                     return Some(candidate);
                 }
-                Next::Spent(_) if left > SLICE && !self.relaxation.is_full() => {
+                // The runner is about to end.
+                Next::Spent(_) if self.relaxation.interrupted() => {
+                    self.thinking = true;
+                    return None;
+                }
+                Next::Spent(_)
+                    if left > SLICE && !self.relaxation.is_full() && !self.relaxation.hurried() =>
+                {
                     self.thinking = true;
                     return None;
                 }
