@@ -18,7 +18,7 @@
 //! in its style sheet. What can be pointed at carries a `<title>`.
 
 mod axis;
-mod figure;
+pub(crate) mod figure;
 mod heat;
 mod layer;
 mod marks;
