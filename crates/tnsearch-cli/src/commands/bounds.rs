@@ -58,6 +58,11 @@ fn cuts_at_a_time(spectra: &Spectra<'_>, limit: MemoryLimit) -> usize {
     (limit.bytes() as f64 / 2.0 / spectra.bytes()) as usize
 }
 
+/// Whether all spectra can be computed in about a minute.
+pub fn affordable(spectra: &Spectra<'_>) -> bool {
+    spectra.prepare_flops() <= PREPARE_FLOPS
+}
+
 /// Computes the spectra in parallel, where that is affordable; ends early when the flag is set or the time is
 /// up.
 pub fn prepare(
@@ -67,7 +72,7 @@ pub fn prepare(
     interrupt: &Interrupt,
     deadline: Option<Instant>,
 ) -> anyhow::Result<()> {
-    if spectra.prepare_flops() > PREPARE_FLOPS {
+    if !affordable(spectra) {
         return Ok(());
     }
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);

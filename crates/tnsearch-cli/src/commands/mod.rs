@@ -7,11 +7,13 @@ mod completions;
 mod decompose;
 mod demo;
 mod distance;
+mod facts;
 mod fit;
 mod generate;
 mod info;
 mod options;
 mod outputs;
+mod page;
 mod reconstruct;
 mod report;
 mod reproduce;
@@ -57,6 +59,7 @@ enum Command {
     Space(space::Space),
     Distance(distance::Distance),
     Reconstruct(reconstruct::Reconstruct),
+    Report(page::Report),
     Info(info::Info),
     Demo(demo::Demo),
     Generate(generate::Generate),
@@ -75,6 +78,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Space(args) => space::run(&args),
         Command::Distance(args) => distance::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),
+        Command::Report(args) => page::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate(args) => generate::run(&args),
