@@ -326,7 +326,8 @@ mod tests {
             1,
         );
         std::fs::write(&path, &old).unwrap();
-        let (mut journal, records) = DiskJournal::open(&path, &header(1), true).unwrap();
+        let (mut journal, records) =
+            DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
         assert_eq!(records.len(), 2);
         journal.begin(BeginRecord::default()).unwrap();
         journal.generation(&generation(1)).unwrap();
@@ -342,7 +343,8 @@ mod tests {
         let path = dir.path().join("run.jsonl");
         let lines = || std::fs::read_to_string(&path).unwrap().lines().count();
         for (round, expected) in [(0, 6), (1, 7)] {
-            let (mut journal, records) = DiskJournal::open(&path, &header(1), true).unwrap();
+            let (mut journal, records) =
+                DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
             assert_eq!(records.len(), round);
             journal.begin(BeginRecord::default()).unwrap();
             (1..=3).for_each(|g| journal.generation(&generation(g)).unwrap());

@@ -14,6 +14,9 @@ pub const FORMAT: &str = "tnsearch-journal";
 /// The newest version that is written and read. Version 1 had evaluations only.
 pub const VERSION: u64 = 2;
 
+/// The strategies that search the complete graph, whatever the template.
+const LEAVING: [&str; 2] = ["tnga-star", "greedy"];
+
 /// Why a journal cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum JournalProblem {
@@ -50,8 +53,11 @@ pub struct Header {
     pub dims: Vec<usize>,
     /// The fingerprint of its entries.
     pub sha256: String,
-    /// The template.
+    /// The template that was asked for.
     pub template: Arc<Template>,
+    /// The graph whose structures were proposed: the template, or the complete graph with strategies that leave
+    /// the template.
+    pub searched: Arc<Template>,
     /// What was looked for.
     pub objective: Objective,
     /// The strategy, as on the command line.
@@ -158,9 +164,9 @@ impl JournalFile {
         Ok(())
     }
 
-    /// A structure of the journal's template; none where the numbers are not one.
+    /// A structure of the graph that was searched; none where the numbers are not one.
     pub fn structure(&self, permutation: &[usize], ranks: &[usize]) -> Option<Structure> {
-        Structure::new(self.header.template.clone(), permutation.to_vec(), ranks.to_vec()).ok()
+        Structure::new(self.header.searched.clone(), permutation.to_vec(), ranks.to_vec()).ok()
     }
 
     /// The tensor as the user named it, where that is on record.
@@ -191,13 +197,19 @@ impl Header {
         }
         let template =
             Template::from_ref(&first.template, dims.len()).map_err(|e| bad(e.to_string()))?;
+        let template = Arc::new(template);
+        let searched = match LEAVING.contains(&first.strategy.as_str()) {
+            true => Arc::new(Template::complete(dims.len()).map_err(|e| bad(e.to_string()))?),
+            false => template.clone(),
+        };
         let objective = first.objective;
         objective.check().map_err(|e| bad(e.to_string()))?;
         Ok(Header {
             tnsearch: first.tnsearch,
             dims,
             sha256: first.data.sha256,
-            template: Arc::new(template),
+            template,
+            searched,
             objective,
             strategy: first.strategy,
             max_rank: first.settings.get("max_rank").and_then(Value::as_u64),

@@ -19,6 +19,7 @@ mod report;
 mod reproduce;
 mod search;
 mod space;
+mod watch;
 
 use crate::Exit;
 use clap::{Parser, Subcommand};
@@ -60,6 +61,7 @@ enum Command {
     Distance(distance::Distance),
     Reconstruct(reconstruct::Reconstruct),
     Report(page::Report),
+    Watch(watch::Watch),
     Info(info::Info),
     Demo(demo::Demo),
     Generate(generate::Generate),
@@ -79,6 +81,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Distance(args) => distance::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),
         Command::Report(args) => page::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate(args) => generate::run(&args),

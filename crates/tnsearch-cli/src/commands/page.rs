@@ -93,7 +93,7 @@ fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Re
         let svd = bounds::needs_svd(search.journal.header.objective);
         let bound = match bounds::spectra(&target, svd, limit) {
             Ok(spectra) => {
-                bounds::prepare(&spectra, None, limit, &never)?;
+                bounds::prepare(&spectra, None, limit, &never, None)?;
                 Some(CutBound::new(spectra))
             }
             Err(_) => None,

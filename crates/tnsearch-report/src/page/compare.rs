@@ -139,12 +139,16 @@ fn curves(groups: &[(String, Vec<Vec<Point>>)], quantity: Quantity, along: Along
     for (name, lines) in groups {
         match &lines[..] {
             [] => {}
+            // One evaluation makes no line.
+            [line] if line.iter().all(|p| p.0 == line[0].0) => {
+                panel = panel.add(Layer::dots(name, vec![line[0]]).size(5.0));
+            }
             [line] => panel = panel.add(Layer::steps(name, line.clone())),
             lines => {
                 bands = true;
                 let (band, middle) = spread(lines);
                 let name = format!("{name}: {} runs", lines.len());
-                panel = panel.add(Layer::band(&name, band)).add(Layer::line(&name, middle));
+                panel = panel.add(Layer::band(&name, band)).add(Layer::steps(&name, middle));
             }
         }
     }
@@ -183,6 +187,10 @@ fn spread(lines: &[Vec<Point>]) -> (Band, Vec<Point>) {
         let mut values: Vec<f64> = lines.iter().filter_map(|line| at(line, x)).collect();
         values.sort_by(f64::total_cmp);
         if let (Some(low), Some(high)) = (values.first(), values.last()) {
+            // What held until here, so that the band has steps, too.
+            if let Some(&(_, low, high)) = band.last() {
+                band.push((x, low, high));
+            }
             band.push((x, *low, *high));
             let (a, b) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
             middle.push((x, 0.5 * (a + b)));
@@ -262,7 +270,10 @@ mod tests {
             vec![(2.0, 7.0), (4.0, 1.0), (5.0, 1.0)],
         ];
         let (band, middle) = spread(&lines);
-        assert_eq!(band, [(2.0, 6.0, 9.0), (3.0, 4.0, 7.0), (4.0, 1.0, 6.0), (5.0, 1.0, 6.0)]);
+        let ends = [(2.0, 6.0, 9.0), (3.0, 4.0, 7.0), (4.0, 1.0, 6.0), (5.0, 1.0, 6.0)];
+        assert_eq!(band.iter().copied().step_by(2).collect::<Vec<_>>(), ends);
+        let held: Vec<(f64, f64, f64)> = band.iter().copied().skip(1).step_by(2).collect();
+        assert_eq!(held, [(3.0, 6.0, 9.0), (4.0, 4.0, 7.0), (5.0, 1.0, 6.0)]);
         assert_eq!(middle, [(2.0, 7.0), (3.0, 6.0), (4.0, 4.0), (5.0, 4.0)]);
         let one: Vec<Vec<Point>> = vec![(0..1000).map(|k| (f64::from(k), 1.0)).collect(); 2];
         assert_eq!(spread(&one).1.len(), GRID + 1);

@@ -295,8 +295,7 @@ fn proposals(digest: &Digest<'_>) -> Option<String> {
 /// The ranks of each best so far.
 fn ranks(digest: &Digest<'_>) -> Option<String> {
     let journal = digest.journal();
-    let template = &journal.header.template;
-    let edges = template.edges();
+    let edges = journal.header.searched.edges();
     if edges.len() > MAX_EDGES {
         return None;
     }

@@ -198,14 +198,14 @@ fn networks(digest: &Digest<'_>) -> String {
          labelled with its rank, and the thicker the higher it is. A dotted line is an edge of rank 1, which \
          is no edge.",
     );
-    if header.template.vertices() > header.template.order() {
+    if header.searched.vertices() > header.searched.order() {
         out.push_str(" Squares are internal vertices: they carry no mode.");
     }
     out.push_str("</p>\n<div class=\"pair\">\n");
     let drawn = |s: &Structure| network_inline(s, &header.dims);
     out += &figure(&drawn(&found.structure), "found", &words::where_modes_sit(found));
     let ranks = found.structure.ranks().to_vec();
-    if let Ok(identity) = Structure::identity(header.template.clone(), ranks) {
+    if let Ok(identity) = Structure::identity(header.searched.clone(), ranks) {
         let same = identity.canonical().graph == found.structure.canonical().graph;
         let caption = match same {
             true => "The original order is the same network: nothing was gained by moving modes.".to_owned(),

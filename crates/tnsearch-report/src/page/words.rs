@@ -3,13 +3,16 @@
 use super::digest::{Digest, Found, State};
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
-use tnsearch::graph::Family;
+use tnsearch::graph::{Family, Template};
 use tnsearch::search::{Objective, StoppedBy};
 use tnsearch::tensor::size;
 
-/// What a template is called in a sentence.
+/// What the template asked for is called in a sentence.
 pub(super) fn template(digest: &Digest<'_>) -> String {
-    let template = &digest.journal().header.template;
+    name(&digest.journal().header.template)
+}
+
+fn name(template: &Template) -> String {
     match template.family() {
         Some(Family::Path) => "tensor train (path)".to_owned(),
         Some(Family::Ring) => "tensor ring".to_owned(),
@@ -30,19 +33,20 @@ pub(super) fn tensor(digest: &Digest<'_>) -> String {
 
 /// Text, not markup.
 pub(super) fn title(digest: &Digest<'_>) -> String {
-    let name = tensor(digest);
+    let tensor = tensor(digest);
+    let form = name(&digest.journal().header.searched);
     match &digest.found {
         Some(found) if digest.target_reached => {
             let phi = found.structure.phi(&digest.journal().header.dims);
             match phi < 1.0 {
                 true => {
-                    format!("{name}: {} times smaller as a {}", number(1.0 / phi), template(digest))
+                    format!("{tensor}: {} times smaller as a {form}", number(1.0 / phi))
                 }
-                false => format!("{name} as a {}", template(digest)),
+                false => format!("{tensor} as a {form}"),
             }
         }
-        Some(_) => format!("{name}: the target was not reached"),
-        None => format!("{name}: nothing was fitted"),
+        Some(_) => format!("{tensor}: the target was not reached"),
+        None => format!("{tensor}: nothing was fitted"),
     }
 }
 
@@ -74,6 +78,10 @@ pub(super) fn summary(digest: &Digest<'_>) -> Vec<(&'static str, String)> {
 fn asked(digest: &Digest<'_>) -> String {
     let header = &digest.journal().header;
     let dims = &header.dims;
+    let free = match header.searched == header.template {
+        true => "",
+        false => " Its strategy may leave that format: it searches all graphs.",
+    };
     let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
     let rank = header.max_rank.map_or(String::new(), |r| format!(", with ranks up to {r}"));
     let aim = match header.objective {
@@ -94,7 +102,7 @@ fn asked(digest: &Digest<'_>) -> String {
     };
     format!(
         "The tensor <b>{}</b> has {} modes, {}, which is {} numbers. Of all ways to write it as a {}{rank}, \
-         the search was for {aim}.",
+         the search was for {aim}.{free}",
         escape(&tensor(digest)),
         dims.len(),
         escape(&shape.join(" × ")),
