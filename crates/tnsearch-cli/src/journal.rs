@@ -353,7 +353,8 @@ mod tests {
             }
             assert_eq!(lines(), expected);
         }
-        assert_eq!(DiskJournal::open(&path, &header(1), true).unwrap().1, [record(0)]);
+        let (_, records) = DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
+        assert_eq!(records, [record(0)]);
     }
 
     fn generation(number: u64) -> GenerationRecord {
