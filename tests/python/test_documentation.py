@@ -64,9 +64,17 @@ def test_the_seed_of_a_run_finds_it_again(searched, tnsearch):
 
 
 def test_the_journal(searched):
-    header, *records = map(json.loads, (searched / "run.jsonl").read_text().splitlines())
+    header, *lines = map(json.loads, (searched / "run.jsonl").read_text().splitlines())
     assert set(header) == documented("field of the first line")
     report = json.loads((searched / "out.json").read_text())
+    records = [line for line in lines if "key" in line]
+    others = [line for line in lines if "key" not in line]
+    for kind in ("begin", "generation", "end"):
+        [fields] = [second for first, second in table("line") if first == {kind}]
+        found = [line[kind] for line in others if kind in line]
+        assert found and all(set(record) == fields for record in found)
+        others = [line for line in others if kind not in line]
+    assert not others and lines[-1]["end"]["best"]["params"] == report["params"]
     assert len(records) == report["evaluations"] > 0
     for record in records:
         # Left out where a fit was given all its starts, as TNLS's are.
@@ -99,7 +107,6 @@ def test_the_other_commands(generate, fit, info, tnsearch, tmp_path):
     assert (set(network) - structure) | set(info(tensor)) <= fields_of("info")
 
 
-<<<<<<< HEAD
 def test_the_geometry_of_the_search_space(generate, tnsearch, tmp_path):
     tensor, hidden = generate("--order", 4)
     report = json.loads(tnsearch("space", "--x", tensor, "--max-rank", 3, "--json", "-"))
@@ -111,7 +118,8 @@ def test_the_geometry_of_the_search_space(generate, tnsearch, tmp_path):
     (tmp_path / "b.json").write_text(json.dumps(near))
     report = json.loads(tnsearch("distance", tmp_path / "a.json", tmp_path / "b.json", "--json", "-"))
     assert set(report) | {"null"} == fields_of("distance")
-=======
+
+
 def test_decompose(generate, tnsearch):
     tensor, _ = generate("--order", 4)
     nested = {"restarts", "max_sweeps", "tolerance", "max_rank"}
@@ -120,4 +128,3 @@ def test_decompose(generate, tnsearch):
         report = json.loads(tnsearch("decompose", tensor, "--method", method, "--json", "-"))
         assert set(report) == fields
         assert report["settings"] is None if method == "tt-svd" else set(report["settings"]) == nested
->>>>>>> efd941a (Document decompositions; let TR-ALSAR cross plateaus)

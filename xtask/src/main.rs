@@ -2,6 +2,7 @@
 
 mod artifact;
 mod bench;
+mod chromium;
 mod experiments;
 mod json;
 mod python;

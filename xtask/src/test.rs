@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must pass before a change is merged.
 
-use crate::{artifact, python, step};
+use crate::{artifact, chromium, python, step};
 use anyhow::Result;
 
 /// Runs all checks in order; the first that fails ends the run.
@@ -22,11 +22,13 @@ fn python_tests() -> Result<()> {
     let python = step::step("the Python environment .venv", || {
         python::environment("tests/python/requirements.txt")
     })?;
+    step::step("a browser for the report page", chromium::provide)?;
     // The program `cargo test` has just built (the same features, so nothing is built again; the
     // dev profile is optimised).
     let tnsearch = step::step("the tnsearch program", || {
         artifact::executable(&["test", "--workspace", "--no-run"], "tnsearch")
     })?;
-    let mut pytest = step::command(python, &["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    let mut pytest =
+        step::command(python, &["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
     step::run_step(pytest.arg("tests/python").env("TNSEARCH", tnsearch))
 }

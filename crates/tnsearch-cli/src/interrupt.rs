@@ -46,3 +46,10 @@ pub fn end_on_ctrl_c() -> anyhow::Result<()> {
     ctrlc::set_handler(|| std::process::exit(130))
         .map_err(|e| anyhow::anyhow!("cannot watch for Ctrl-C: {e}"))
 }
+
+/// The flag that Ctrl-C (or a termination signal) sets from now on, without a word: the screen is taken.
+pub fn silent() -> anyhow::Result<&'static Interrupt> {
+    ctrlc::set_handler(|| INTERRUPT.set())
+        .map_err(|e| anyhow::anyhow!("cannot watch for Ctrl-C: {e}"))?;
+    Ok(&INTERRUPT)
+}

@@ -9,10 +9,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tnsearch::fit::Target;
-use tnsearch::search::{EvaluationRecord, Journal, JournalError};
-
-/// The mark of our journals, in their first line.
-pub const FORMAT: &str = "tnsearch-journal";
+use tnsearch::search::{
+    BeginRecord, EndRecord, EvaluationRecord, GenerationRecord, Journal, JournalError, JournalLine,
+};
+pub use tnsearch_report::journal::{FORMAT, VERSION};
 
 /// Why a journal is refused.
 #[derive(Debug, Error)]
@@ -27,6 +27,10 @@ pub struct RefusedJournal {
 pub struct DiskJournal {
     file: File,
     path: PathBuf,
+    /// The version of its first line: a journal of version 1 has evaluations only, and stays so.
+    version: u64,
+    /// The last generation on record: those before are not written again after a resume.
+    generation: u64,
 }
 
 impl DiskJournal {
@@ -61,12 +65,13 @@ impl DiskJournal {
                 "it has the record of a search; use --resume to continue it, or another file";
             return Err(refused(reason.into()));
         }
-        let (records, good) = parse(&bytes, header).map_err(refused)?;
+        let Parsed { records, good, version, generation } =
+            parse(&bytes, header).map_err(refused)?;
         if good < bytes.len() {
             file.set_len(good as u64).map_err(io)?;
             file.seek(SeekFrom::Start(good as u64)).map_err(io)?;
         }
-        let mut journal = DiskJournal { file, path: path.to_owned() };
+        let mut journal = DiskJournal { file, path: path.to_owned(), version, generation };
         if good == 0 {
             journal.write_line(&header.to_string()).map_err(io)?;
         }
@@ -76,9 +81,29 @@ impl DiskJournal {
     /// Keeps one record.
     pub fn append_line(&mut self, record: &impl Serialize) -> Result<(), JournalError> {
         let line = serde_json::to_string(record).map_err(JournalError::new)?;
-        self.write_line(&line).map_err(|e| {
-            JournalError::new(format!("cannot write {}: {}", self.path.display(), io_text(&e)))
-        })
+        self.write_line(&line).map_err(|e| self.cannot_write(&e))
+    }
+
+    /// Notes that a search begins, or goes on.
+    pub fn begin(&mut self, begin: BeginRecord) -> Result<(), JournalError> {
+        self.write(JournalLine::Begin(begin))
+    }
+
+    /// Notes that it has ended.
+    pub fn end(&mut self, end: EndRecord) -> Result<(), JournalError> {
+        self.write(JournalLine::End(end))
+    }
+
+    /// Writes a line that version 1 does not know.
+    fn write(&mut self, line: JournalLine) -> Result<(), JournalError> {
+        if self.version < 2 {
+            return Ok(());
+        }
+        self.write_line(&line.write()?).map_err(|e| self.cannot_write(&e))
+    }
+
+    fn cannot_write(&self, e: &io::Error) -> JournalError {
+        JournalError::new(format!("cannot write {}: {}", self.path.display(), io_text(e)))
     }
 
     /// One line in one write: a crash leaves it whole, or torn at the very end of the file.
@@ -92,49 +117,99 @@ impl Journal for DiskJournal {
     fn append(&mut self, record: &EvaluationRecord) -> Result<(), JournalError> {
         self.append_line(record)
     }
+
+    fn generation(&mut self, &generation: &GenerationRecord) -> Result<(), JournalError> {
+        if generation.number <= self.generation {
+            return Ok(());
+        }
+        self.generation = generation.number;
+        self.write(JournalLine::Generation(generation))
+    }
 }
 
-/// The records in a journal, and the number of bytes that are good.
-fn parse<T: DeserializeOwned>(bytes: &[u8], header: &Value) -> Result<(Vec<T>, usize), String> {
-    let mut records = Vec::new();
-    let mut good = 0;
-    while good < bytes.len() {
-        let rest = &bytes[good..];
+/// A line after the first.
+enum Line<T> {
+    Record(T),
+    /// The state after the generation of this number.
+    Generation(u64),
+    /// A beginning or an end.
+    Other,
+}
+
+impl<T: DeserializeOwned> Line<T> {
+    /// Reads a line; only the journal of a search has other kinds than records.
+    fn read(line: &[u8], journal: bool) -> Result<Self, String> {
+        let other = [&b"{\"begin\""[..], b"{\"generation\"", b"{\"end\""];
+        if journal && other.iter().any(|start| line.starts_with(start)) {
+            return match JournalLine::parse(line).map_err(|e| e.to_string())? {
+                JournalLine::Generation(generation) => Ok(Line::Generation(generation.number)),
+                _ => Ok(Line::Other),
+            };
+        }
+        serde_json::from_slice(line).map(Line::Record).map_err(|e| e.to_string())
+    }
+}
+
+/// What a journal holds.
+struct Parsed<T> {
+    records: Vec<T>,
+    /// The number of bytes that are good.
+    good: usize,
+    version: u64,
+    /// The last generation on record.
+    generation: u64,
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8], header: &Value) -> Result<Parsed<T>, String> {
+    let mut parsed = Parsed { records: Vec::new(), good: 0, version: VERSION, generation: 0 };
+    let Parsed { records, good, version, generation } = &mut parsed;
+    let mut number = 0;
+    let ours = kind(header) == "journal";
+    while *good < bytes.len() {
+        let rest = &bytes[*good..];
         let newline = rest.iter().position(|&b| b == b'\n');
         let line = &rest[..newline.unwrap_or(rest.len())];
-        let number = if good == 0 { 1 } else { records.len() + 2 };
-        let last = newline.is_none_or(|at| good + at + 1 == bytes.len());
-        if good == 0 {
+        number += 1;
+        let last = newline.is_none_or(|at| *good + at + 1 == bytes.len());
+        if *good == 0 {
             // Only what began as our own header may be cut off: this could be any file.
             if newline.is_none() && header.to_string().as_bytes().starts_with(line) {
-                return Ok((records, 0));
+                return Ok(parsed);
             }
-            check_header(line, header)?;
+            *version = check_header(line, header)?;
         } else {
-            match serde_json::from_slice::<T>(line) {
-                Ok(record) if newline.is_some() => records.push(record),
-                _ if last => break,
-                Ok(_) => unreachable!("only the last line can lack its end"),
+            match Line::read(line, ours) {
+                _ if newline.is_none() => break,
+                Ok(Line::Record(record)) => records.push(record),
+                Ok(Line::Generation(number)) => *generation = number,
+                Ok(Line::Other) => {}
+                Err(_) if last => break,
                 Err(e) => return Err(format!("line {number} is damaged ({e})")),
             }
         }
         match newline {
-            Some(at) => good += at + 1,
+            Some(at) => *good += at + 1,
             // A whole header that lost its end is written anew.
-            None => return Ok((records, 0)),
+            None => return Ok(Parsed { version: VERSION, ..parsed }),
         }
     }
-    Ok((records, good))
+    Ok(parsed)
 }
 
-fn check_header(line: &[u8], now: &Value) -> Result<(), String> {
+/// Compares the first line with that of the search at hand; returns its version.
+fn check_header(line: &[u8], now: &Value) -> Result<u64, String> {
     let foreign = || format!("not a {} of tnsearch", kind(now));
-    let then: Value = serde_json::from_slice(line).map_err(|_| foreign())?;
+    let mut then: Value = serde_json::from_slice(line).map_err(|_| foreign())?;
     if then.get("format") != now.get("format") {
         return Err(foreign());
     }
+    let version = then.get("version").and_then(Value::as_u64).unwrap_or(0);
+    // Version 2 has more kinds of lines, and the same first line.
+    if version == 1 && kind(now) == "journal" {
+        then["version"] = VERSION.into();
+    }
     match difference("", &then, now) {
-        None => Ok(()),
+        None => Ok(version),
         Some((name, _, _)) if name == "data.sha256" => {
             Err("it was made with a tensor of the same shape but other entries".into())
         }
@@ -191,7 +266,7 @@ mod tests {
     use tnsearch::tensor::Tensor;
 
     fn header(seed: u64) -> Value {
-        json!({"format": FORMAT, "version": 1, "seed": seed, "fit": {"restarts": 4},
+        json!({"format": FORMAT, "version": VERSION, "seed": seed, "fit": {"restarts": 4},
                "objective": {"lambda": 200.0}})
     }
 
@@ -239,6 +314,51 @@ mod tests {
             drop(journal);
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_journal_of_version_1_is_continued_as_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.jsonl");
+        let old = String::from_utf8(written(&path, 2)).unwrap().replacen(
+            "\"version\":2",
+            "\"version\":1",
+            1,
+        );
+        std::fs::write(&path, &old).unwrap();
+        let (mut journal, records) =
+            DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
+        assert_eq!(records.len(), 2);
+        journal.begin(BeginRecord::default()).unwrap();
+        journal.generation(&generation(1)).unwrap();
+        journal.append(&record(2)).unwrap();
+        drop(journal);
+        let line = serde_json::to_string(&record(2)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{old}{line}\n"));
+    }
+
+    #[test]
+    fn generations_on_record_are_not_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.jsonl");
+        let lines = || std::fs::read_to_string(&path).unwrap().lines().count();
+        for (round, expected) in [(0, 6), (1, 7)] {
+            let (mut journal, records) =
+                DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
+            assert_eq!(records.len(), round);
+            journal.begin(BeginRecord::default()).unwrap();
+            (1..=3).for_each(|g| journal.generation(&generation(g)).unwrap());
+            if round == 0 {
+                journal.append(&record(0)).unwrap();
+            }
+            assert_eq!(lines(), expected);
+        }
+        let (_, records) = DiskJournal::open::<EvaluationRecord>(&path, &header(1), true).unwrap();
+        assert_eq!(records, [record(0)]);
+    }
+
+    fn generation(number: u64) -> GenerationRecord {
+        GenerationRecord { number, counts: Default::default(), lower_bound: None, seconds: 0.5 }
     }
 
     #[test]
@@ -296,7 +416,8 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error() {
         let file = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut journal = DiskJournal { file, path: "/dev/full".into() };
+        let mut journal =
+            DiskJournal { file, path: "/dev/full".into(), version: VERSION, generation: 0 };
         let error = journal.append(&record(0)).unwrap_err().to_string();
         assert_eq!(error, "cannot write /dev/full: no space left on device");
     }

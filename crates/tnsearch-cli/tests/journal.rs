@@ -38,15 +38,20 @@ fn resumed(place: &Place, search: &str, threads: usize) -> (Value, Vec<u8>) {
     (timeless(json), place.read("resumed"))
 }
 
-fn lines(place: &Place) -> usize {
+/// The evaluations in the journal, line by line.
+fn evaluations(place: &Place) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(place.path("run.jsonl")).unwrap_or_default();
-    bytes.iter().filter(|&&b| b == b'\n').count()
+    let lines = bytes.split_inclusive(|&b| b == b'\n');
+    lines
+        .filter(|line| line.starts_with(b"{\"run\"") && line.ends_with(b"\n"))
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 /// Waits until the journal has some evaluations.
-fn wait_for_lines(place: &Place, some: usize) {
+fn wait_for_evaluations(place: &Place, some: usize) {
     let begun = Instant::now();
-    while lines(place) < some {
+    while evaluations(place).len() < some {
         assert!(begun.elapsed() < Duration::from_secs(60), "no evaluations");
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -82,18 +87,18 @@ fn kill(place: &Place, search: &str, kills: u64) -> u32 {
                 place.write("run.jsonl", &bytes[..bytes.len() - cut]);
             }
         }
-        let on_record = lines(place);
+        let on_record = evaluations(place).len();
         let threads = rng.random_range(1..=3);
         assert_eq!(
             resumed(place, search, threads),
             (summary.clone(), network.clone()),
             "round {round}"
         );
-        assert!(lines(place) >= on_record);
+        assert!(evaluations(place).len() >= on_record);
         // Everything is on record now: a further resume fits nothing anew.
-        let complete = place.read("run.jsonl");
+        let complete = evaluations(place);
         assert_eq!(resumed(place, search, 2).0, summary);
-        assert_eq!(place.read("run.jsonl"), complete);
+        assert_eq!(evaluations(place), complete);
     }
     cut_short
 }
@@ -149,14 +154,14 @@ fn interrupted_by_ctrl_c() {
     let (summary, network, _) = reference(&place, SEARCH);
     let args = format!("{SEARCH} --journal run.jsonl --json part.json -o part");
     let mut child = start(&place, &args);
-    wait_for_lines(&place, 20);
+    wait_for_evaluations(&place, 20);
     signal(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let json: Value = serde_json::from_slice(&place.read("part.json")).unwrap();
     assert_eq!(json["stopped_by"], "interrupted");
     assert!(json["params"].is_number());
     assert_eq!(place.run("info part").code, 0, "the best so far is a whole network");
-    assert!(lines(&place) < 400, "it stopped at once");
+    assert!(evaluations(&place).len() < 400, "it stopped at once");
     assert_eq!(resumed(&place, SEARCH, 2), (summary, network));
 }
 
@@ -166,7 +171,7 @@ fn stopped_by_a_budget_and_resumed_without() {
     place.ring("x.npy", 6, 5);
     let (summary, network, _) = reference(&place, SEARCH);
     let (_, json) = place.json(&format!("{SEARCH} --journal run.jsonl --max-evaluations 50"));
-    assert_eq!((json["evaluations"].as_u64(), lines(&place)), (Some(50), 51));
+    assert_eq!((json["evaluations"].as_u64(), evaluations(&place).len()), (Some(50), 50));
     assert_eq!(resumed(&place, SEARCH, 1), (summary, network));
 }
 
@@ -176,7 +181,7 @@ fn a_journal_in_use_is_refused() {
     place.ring("x.npy", 6, 5);
     let args = "search x.npy --strategy tnls --no-prune --iterations 100000 --journal run.jsonl";
     let mut child = start(&place, args);
-    wait_for_lines(&place, 2);
+    wait_for_evaluations(&place, 1);
     place.refuses(&format!("{args} --resume"), "journal run.jsonl: another process is using it");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -1,8 +1,9 @@
 //! Pictures of networks and searches.
 
-pub mod draw;
-mod layout;
+pub mod journal;
+pub mod network;
+pub mod page;
 pub mod plot;
 pub mod space;
 
-pub use draw::network_svg;
+pub use network::{network_inline, network_svg, networks_svg};

@@ -57,6 +57,11 @@ fn cuts_at_a_time(spectra: &Spectra<'_>, limit: MemoryLimit) -> usize {
     (limit.bytes() as f64 / 2.0 / spectra.bytes()) as usize
 }
 
+/// Whether all spectra can be computed in about a minute.
+pub fn affordable(spectra: &Spectra<'_>) -> bool {
+    spectra.prepare_flops() <= PREPARE_FLOPS
+}
+
 /// Computes the spectra in parallel, where that is affordable; ends early when it is told to.
 pub fn prepare(
     spectra: &Spectra<'_>,
@@ -64,7 +69,7 @@ pub fn prepare(
     limit: MemoryLimit,
     stop: impl Fn() -> bool + Sync + Send,
 ) -> anyhow::Result<()> {
-    if spectra.prepare_flops() > PREPARE_FLOPS {
+    if !affordable(spectra) {
         return Ok(());
     }
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -101,7 +101,9 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
         };
     };
     let hidden = made.structure();
-    let svg = tnsearch_report::network_svg(&best.structure, &dims);
+    let original = Structure::identity(ring.clone(), best.structure.ranks().to_vec())?;
+    let pictures = [("found", &best.structure), ("original order", &original)];
+    let svg = tnsearch_report::networks_svg(&pictures, &dims);
     files.picture.write(|w| w.write_all(svg.as_bytes()))?;
     if let Some((tensor, net)) = &files.data {
         tensor.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;

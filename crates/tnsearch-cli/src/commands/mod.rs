@@ -7,16 +7,19 @@ mod completions;
 mod decompose;
 mod demo;
 mod distance;
+mod facts;
 mod fit;
 mod generate;
 mod info;
 mod options;
 mod outputs;
+mod page;
 mod reconstruct;
 mod report;
 mod reproduce;
 mod search;
 mod space;
+mod watch;
 
 use crate::Exit;
 use clap::{Parser, Subcommand};
@@ -57,6 +60,8 @@ enum Command {
     Space(space::Space),
     Distance(distance::Distance),
     Reconstruct(reconstruct::Reconstruct),
+    Report(page::Report),
+    Watch(watch::Watch),
     Info(info::Info),
     Demo(demo::Demo),
     Generate(generate::Generate),
@@ -75,6 +80,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Space(args) => space::run(&args),
         Command::Distance(args) => distance::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),
+        Command::Report(args) => page::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate(args) => generate::run(&args),

@@ -1,8 +1,10 @@
 //! `tnsearch search`: the smallest network for a tensor.
 
+mod record;
 mod strategies;
 mod summary;
 
+use record::Recorder;
 pub use summary::proof;
 
 use strategies::{Plan, Setting, StrategyOptions};
@@ -112,6 +114,9 @@ pub struct Search {
     /// Write the network found (safetensors)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Write a page about the search: pictures and plain words in one HTML file
+    #[arg(long = "report", value_name = "FILE", help_heading = "Output")]
+    page: Option<PathBuf>,
     #[command(flatten)]
     report: ReportOptions,
     /// Show progress also where standard error is no terminal
@@ -136,10 +141,12 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             ("--output", args.output.as_deref()),
             ("--json", args.report.json_path()),
             ("--journal", args.journal.as_deref()),
+            ("--report", args.page.as_deref()),
         ],
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
+    let page = args.page.as_deref().map(Output::check).transpose()?;
 
     let target = load_target(&args.tensor, limit)?;
     let dims = target.dims();
@@ -157,14 +164,15 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let fits = u128::from(limit.bytes()) / size(dims).saturating_mul(8 * 4);
     settings.runner.max_parallel = Some(usize::try_from(fits).unwrap_or(usize::MAX).max(1));
     let budgets = settings.runner.clone().check()?;
-    let (mut journal, records) = match &args.journal {
+    let header = args.header(&settings, &template, &target);
+    let (disk, records) = match &args.journal {
         Some(path) => {
-            let header = args.header(&settings, &template, &target);
             let (journal, records) = DiskJournal::open(path, &header, args.resume)?;
             (Some(journal), records)
         }
         None => (None, Vec::new()),
     };
+    let mut recorder = Recorder::begin(args, disk, &records)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
     let begun = Instant::now();
@@ -202,8 +210,8 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             .resume(records)
             .observer(&mut display)
             .interrupt(interrupt);
-        if let Some(journal) = &mut journal {
-            runner = runner.journal(journal);
+        if recorder.wanted() {
+            runner = runner.journal(&mut recorder);
         }
         // Where Ctrl-C came during the preparation, the spectra are still to be computed: then no proof.
         if let Some(bound) = bound.as_ref().filter(|_| !interrupt.is_set()) {
@@ -218,10 +226,24 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         runner.search()?
     };
     result.seconds += prepared;
-    if let Some(e) = &result.journal_error {
+    let end = recorder.end(&result);
+    if let Some(e) = result.journal_error.as_ref().or(end.as_ref().err()) {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    summary::finish(args, &settings, &budgets, &template, dims, result, output.as_ref(), &report)
+    let exit = summary::finish(
+        args,
+        &settings,
+        &budgets,
+        &template,
+        dims,
+        result,
+        output.as_ref(),
+        &report,
+    )?;
+    if let (Some(page), Ok(end)) = (&page, end) {
+        recorder.page(args, &header, end, &target, bound.as_ref(), limit, interrupt, page)?;
+    }
+    Ok(exit)
 }
 
 /// What is told when the time is running out, and when it is up.
@@ -308,7 +330,7 @@ impl Search {
         }
         json!({
             "format": journal::FORMAT,
-            "version": 1,
+            "version": journal::VERSION,
             "tnsearch": env!("CARGO_PKG_VERSION"),
             "data": {"dims": target.dims(), "sha256": journal::fingerprint(target)},
             "template": template.to_ref(),

@@ -18,7 +18,7 @@
 //! in its style sheet. What can be pointed at carries a `<title>`.
 
 mod axis;
-mod figure;
+pub(crate) mod figure;
 mod heat;
 mod layer;
 mod marks;
@@ -34,7 +34,7 @@ pub use heat::HeatMap;
 pub use layer::{Layer, Point};
 pub use panel::Panel;
 pub use scale::Scale;
-pub use svg::{escape, number};
+pub use svg::{escape, number, short};
 pub use theme::Colour;
 
 #[cfg(test)]

@@ -45,6 +45,15 @@ pub(crate) fn px(x: f64) -> String {
 /// assert_eq!(number(0.25), "0.25");
 /// ```
 pub fn number(x: f64) -> String {
+    digits(x, 4)
+}
+
+/// The same to three digits (whole numbers in full), for running text.
+pub fn short(x: f64) -> String {
+    digits(x, 3)
+}
+
+fn digits(x: f64, significant: i32) -> String {
     let size = x.abs();
     if x == 0.0 {
         return "0".to_owned();
@@ -63,13 +72,13 @@ pub fn number(x: f64) -> String {
         return whole(x);
     }
     if (1e-3..1e6).contains(&size) {
-        let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
-        let text = format!("{x:.digits$}");
+        let places = (significant - 1 - size.log10().floor() as i32).clamp(0, 6) as usize;
+        let text = format!("{x:.places$}");
         let text =
-            if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+            if places > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
         return text.replace('-', "−");
     }
-    power(x, 3)
+    power(x, significant as usize - 1)
 }
 
 /// A whole number in groups of three digits, parted by narrow spaces.

@@ -1,6 +1,7 @@
 //! A search under way: rounds of asking, sorting out, fitting and telling.
 
 mod finish;
+mod generation;
 mod parents;
 
 use super::batch::{Batch, Event, Job};
@@ -106,6 +107,9 @@ impl<'a, 'p> Search<'a, 'p> {
                     if !run.finished {
                         run.strategy.tell(outcomes);
                     }
+                }
+                if !round.steps.is_empty() {
+                    self.record_generation();
                 }
             }
             self.observe();

@@ -1,6 +1,7 @@
-//! The record of every finished evaluation, from which a search can be resumed.
+//! The record of every finished evaluation, from which a search can be resumed, and of what else happened,
+//! for those who look at a search.
 
-use super::Effort;
+use super::{Counts, Effort, LowerBound, StoppedBy};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -40,10 +41,126 @@ pub struct EvaluationRecord {
     pub effort: Effort,
 }
 
+/// The state of a search at the end of a generation in which structures were proposed. A resume has no use for it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GenerationRecord {
+    /// The generation, from 1.
+    pub number: u64,
+    /// What became of the structures so far.
+    pub counts: Counts,
+    /// What a strategy has proven so far.
+    pub lower_bound: Option<LowerBound>,
+    /// Seconds since the search began, the time before a resume included.
+    pub seconds: f64,
+}
+
+/// The beginning of a search, or of a part of it after a resume.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeginRecord {
+    /// The tensor, as the user named it.
+    pub input: String,
+    /// The command, word by word.
+    pub command: Vec<String>,
+}
+
+/// The end of a search, or of a part of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndRecord {
+    /// The strategy at work in the end.
+    pub strategy: String,
+    /// Why it ended.
+    pub stopped_by: StoppedBy,
+    /// What became of the structures.
+    pub counts: Counts,
+    /// Seconds, the preparation of bounds and the time before a resume included.
+    pub seconds: f64,
+    /// The answer.
+    pub best: Option<FoundRecord>,
+    /// Whether it is what was asked for.
+    pub target_reached: bool,
+    /// What is proven.
+    pub lower_bound: Option<LowerBound>,
+    /// Whether the answer is proven optimal.
+    pub certified_optimal: bool,
+    /// Whether it is proven that no structure is what was asked for.
+    pub proven_impossible: bool,
+}
+
+/// The answer of a search in its [`EndRecord`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoundRecord {
+    /// The run that found it, from 0.
+    pub run: usize,
+    /// The vertex of mode 0, of mode 1, ...
+    pub permutation: Vec<usize>,
+    /// The rank of each edge of the template.
+    pub ranks: Vec<usize>,
+    /// Its parameters.
+    pub params: u64,
+    /// Its RSE.
+    pub rse: f64,
+    /// Its loss.
+    pub loss: f64,
+}
+
+/// A line of a journal after the first.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JournalLine {
+    /// A finished evaluation.
+    Evaluation(EvaluationRecord),
+    /// The state after a generation: `{"generation": {...}}`.
+    Generation(GenerationRecord),
+    /// A beginning: `{"begin": {...}}`.
+    Begin(BeginRecord),
+    /// An end: `{"end": {...}}`.
+    End(EndRecord),
+}
+
+/// The lines that are no evaluations.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Named {
+    Generation(GenerationRecord),
+    Begin(BeginRecord),
+    End(EndRecord),
+}
+
+impl JournalLine {
+    /// Reads a line.
+    pub fn parse(line: &[u8]) -> Result<Self, JournalError> {
+        // Every evaluation that was ever written begins like this.
+        if line.starts_with(b"{\"run\"") {
+            return serde_json::from_slice(line).map(Self::Evaluation).map_err(JournalError::new);
+        }
+        let named = serde_json::from_slice(line).map_err(JournalError::new)?;
+        Ok(match named {
+            Named::Generation(record) => Self::Generation(record),
+            Named::Begin(record) => Self::Begin(record),
+            Named::End(record) => Self::End(record),
+        })
+    }
+
+    /// The line as it is written, without its end.
+    pub fn write(self) -> Result<String, JournalError> {
+        let text = match self {
+            Self::Evaluation(record) => serde_json::to_string(&record),
+            Self::Generation(record) => serde_json::to_string(&Named::Generation(record)),
+            Self::Begin(record) => serde_json::to_string(&Named::Begin(record)),
+            Self::End(record) => serde_json::to_string(&Named::End(record)),
+        };
+        text.map_err(JournalError::new)
+    }
+}
+
 /// Where the records go. The command line keeps them in a file.
 pub trait Journal: Send {
     /// Keeps one record. After an error the journal is not used again; the search goes on.
     fn append(&mut self, record: &EvaluationRecord) -> Result<(), JournalError>;
+
+    /// Keeps the state after a generation. A journal that is only there to resume from need not.
+    fn generation(&mut self, _record: &GenerationRecord) -> Result<(), JournalError> {
+        Ok(())
+    }
 }
 
 /// A journal that could not be written, in one line.
@@ -88,5 +205,43 @@ mod tests {
         };
         let line = serde_json::to_string(&record).unwrap();
         assert_eq!(serde_json::from_str::<EvaluationRecord>(&line).unwrap(), record);
+        let parsed = JournalLine::parse(line.as_bytes()).unwrap();
+        assert_eq!(parsed, JournalLine::Evaluation(record));
+    }
+
+    #[test]
+    fn other_lines_are_told_apart() {
+        let counts = Counts { samples: 9, evaluations: 4, cached: 2, pruned: 3, refused: 0 };
+        let bound = LowerBound { params: Some(40), rse: None, loss: None };
+        let generation =
+            GenerationRecord { number: 3, counts, lower_bound: Some(bound), seconds: 0.5 };
+        let begin = BeginRecord { input: "X.npy".into(), command: vec!["tnsearch".into()] };
+        let best = FoundRecord {
+            run: 0,
+            permutation: vec![1, 0],
+            ranks: vec![2],
+            params: 12,
+            rse: 1e-9,
+            loss: 0.25,
+        };
+        let end = EndRecord {
+            strategy: "tnls".into(),
+            stopped_by: StoppedBy::MaxSeconds,
+            counts,
+            seconds: 1.5,
+            best: Some(best),
+            target_reached: true,
+            lower_bound: None,
+            certified_optimal: false,
+            proven_impossible: false,
+        };
+        for line in
+            [JournalLine::Generation(generation), JournalLine::Begin(begin), JournalLine::End(end)]
+        {
+            let text = line.clone().write().unwrap();
+            assert_eq!(JournalLine::parse(text.as_bytes()).unwrap(), line, "{text}");
+        }
+        assert!(JournalLine::parse(b"{\"run\":1}").unwrap_err().to_string().contains("key"));
+        assert!(JournalLine::parse(b"{\"what\":1}").is_err());
     }
 }

@@ -25,7 +25,10 @@ mod tests;
 pub use error::SearchError;
 pub use evaluator::{Evaluator, FitEvaluator, RseBound};
 pub use history::{HistoryPoint, ParetoPoint};
-pub use journal::{EvaluationRecord, Journal, JournalError};
+pub use journal::{
+    BeginRecord, EndRecord, EvaluationRecord, FoundRecord, GenerationRecord, Journal, JournalError,
+    JournalLine,
+};
 pub use objective::{CheckedObjective, Objective};
 pub use result::{
     Best, Counts, LowerBound, Observer, Progress, RunSummary, Score, SearchResult, StoppedBy,

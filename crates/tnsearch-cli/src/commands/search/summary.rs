@@ -235,5 +235,8 @@ fn text(
     if let (Some(path), Some(_)) = (&args.output, &result.best) {
         line(&mut out, "written", path.display());
     }
+    if let Some(path) = &args.page {
+        line(&mut out, "report", path.display());
+    }
     out
 }

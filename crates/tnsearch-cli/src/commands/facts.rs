@@ -1,0 +1,176 @@
+//! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
+
+use super::bounds;
+use crate::files::MemoryLimit;
+use tnsearch::bound::CutBound;
+use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, tr_svd, tt_svd};
+use tnsearch::fit::{FitSettings, Interrupt, Target, fit};
+use tnsearch::graph::Structure;
+use tnsearch::search::Objective;
+use tnsearch_report::journal::JournalFile;
+use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
+
+/// Larger tensors are not decomposed for a page.
+const MAX_ENTRIES: usize = 20_000_000;
+/// Cuts that are neither wide nor tight say nothing; so many go to the page.
+const MAX_CUTS: usize = 60;
+/// Smaller errors are rounding: every cut would bind.
+const LEAST_RSE: f64 = 1e-10;
+/// Singular values of a cut that go to the page.
+const MAX_VALUES: usize = 64;
+
+/// Works out the facts about the answer of a search. Whatever takes too much is left out, with the reason.
+pub fn facts(
+    target: &Target,
+    bound: Option<&CutBound<'_>>,
+    journal: &JournalFile,
+    found: &Found,
+    limit: MemoryLimit,
+    interrupt: &Interrupt,
+) -> Facts {
+    let mut facts = Facts::default();
+    if interrupt.is_set() {
+        facts
+            .notes
+            .push("The search was interrupted: nothing was compared with its answer.".into());
+        return facts;
+    }
+    let objective = journal.header.objective;
+    peers(&mut facts, target, objective, found, limit, interrupt);
+    original_order(&mut facts, target, bound, objective, found, limit, interrupt);
+    match bound {
+        Some(bound) => {
+            // Where no error was asked for, the cuts that hold the answer are those of its own error.
+            let objective = match objective {
+                Objective::MaxRse(eps) => Objective::MaxRse(eps),
+                _ => Objective::MaxRse(found.rse.max(LEAST_RSE)),
+            };
+            cuts(&mut facts, bound, objective, &found.structure);
+        }
+        None => facts.notes.push(
+            "The cut spectra are not shown: computing them for this tensor takes too much memory or time.".into(),
+        ),
+    }
+    facts
+}
+
+/// TT-SVD and TR-SVD in the original order, to the error asked for, else to that of the answer.
+fn peers(
+    facts: &mut Facts,
+    target: &Target,
+    objective: Objective,
+    found: &Found,
+    limit: MemoryLimit,
+    interrupt: &Interrupt,
+) {
+    let eps = match objective {
+        Objective::MaxRse(eps) => eps,
+        _ => found.rse,
+    };
+    if target.tensor().len() > MAX_ENTRIES {
+        let most = MAX_ENTRIES / 1_000_000;
+        facts.notes.push(format!(
+            "TT-SVD and TR-SVD are left out: the tensor has more than {most} million entries."
+        ));
+        return;
+    }
+    let Ok(goal) = Goal::max_rse(eps) else {
+        facts.notes.push("TT-SVD and TR-SVD are left out: the answer has an error of 1.".into());
+        return;
+    };
+    let order: Vec<usize> = (0..target.dims().len()).collect();
+    let limits = Limits { max_bytes: Some(limit.bytes()), interrupt };
+    type Method =
+        fn(&Target, &[usize], &Goal, &Limits<'_>) -> Result<Decomposition, DecomposeError>;
+    let methods: [(&str, Method); 2] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd)];
+    for (name, method) in methods {
+        match method(target, &order, &goal, &limits) {
+            Ok(made) => facts.peers.push(Peer {
+                name: name.to_owned(),
+                how: "to the same error, modes in the original order".to_owned(),
+                params: made.network.structure().params(target.dims()),
+                rse: made.rse,
+                least_rse: None,
+            }),
+            Err(e) => facts.notes.push(format!("{name} is left out: {e}.")),
+        }
+    }
+}
+
+/// The answer's ranks with the modes in the original order.
+fn original_order(
+    facts: &mut Facts,
+    target: &Target,
+    bound: Option<&CutBound<'_>>,
+    objective: Objective,
+    found: &Found,
+    limit: MemoryLimit,
+    interrupt: &Interrupt,
+) {
+    let template = found.structure.template().clone();
+    let Ok(identity) = Structure::identity(template, found.structure.ranks().to_vec()) else {
+        return;
+    };
+    let graph = identity.canonical().graph;
+    if graph == found.structure.canonical().graph {
+        return;
+    }
+    let mut settings = FitSettings { max_bytes: Some(limit.bytes()), ..FitSettings::default() };
+    if let Objective::MaxRse(eps) = objective {
+        settings.enough_rse = eps;
+    }
+    let Ok(settings) = settings.check() else { return };
+    match fit(target, &graph, &settings, 0, None, interrupt) {
+        Ok(fitted) => facts.peers.push(Peer {
+            name: "original order".to_owned(),
+            how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
+            params: identity.params(target.dims()),
+            rse: fitted.rse,
+            least_rse: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
+        }),
+        Err(e) => facts.notes.push(format!("The original order was not fitted: {e}.")),
+    }
+}
+
+/// The cuts of the answer, those that bind first, then the others by how little room they leave.
+fn cuts(facts: &mut Facts, bound: &CutBound<'_>, objective: Objective, structure: &Structure) {
+    if !bounds::affordable(bound.spectra()) {
+        facts.notes.push(
+            "The cut spectra are not shown: there are too many, or they are too large.".into(),
+        );
+        return;
+    }
+    let binding = bounds::binding(bound, structure, objective);
+    let all = bound.cuts(&structure.canonical().graph);
+    facts.cuts_seen = all.len();
+    let mut cuts: Vec<(f64, CutFacts)> = Vec::new();
+    for cut in &all {
+        let Some(spectrum) = bound.spectra().of(cut.modes) else { continue };
+        let report = bounds::Cut::new(cut);
+        let needed = match objective {
+            Objective::MaxRse(eps) => Some(spectrum.rank(eps)),
+            _ => None,
+        };
+        let room = match needed {
+            Some(needed) => cut.width / needed.max(1) as f64,
+            None => -cut.rse,
+        };
+        let mut values = spectrum.values();
+        values.truncate(MAX_VALUES);
+        cuts.push((
+            room,
+            CutFacts {
+                binding: binding.iter().any(|b| b.modes == report.modes),
+                modes: report.modes,
+                width: cut.width,
+                needed,
+                rse: cut.rse,
+                spectrum: values,
+            },
+        ));
+    }
+    cuts.sort_by(|(p, a), (q, b)| {
+        b.binding.cmp(&a.binding).then(p.total_cmp(q)).then_with(|| a.modes.cmp(&b.modes))
+    });
+    facts.cuts = cuts.into_iter().take(MAX_CUTS).map(|(_, cut)| cut).collect();
+}

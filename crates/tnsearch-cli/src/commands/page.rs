@@ -1,0 +1,104 @@
+//! `tnsearch report`: a page about one search or several, from their journals.
+
+use super::bounds;
+use super::facts::facts;
+use super::options::{load_target, memory};
+use super::outputs::{check_distinct, tensor_path};
+use crate::files::{MemoryLimit, io_text, output::Output};
+use crate::journal::fingerprint;
+use crate::{Exit, interrupt, terminal};
+use anyhow::{anyhow, bail};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tnsearch::bound::CutBound;
+use tnsearch_report::journal::JournalFile;
+use tnsearch_report::page::{self, Digest, Search};
+
+/// Show a search, or several, as a page.
+///
+/// The page is one HTML file that needs nothing else: no network, no other file. It says in plain words what
+/// was asked and found, how it compares and how sure that is, and draws the network and the search. A journal
+/// is written by 'search --journal'; of a running search the page shows the state so far.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch search X.npy --journal run.jsonl
+  tnsearch report run.jsonl -o report.html
+  tnsearch report run.jsonl --x X.npy -o report.html
+      with what only the tensor can tell: its cut spectra, TT-SVD and TR-SVD
+  tnsearch report seed1.jsonl seed2.jsonl seed3.jsonl -o report.html
+      curves with bands over the seeds, and the best in full")]
+pub struct Report {
+    /// The journals
+    #[arg(value_name = "JOURNAL", required = true)]
+    journals: Vec<PathBuf>,
+    /// The page
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// The tensor that was searched, for its cut spectra and for TT-SVD and TR-SVD to compare with
+    #[arg(long, value_name = "TENSOR")]
+    x: Option<String>,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    max_memory: Option<u64>,
+    /// Print nothing
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub fn run(args: &Report) -> anyhow::Result<Exit> {
+    let x = args.x.as_deref().map(tensor_path);
+    let mut inputs: Vec<(&str, &Path)> =
+        args.journals.iter().map(|j| ("the journal", j.as_path())).collect();
+    inputs.extend(x.as_deref().map(|x| ("--x", x)));
+    check_distinct(&inputs, &[("--output", Some(&args.output))])?;
+    let output = Output::check(&args.output)?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let mut searches =
+        args.journals.iter().map(|path| load(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    interrupt::end_on_ctrl_c()?;
+    if let Some(x) = &args.x {
+        add_facts(&mut searches, x, limit)?;
+    }
+    let html = page::page(&searches);
+    output.write(|w| w.write_all(html.as_bytes()))?;
+    if !args.quiet {
+        terminal::print(&format!(
+            "written     {} ({:.0} kB)\n",
+            args.output.display(),
+            html.len() as f64 / 1e3
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A journal on disk.
+pub fn load(path: &Path) -> anyhow::Result<Search> {
+    let named = |reason: String| anyhow!("journal {}: {reason}", path.display());
+    let bytes = std::fs::read(path).map_err(|e| named(io_text(&e)))?;
+    let journal = JournalFile::parse(&bytes).map_err(|e| named(e.to_string()))?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok(Search { name, journal, facts: None })
+}
+
+/// Adds what the tensor tells to every search that was made with it.
+fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Result<()> {
+    let target = load_target(x, limit)?;
+    let print = fingerprint(&target);
+    if !searches.iter().any(|s| s.journal.header.sha256 == print) {
+        bail!("{x} is not the tensor of the journal: its dimensions or entries differ");
+    }
+    let never = tnsearch::fit::Interrupt::new();
+    for search in searches.iter_mut().filter(|s| s.journal.header.sha256 == print) {
+        let Some(found) = Digest::new(search).found else { continue };
+        let svd = bounds::needs_svd(search.journal.header.objective);
+        let bound = match bounds::spectra(&target, svd, limit) {
+            Ok(spectra) => {
+                bounds::prepare(&spectra, None, limit, || false)?;
+                Some(CutBound::new(spectra))
+            }
+            Err(_) => None,
+        };
+        search.facts = Some(facts(&target, bound.as_ref(), &search.journal, &found, limit, &never));
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! `tnsearch watch`: a search in the terminal, running or finished.
+
+mod view;
+
+use super::page::load;
+use super::report::{line, objective_text, structure_lines, tensor_text};
+use crate::text::{duration, number};
+use crate::{Exit, interrupt, terminal};
+use anyhow::anyhow;
+use clap::Args;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use std::fs::{File, TryLockError};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+use tnsearch::fit::Interrupt;
+use tnsearch::search::StoppedBy;
+use tnsearch_report::page::{Digest, Search, State};
+
+/// How often keys are looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// How often the journal is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Watch a search in the terminal, running or finished.
+///
+/// Reads the journal that 'search --journal' writes, and follows it until you press q. Without a terminal it
+/// prints the state once and ends.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch search X.npy --journal run.jsonl &
+  tnsearch watch run.jsonl
+  ssh host tnsearch watch run.jsonl       the state, once
+  ssh -t host tnsearch watch run.jsonl    live")]
+pub struct Watch {
+    /// The journal
+    #[arg(value_name = "JOURNAL")]
+    journal: PathBuf,
+    /// Print the state once and end, also on a terminal
+    #[arg(long)]
+    once: bool,
+}
+
+/// Whether somebody is writing the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Somebody,
+    Nobody,
+    Unknown,
+}
+
+pub fn run(args: &Watch) -> anyhow::Result<Exit> {
+    let tty = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    if args.once || !tty {
+        let search = load(&args.journal)?;
+        terminal::print(&snapshot(&search, writer(&args.journal)))?;
+        return Ok(Exit::Done);
+    }
+    // A file that is no journal is refused before the screen is taken; one that is not there yet may come.
+    if args.journal.metadata().is_ok_and(|m| m.len() > 0) {
+        load(&args.journal)?;
+    }
+    let stop = interrupt::silent()?;
+    // Restores the terminal on a panic, too.
+    let mut screen = ratatui::try_init().map_err(|e| anyhow!("cannot use the terminal: {e}"))?;
+    let ended = follow(&args.journal, &mut screen, stop);
+    ratatui::restore();
+    ended.map(|()| Exit::Done)
+}
+
+/// What the journal held when it was last read.
+struct Seen {
+    /// The file's length and time of change.
+    mark: Option<(u64, Option<SystemTime>)>,
+    search: Result<Search, String>,
+    writer: Writer,
+    next: Instant,
+}
+
+impl Seen {
+    fn new() -> Self {
+        let search = Err("waiting for the journal".to_owned());
+        Seen { mark: None, search, writer: Writer::Unknown, next: Instant::now() }
+    }
+
+    /// Looks at the journal, if it is time to, and reads it again if it has changed; whether it looked.
+    fn refresh(&mut self, path: &Path) -> bool {
+        let begun = Instant::now();
+        if begun < self.next {
+            return false;
+        }
+        self.writer = writer(path);
+        let mark = path.metadata().ok().map(|m| (m.len(), m.modified().ok()));
+        if mark != self.mark || mark.is_none() {
+            self.mark = mark;
+            self.search = match mark {
+                None => Err(format!("waiting for {}", path.display())),
+                Some((0, _)) => {
+                    Err("the journal is empty: the search is about to begin".to_owned())
+                }
+                Some(_) => load(path).map_err(|e| e.to_string()),
+            };
+        }
+        // A large journal takes a while to read: never more than a fifth of the time.
+        self.next = Instant::now() + LOOK.max(5 * begun.elapsed());
+        true
+    }
+}
+
+fn follow(
+    path: &Path,
+    screen: &mut ratatui::DefaultTerminal,
+    stop: &Interrupt,
+) -> anyhow::Result<()> {
+    let mut seen = Seen::new();
+    let mut changed = true;
+    while !stop.is_set() {
+        changed |= seen.refresh(path);
+        if std::mem::take(&mut changed) {
+            screen.draw(|frame| match &seen.search {
+                Ok(search) => view::draw(frame, search, seen.writer),
+                Err(problem) => view::wait(frame, problem),
+            })?;
+        }
+        if !event::poll(TICK)? {
+            continue;
+        }
+        // Any other event may be a new size of the screen.
+        changed = true;
+        if let Event::Key(key) = event::read()?
+            && key.kind == KeyEventKind::Press
+        {
+            let ctrl_c =
+                key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+            if ctrl_c || matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A search holds a lock on its journal; it is tried for a moment.
+fn writer(path: &Path) -> Writer {
+    let Ok(file) = File::open(path) else { return Writer::Unknown };
+    match file.try_lock_shared() {
+        Ok(()) => Writer::Nobody,
+        Err(TryLockError::WouldBlock) => Writer::Somebody,
+        Err(TryLockError::Error(_)) => Writer::Unknown,
+    }
+}
+
+/// The state of a search in a few words.
+fn state(digest: &Digest<'_>, writer: Writer) -> String {
+    match (digest.state, writer) {
+        (_, Writer::Somebody) => "running".to_owned(),
+        (State::Ended(StoppedBy::Finished), _) => "finished".to_owned(),
+        (State::Ended(by), _) => format!("ended by {}", by.name().replace('_', "-")),
+        (State::Open, Writer::Nobody) if digest.journal().begins.is_empty() => {
+            "not running; whether it ended is not on record".to_owned()
+        }
+        (State::Open, Writer::Nobody) => "broken off; --resume continues it".to_owned(),
+        (State::Open, Writer::Unknown) => "not ended".to_owned(),
+    }
+}
+
+/// What is proven, in a few words.
+fn proof(digest: &Digest<'_>) -> String {
+    let end = digest.journal().end.as_ref();
+    if end.is_some_and(|end| end.proven_impossible) {
+        return "no structure is what was asked for".to_owned();
+    }
+    if end.is_some_and(|end| end.certified_optimal) {
+        return "optimal".to_owned();
+    }
+    let Some(bound) = digest.lower_bound else { return "nothing yet".to_owned() };
+    match (bound.params, bound.rse, bound.loss) {
+        (Some(p), ..) => format!("at least {p} params"),
+        (_, Some(r), _) => format!("RSE at least {}", number(r)),
+        (_, _, l) => format!("loss at least {}", number(l.unwrap_or(0.0))),
+    }
+}
+
+/// What became of the structures.
+fn counts(digest: &Digest<'_>) -> String {
+    let c = digest.counts;
+    let mut text = format!("{} evaluated", c.evaluations);
+    if digest.counted {
+        text =
+            format!("{} structures: {text}, {} cached, {} pruned", c.samples, c.cached, c.pruned);
+        if c.refused > 0 {
+            text += &format!(", {} too large", c.refused);
+        }
+    }
+    format!("{text}, in {}", duration(digest.seconds))
+}
+
+/// What was asked, in a few words.
+fn asked(digest: &Digest<'_>) -> String {
+    let h = &digest.journal().header;
+    let rank = h.max_rank.map_or(String::new(), |r| format!(", ranks up to {r}"));
+    format!(
+        "{}; {}{rank}, {}, seed {}",
+        objective_text(h.objective),
+        h.template.name(),
+        h.strategy,
+        h.seed
+    )
+}
+
+/// The state as plain text.
+fn snapshot(search: &Search, writer: Writer) -> String {
+    let digest = Digest::new(search);
+    let header = &search.journal.header;
+    let mut out = String::new();
+    line(&mut out, "journal", format!("{}, {}", search.name, state(&digest, writer)));
+    line(
+        &mut out,
+        "tensor",
+        tensor_text(search.journal.input().unwrap_or("not named"), &header.dims),
+    );
+    line(&mut out, "asked", asked(&digest));
+    match &digest.found {
+        Some(found) => {
+            let reached =
+                if digest.target_reached { "" } else { "; the target is NOT reached yet" };
+            line(&mut out, "best", format!("loss {}{reached}", number(found.loss)));
+            structure_lines(&mut out, &found.structure, &header.dims, found.rse);
+        }
+        None => line(&mut out, "best", "nothing was fitted yet"),
+    }
+    line(&mut out, "searched", counts(&digest));
+    line(&mut out, "proven", proof(&digest));
+    out
+}

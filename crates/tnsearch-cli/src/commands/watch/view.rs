@@ -1,0 +1,224 @@
+//! The screen of `tnsearch watch`.
+
+use super::{Writer, asked, counts, proof, state};
+use crate::text::{number, shape};
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph, Wrap};
+use tnsearch::network::draw as text_picture;
+use tnsearch_report::page::{Digest, Search};
+
+/// Dots of single evaluations; more cannot be told apart on a terminal.
+const MAX_DOTS: usize = 4000;
+
+/// The screen while there is nothing to show.
+pub fn wait(frame: &mut Frame<'_>, problem: &str) {
+    let text =
+        Paragraph::new(clean(problem)).alignment(Alignment::Center).wrap(Wrap { trim: true });
+    let [_, middle, foot] =
+        Layout::vertical([Constraint::Percentage(40), Constraint::Min(3), Constraint::Length(1)])
+            .areas(frame.area());
+    frame.render_widget(text, middle);
+    frame.render_widget(keys(), foot);
+}
+
+/// The screen of a search.
+pub fn draw(frame: &mut Frame<'_>, search: &Search, writer: Writer) {
+    let digest = Digest::new(search);
+    let area = frame.area();
+    let [head, body, foot] =
+        Layout::vertical([Constraint::Length(5), Constraint::Min(3), Constraint::Length(1)])
+            .areas(area);
+    frame.render_widget(summary(&digest, writer), head);
+    // Side by side where there is room, else one above the other.
+    let panes = match area.width >= 100 {
+        true => Layout::horizontal([Constraint::Percentage(60), Constraint::Percentage(40)]),
+        false => Layout::vertical([Constraint::Percentage(50), Constraint::Percentage(50)]),
+    };
+    let [left, right] = panes.areas(body);
+    curve(frame, left, &digest);
+    structure(frame, right, &digest);
+    frame.render_widget(keys(), foot);
+}
+
+fn keys() -> Paragraph<'static> {
+    Paragraph::new("q quits; the search goes on").style(Style::new().add_modifier(Modifier::DIM))
+}
+
+fn summary(digest: &Digest<'_>, writer: Writer) -> Paragraph<'static> {
+    let colour = match writer {
+        Writer::Somebody => Color::Green,
+        _ => Color::Yellow,
+    };
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let header = &digest.journal().header;
+    let name = digest.journal().input().unwrap_or("tensor");
+    let mut found = vec![Span::raw("best      ")];
+    match &digest.found {
+        Some(best) => {
+            let phi = best.structure.phi(&header.dims);
+            found.push(Span::styled(format!("{} params", best.params), bold));
+            found.push(Span::raw(format!(
+                ", {} times smaller, RSE {}, RE {}",
+                number(1.0 / phi),
+                number(best.rse),
+                number(best.rse.sqrt())
+            )));
+            if !digest.target_reached {
+                found.push(Span::styled(" (target not reached)", Style::new().fg(Color::Yellow)));
+            }
+        }
+        None => found.push(Span::raw("nothing was fitted yet")),
+    }
+    Paragraph::new(vec![
+        Line::from(vec![
+            Span::styled(clean(&digest.search.name), bold),
+            Span::raw("  "),
+            Span::styled(
+                state(digest, writer),
+                Style::new().fg(colour).add_modifier(Modifier::BOLD),
+            ),
+            Span::raw(format!("  {}, {}", clean(name), shape(&header.dims))),
+        ]),
+        Line::from(format!("asked     {}", clean(&asked(digest)))),
+        Line::from(found),
+        Line::from(format!("searched  {}", counts(digest))),
+        Line::from(format!("proven    {}", proof(digest))),
+    ])
+}
+
+/// The loss of every evaluation, and of the best so far, on a logarithmic scale.
+fn curve(frame: &mut Frame<'_>, area: Rect, digest: &Digest<'_>) {
+    let journal = digest.journal();
+    let height = |loss: f64| loss.max(1e-16).log10();
+    let fitted = journal.records.iter().filter(|r| !r.refused);
+    let mut dots: Vec<(f64, f64)> = Vec::new();
+    let mut best: Vec<(f64, f64)> = Vec::new();
+    let mut least = f64::INFINITY;
+    for (k, record) in fitted.enumerate() {
+        let at = (k + 1) as f64;
+        dots.push((at, height(record.loss)));
+        if record.loss < least {
+            if least.is_finite() {
+                best.push((at, height(least)));
+            }
+            least = record.loss;
+            best.push((at, height(least)));
+        }
+    }
+    let block = Block::bordered().title(" loss against evaluations ");
+    let Some(&(end, _)) = dots.last() else {
+        frame.render_widget(Paragraph::new("no evaluation yet").block(block), area);
+        return;
+    };
+    best.push((end, height(least)));
+    let (low, high) = dots.iter().fold((f64::MAX, f64::MIN), |(a, b), p| (a.min(p.1), b.max(p.1)));
+    let room = (0.05 * (high - low)).max(0.05);
+    let (low, high) = (low - room, high + room);
+    let skip = dots.len().div_ceil(MAX_DOTS).max(1);
+    let dots: Vec<(f64, f64)> = dots.into_iter().step_by(skip).collect();
+    let sets = vec![
+        Dataset::default()
+            .name("evaluation")
+            .marker(Marker::Dot)
+            .graph_type(GraphType::Scatter)
+            .style(Style::new().fg(Color::DarkGray))
+            .data(&dots),
+        Dataset::default()
+            .name("best so far")
+            .marker(Marker::Braille)
+            .graph_type(GraphType::Line)
+            .style(Style::new().fg(Color::Cyan))
+            .data(&best),
+    ];
+    let label = |y: f64| number(10f64.powf(y));
+    let x = Axis::default().bounds([1.0, end.max(2.0)]).labels(["1".to_owned(), format!("{end}")]);
+    let y = Axis::default().bounds([low, high]).labels([
+        label(low),
+        label(0.5 * (low + high)),
+        label(high),
+    ]);
+    frame.render_widget(Chart::new(sets).block(block).x_axis(x).y_axis(y), area);
+}
+
+fn structure(frame: &mut Frame<'_>, area: Rect, digest: &Digest<'_>) {
+    let text = match &digest.found {
+        Some(found) => text_picture(&found.structure, &digest.journal().header.dims),
+        None => String::new(),
+    };
+    let block = Block::bordered().title(" best structure ");
+    frame.render_widget(Paragraph::new(text).block(block), area);
+}
+
+/// A name without what could move the cursor.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use tnsearch_report::journal::JournalFile;
+
+    fn search(evaluations: usize) -> Search {
+        let mut text = String::from(
+            r#"{"format":"tnsearch-journal","version":2,"tnsearch":"0.1.0","data":{"dims":[3,3,3],"sha256":"0"},"template":"ring","objective":{"max_rse":0.0001},"strategy":"tnls","settings":{"max_rank":7},"fit":{},"seed":1,"runs":1}
+{"begin":{"input":"X\u001b[2J.npy","command":["tnsearch"]}}
+"#,
+        );
+        for k in 0..evaluations {
+            let rank = 7 - k % 6;
+            text += &format!(
+                "{{\"run\":0,\"key\":\"k{k}\",\"permutation\":[0,1,2],\"ranks\":[{rank},2,2],\"params\":{},\"rse\":1e-6,\"loss\":{},\"sweeps\":1,\"restarts\":1,\"seconds\":{k},\"refused\":false}}\n",
+                12 * rank + 12,
+                1.0 / (k + 1) as f64
+            );
+        }
+        let journal = JournalFile::parse(text.as_bytes()).unwrap();
+        Search { name: "run.jsonl".into(), journal, facts: None }
+    }
+
+    fn screen(width: u16, height: u16, search: &Search) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, search, Writer::Somebody)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..height).map(row).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_screen_shows_state_best_and_curve() {
+        let shown = screen(120, 30, &search(20));
+        for words in [
+            "run.jsonl  running",
+            "params",
+            "best structure",
+            "(m0:3)",
+            "20 evaluated",
+            "loss against",
+        ] {
+            assert!(shown.contains(words), "{words}:\n{shown}");
+        }
+        assert!(!shown.contains('\u{1b}'));
+        assert!(
+            shown.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)),
+            "no curve:\n{shown}"
+        );
+    }
+
+    #[test]
+    fn any_size_and_any_journal_can_be_drawn() {
+        for (width, height) in [(1, 1), (20, 5), (80, 24), (300, 100)] {
+            for evaluations in [0, 1, 2, 9000] {
+                screen(width, height, &search(evaluations));
+            }
+        }
+        let mut terminal = Terminal::new(TestBackend::new(10, 3)).unwrap();
+        terminal.draw(|frame| wait(frame, "waiting for a very long name")).unwrap();
+    }
+}

@@ -1,0 +1,159 @@
+//! What a journal tells, worked out once: the best, how it came about, the Pareto front.
+
+use super::Search;
+use crate::journal::JournalFile;
+use tnsearch::graph::Structure;
+use tnsearch::search::{CheckedObjective, Counts, LowerBound, Score, StoppedBy};
+
+/// Whether a search has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It has, and why.
+    Ended(StoppedBy),
+    /// Its journal has no end: it is running, was broken off, or was written by a program before version 2.
+    Open,
+}
+
+/// The best structure of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The structure.
+    pub structure: Structure,
+    /// Its parameters.
+    pub params: u128,
+    /// Its RSE.
+    pub rse: f64,
+    /// Its loss.
+    pub loss: f64,
+    /// The run that found it.
+    pub run: usize,
+}
+
+/// A moment at which the best so far improved: the index of its record.
+pub(super) type Improvement = usize;
+
+/// A search and what follows from its journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digest<'a> {
+    /// The search.
+    pub search: &'a Search,
+    /// Whether it has ended.
+    pub state: State,
+    /// The best so far.
+    pub found: Option<Found>,
+    /// Whether that is what was asked for.
+    pub target_reached: bool,
+    /// What became of the structures; only the evaluations where the journal says no more.
+    pub counts: Counts,
+    /// Whether the counts of pruned and cached structures are known.
+    pub counted: bool,
+    /// What is proven so far.
+    pub lower_bound: Option<LowerBound>,
+    /// Seconds so far.
+    pub seconds: f64,
+    /// The records at which the best so far improved, over all runs.
+    pub(super) improvements: Vec<Improvement>,
+    /// The records on the Pareto front, params ascending.
+    pub(super) front: Vec<usize>,
+}
+
+impl<'a> Digest<'a> {
+    /// Works out what a journal tells.
+    pub fn new(search: &'a Search) -> Self {
+        let journal = &search.journal;
+        let objective = journal.header.objective.check().ok();
+        let improvements = improvements(journal, objective, None);
+        let best = improvements.last().map(|&k| &journal.records[k]);
+        let mut found = best.and_then(|r| {
+            Some(Found {
+                structure: journal.structure(&r.permutation, &r.ranks)?,
+                params: r.params.into(),
+                rse: r.rse,
+                loss: r.loss,
+                run: r.run,
+            })
+        });
+        if let Some(end) = journal.end.as_ref().and_then(|end| end.best.as_ref()) {
+            found = journal.structure(&end.permutation, &end.ranks).map(|structure| Found {
+                structure,
+                params: end.params.into(),
+                rse: end.rse,
+                loss: end.loss,
+                run: end.run,
+            });
+        }
+        let evaluations = journal.records.iter().filter(|r| !r.refused).count() as u64;
+        let known = journal
+            .end
+            .as_ref()
+            .map(|end| end.counts)
+            .or_else(|| journal.generations.last().map(|g| g.counts))
+            .filter(|counts| counts.evaluations >= evaluations || journal.end.is_some());
+        let counts =
+            known.unwrap_or(Counts { samples: evaluations, evaluations, ..Counts::default() });
+        let last = journal.records.iter().map(|r| r.seconds).fold(0.0, f64::max);
+        let reached = |f: &Found| objective.is_some_and(|o| o.reached(f.params, f.rse));
+        Digest {
+            search,
+            state: journal.end.as_ref().map_or(State::Open, |end| State::Ended(end.stopped_by)),
+            target_reached: journal
+                .end
+                .as_ref()
+                .map_or_else(|| found.as_ref().is_some_and(reached), |end| end.target_reached),
+            found,
+            counts,
+            counted: known.is_some(),
+            lower_bound: match &journal.end {
+                Some(end) => end.lower_bound,
+                None => journal.generations.iter().rev().find_map(|g| g.lower_bound),
+            },
+            seconds: journal.end.as_ref().map_or(last, |end| end.seconds),
+            front: front(journal),
+            improvements,
+        }
+    }
+
+    /// Its journal.
+    pub fn journal(&self) -> &'a JournalFile {
+        &self.search.journal
+    }
+}
+
+/// The records at which the best so far improved, of one run or over all.
+pub(super) fn improvements(
+    journal: &JournalFile,
+    objective: Option<CheckedObjective>,
+    run: Option<usize>,
+) -> Vec<Improvement> {
+    let Some(objective) = objective else { return Vec::new() };
+    let mut best: Option<Score> = None;
+    let mut out = Vec::new();
+    for (k, record) in journal.records.iter().enumerate() {
+        if record.refused || run.is_some_and(|run| run != record.run) {
+            continue;
+        }
+        let score = Score { loss: record.loss, rse: record.rse, params: record.params.into() };
+        if best.is_none_or(|best| objective.better(&score, &best)) {
+            best = Some(score);
+            out.push(k);
+        }
+    }
+    out
+}
+
+/// The records that no other beats in both params and RSE.
+fn front(journal: &JournalFile) -> Vec<usize> {
+    let records = &journal.records;
+    let mut order: Vec<usize> = (0..records.len()).filter(|&k| !records[k].refused).collect();
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&records[a], &records[b]);
+        a.params.cmp(&b.params).then(a.rse.total_cmp(&b.rse))
+    });
+    let mut least = f64::INFINITY;
+    order.retain(|&k| {
+        let better = records[k].rse < least;
+        least = least.min(records[k].rse);
+        better
+    });
+    order
+}

@@ -1,0 +1,258 @@
+//! The report page: one self-contained HTML file about one search or several.
+
+mod compare;
+mod digest;
+mod figures;
+mod html;
+mod settings;
+mod spectra;
+mod words;
+
+pub use digest::{Digest, Found, State};
+
+use crate::journal::JournalFile;
+use crate::network::network_inline;
+use crate::plot::{escape, number, theme};
+use html::{Table, figure, section, wide_figure};
+use std::fmt::Write as _;
+use tnsearch::graph::Structure;
+
+/// A search to be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// What to call it: the journal's file name.
+    pub name: String,
+    /// Its journal.
+    pub journal: JournalFile,
+    /// What only the tensor can tell; none where it is not at hand.
+    pub facts: Option<Facts>,
+}
+
+/// What only the tensor can tell about a search.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Facts {
+    /// Other ways to write the tensor, for comparison.
+    pub peers: Vec<Peer>,
+    /// The cuts of the structure found, those that hold it first.
+    pub cuts: Vec<CutFacts>,
+    /// How many cuts were looked at.
+    pub cuts_seen: usize,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// Another way to write the tensor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Peer {
+    /// Its name.
+    pub name: String,
+    /// What was done, in a few words.
+    pub how: String,
+    /// Its parameters.
+    pub params: u128,
+    /// Its RSE.
+    pub rse: f64,
+    /// No network of this structure has a smaller RSE, where that was computed.
+    pub least_rse: Option<f64>,
+}
+
+/// A cut of the structure found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CutFacts {
+    /// The modes of one side.
+    pub modes: Vec<usize>,
+    /// The largest rank that the network's unfolding can have there.
+    pub width: f64,
+    /// The rank needed for the error asked for.
+    pub needed: Option<usize>,
+    /// No network with this cut has a smaller RSE.
+    pub rse: f64,
+    /// Whether the cut holds the structure where it is.
+    pub binding: bool,
+    /// The squared singular values of the unfolding, as shares of their sum, falling.
+    pub spectrum: Vec<f64>,
+}
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page about some searches, the first of which is shown in full where there is one only; of several the
+/// best is, below a comparison of all.
+///
+/// The page needs nothing but itself: its policy forbids any request.
+pub fn page(searches: &[Search]) -> String {
+    let digests: Vec<Digest<'_>> = searches.iter().map(Digest::new).collect();
+    let main = compare::best(&digests);
+    let mut body = String::new();
+    let title = match main {
+        Some(main) => words::title(main),
+        None => "tnsearch report".to_owned(),
+    };
+    if digests.len() > 1 {
+        body += &compare::section(&digests, main);
+    }
+    if let Some(main) = main {
+        if digests.len() > 1 {
+            let name = escape(&main.search.name);
+            let _ = writeln!(
+                body,
+                "<p class=\"divider\">The rest of this page is about <b>{name}</b>.</p>"
+            );
+        }
+        body += &summary(main);
+        body += &networks(main);
+        body += &figures::section(main);
+        body += &figures::trade_off(main);
+        body += &proof(main);
+        body += &settings::section(main);
+    }
+    let title = escape(&title);
+    let (light, dark, rules) = (theme::LIGHT, theme::DARK, theme::RULES);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n<style>\n\
+         :root{{{light};color-scheme:light}}\n\
+         @media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark};color-scheme:dark}}}}\n\
+         :root[data-theme=dark]{{{dark};color-scheme:dark}}\n\
+         {rules}\n{STYLE}\
+         @media print{{:root,:root[data-theme=dark]{{{light};color-scheme:light}}}}\n</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">Skip to the summary</a>\n\
+         <header><span class=\"brand\">tnsearch</span><span class=\"what\">report</span>\
+         <span class=\"tools\"><button id=\"theme\" type=\"button\" aria-label=\"Change the colours\">\
+         <span aria-hidden=\"true\">◐</span> <span id=\"theme-name\">auto</span></button></span></header>\n\
+         <main id=\"main\" tabindex=\"-1\">\n<h1>{title}</h1>\n{body}</main>\n\
+         <footer>Made by tnsearch {version}. Point at a mark, or move to a figure with Tab and through its marks \
+         with the arrow keys, to see its numbers.</footer>\n\
+         <div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        version = env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// What was asked, what was found, how it compares, how sure we are.
+fn summary(digest: &Digest<'_>) -> String {
+    let mut out = String::from("<section class=\"summary\" aria-label=\"Summary\">\n");
+    out += &words::warnings(digest);
+    out += &words::tiles(digest);
+    out.push_str("<div class=\"words\">\n");
+    for (head, text) in words::summary(digest) {
+        let _ = writeln!(out, "<div><h2>{head}</h2><p>{text}</p></div>");
+    }
+    out.push_str("</div>\n");
+    let peers = digest.search.facts.as_ref().map_or(&[][..], |f| &f.peers);
+    if let (Some(found), false) = (&digest.found, peers.is_empty()) {
+        let mut table = Table::new(
+            "Other ways to write the same tensor",
+            &["network", "how", "params", "RSE", "RE", "times the params found"],
+        );
+        let times = |params: u128| number(params as f64 / found.params.max(1) as f64);
+        let dense = tnsearch::tensor::size(&digest.journal().header.dims);
+        table.row(&[
+            "found".into(),
+            words::strategy(digest).into(),
+            found.params.to_string(),
+            html::raw(found.rse),
+            html::raw(found.rse.sqrt()),
+            "1".into(),
+        ]);
+        for peer in peers {
+            let how = match peer.least_rse {
+                Some(least) if least > 0.0 => {
+                    format!("{}; no fit of it can go below RSE {}", peer.how, number(least))
+                }
+                _ => peer.how.clone(),
+            };
+            table.row(&[
+                peer.name.clone(),
+                how,
+                peer.params.to_string(),
+                html::raw(peer.rse),
+                html::raw(peer.rse.sqrt()),
+                times(peer.params),
+            ]);
+        }
+        let all = "all entries".to_owned();
+        table.row(&[
+            "the tensor itself".into(),
+            all,
+            dense.to_string(),
+            "0".into(),
+            "0".into(),
+            times(dense),
+        ]);
+        out += &table.html();
+    }
+    out + "</section>\n"
+}
+
+/// The structure found beside the original order.
+fn networks(digest: &Digest<'_>) -> String {
+    let Some(found) = &digest.found else { return String::new() };
+    let header = &digest.journal().header;
+    let mut out = String::from(
+        "<p>Each circle carries one mode (m) of the tensor and says how long it is (I); each line is an edge, \
+         labelled with its rank, and the thicker the higher it is. A dotted line is an edge of rank 1, which \
+         is no edge.",
+    );
+    if header.searched.vertices() > header.searched.order() {
+        out.push_str(" Squares are internal vertices: they carry no mode.");
+    }
+    out.push_str("</p>\n<div class=\"pair\">\n");
+    let drawn = |s: &Structure| network_inline(s, &header.dims);
+    out += &figure(&drawn(&found.structure), "found", &words::where_modes_sit(found));
+    let ranks = found.structure.ranks().to_vec();
+    if let Ok(identity) = Structure::identity(header.searched.clone(), ranks) {
+        let same = identity.canonical().graph == found.structure.canonical().graph;
+        let caption = match same {
+            true => "The original order is the same network: nothing was gained by moving modes.".to_owned(),
+            false => "The same ranks with the modes in the original order: another network, for comparison.".to_owned(),
+        };
+        out += &figure(&drawn(&identity), "original order", &caption);
+    }
+    out.push_str("</div>\n");
+    let mut edges =
+        Table::new("Edges of the network found", &["vertex", "vertex", "modes there", "rank"]);
+    let modes = found.structure.modes();
+    let who = |v: usize| modes[v].map_or_else(|| "internal".to_owned(), |n| format!("m{n}"));
+    for [u, v, rank] in found.structure.edges() {
+        edges.row(&[
+            u.to_string(),
+            v.to_string(),
+            format!("{} – {}", who(u), who(v)),
+            rank.to_string(),
+        ]);
+    }
+    out += &edges.folded();
+    section("network", "The network", &out)
+}
+
+/// The certificate, and the cuts behind it.
+fn proof(digest: &Digest<'_>) -> String {
+    let mut out = format!("<p>{}</p>\n", words::certificate(digest));
+    match &digest.search.facts {
+        None => {
+            out.push_str(
+                "<p class=\"note\">The journal alone does not hold the tensor's cut spectra. Give the tensor to \
+                 see them here: <code>tnsearch report RUN.jsonl --x X.npy -o report.html</code>, or write the \
+                 page with the search itself: <code>tnsearch search X.npy --report report.html</code>.</p>\n",
+            );
+        }
+        Some(facts) => {
+            if let Some(map) = spectra::heat_map(digest, facts) {
+                out += &wide_figure(&map, "cut spectra", &spectra::caption(digest, facts));
+                out += &spectra::table(digest, facts);
+            }
+            for note in &facts.notes {
+                let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(note));
+            }
+        }
+    }
+    section("proof", "How sure this is", &out)
+}
+
+#[cfg(test)]
+mod tests;

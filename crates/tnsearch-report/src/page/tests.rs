@@ -1,0 +1,198 @@
+//! Pages from journals of every kind.
+
+use super::*;
+use crate::journal::JournalProblem;
+use serde_json::json;
+
+/// A journal of some evaluations whose losses fall in a ragged way.
+fn journal(seed: u64, evaluations: usize, ended: bool) -> String {
+    let header = json!({
+        "format": "tnsearch-journal", "version": 2, "tnsearch": "0.1.0",
+        "data": {"dims": [3, 3, 3, 3], "sha256": "abc"}, "template": "ring",
+        "objective": {"max_rse": 1e-4}, "strategy": "tnls",
+        "settings": {"iterations": 30, "max_rank": 7}, "fit": {"method": "als"}, "seed": seed, "runs": 1,
+    });
+    let mut out = format!("{header}\n");
+    out += &format!(
+        "{}\n",
+        json!({"begin": {"input": "X.npy", "command": ["tnsearch", "search", "X.npy"]}})
+    );
+    for k in 0..evaluations {
+        let ragged = (k * 7919 + seed as usize * 31) % 101;
+        let rank = 1 + (ragged + 6 * (evaluations - k) / evaluations) % 7;
+        let record = json!({
+            "run": 0, "key": format!("k{k}"), "permutation": [0, 2, 1, 3], "ranks": [rank, 2, 2, 3],
+            "params": 12 * rank + 40, "rse": 1e-3 / (1 + k + ragged) as f64,
+            "loss": 2.0 / (1 + k + ragged) as f64, "sweeps": 5, "restarts": 1,
+            "seconds": k as f64 * 0.01, "refused": false,
+        });
+        out += &format!("{record}\n");
+        if k % 50 == 49 {
+            let counts = json!({"samples": 2 * k, "evaluations": k + 1, "cached": k / 2, "pruned": k / 3, "refused": 0});
+            let bound = json!({"params": 30, "rse": null, "loss": null});
+            let record = json!({"generation": {"number": k / 50 + 1, "counts": counts, "lower_bound": bound, "seconds": k as f64 * 0.01}});
+            out += &format!("{record}\n");
+        }
+    }
+    // The order of keys in a written record is that of the struct; here only the first matters.
+    let out: String = out.lines().map(|line| format!("{}\n", run_first(line))).collect();
+    if !ended {
+        return out;
+    }
+    let counts = json!({"samples": 3 * evaluations, "evaluations": evaluations, "cached": evaluations, "pruned": evaluations, "refused": 0});
+    let best = json!({"run": 0, "permutation": [0, 2, 1, 3], "ranks": [1, 2, 2, 3], "params": 48, "rse": 1e-9, "loss": 0.4});
+    let end = json!({"end": {"strategy": "tnls", "stopped_by": "finished", "counts": counts, "seconds": 9.5, "best": best,
+        "target_reached": true, "lower_bound": {"params": 40, "rse": null, "loss": null},
+        "certified_optimal": false, "proven_impossible": false}});
+    out + &format!("{end}\n")
+}
+
+fn run_first(line: &str) -> String {
+    match line.contains("\"sweeps\"") {
+        true => format!("{{\"run\":0,{}", line[1..].replace("\"run\":0,", "")),
+        false => line.to_owned(),
+    }
+}
+
+fn search(name: &str, text: &str) -> Search {
+    Search {
+        name: name.to_owned(),
+        journal: JournalFile::parse(text.as_bytes()).unwrap(),
+        facts: None,
+    }
+}
+
+#[test]
+fn a_page_says_what_was_asked_and_found() {
+    let html = page(&[search("run.jsonl", &journal(1, 200, true))]);
+    for words in [
+        "<title>X.npy: 1.69 times smaller as a tensor ring</title>",
+        "48 parameters",
+        "at least 40 parameters",
+        "1.2 times that",
+        "tnsearch search X.npy",
+        "Copy as CSV",
+        "does not hold the tensor&#39;s cut spectra",
+    ] {
+        let words = words.replace("&#39;", "'");
+        assert!(html.contains(&words), "{words}");
+    }
+    assert_eq!(html, page(&[search("run.jsonl", &journal(1, 200, true))]));
+    // Nothing but the names of XML comes from anywhere else.
+    let foreign = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(
+        !foreign.contains("http:")
+            && !foreign.contains("https:")
+            && !foreign.contains("src=")
+            && !foreign.contains("url(")
+    );
+}
+
+#[test]
+fn every_picture_of_a_page_is_well_formed() {
+    let searches = [1, 2, 3].map(|s| search(&format!("{s}.jsonl"), &journal(s, 120, s != 2)));
+    let html = page(&searches);
+    let mut pictures = 0;
+    for part in html.split("<svg xmlns").skip(1) {
+        let end = part.rfind("</svg>\n</div>").or_else(|| part.find("</svg>\n<")).unwrap();
+        let svg = format!("<svg xmlns{}</svg>", &part[..end]);
+        roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{e}: {svg}"));
+        pictures += 1;
+    }
+    assert!(pictures > 12, "{pictures}");
+    assert!(html.contains("The searches compared") && html.contains("3 runs"));
+    assert!(html.contains("not ended") || html.contains("not on record"));
+}
+
+#[test]
+fn hostile_names_are_text() {
+    let bad = "</title><script>alert(1)</script>'\"&.npy";
+    let text = journal(1, 5, true).replace("X.npy", &bad.replace('"', "\\\""));
+    let mut search = search(bad, &text);
+    search.facts = Some(Facts {
+        peers: vec![Peer {
+            name: bad.into(),
+            how: bad.into(),
+            params: 9,
+            rse: 0.1,
+            least_rse: None,
+        }],
+        cuts: Vec::new(),
+        cuts_seen: 0,
+        notes: vec![bad.into()],
+    });
+    let html = page(&[search.clone(), search]);
+    assert_eq!(html.matches("<script").count(), 1, "only ours");
+    assert_eq!(html.matches("</script").count(), 1);
+    assert!(html.contains("&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn a_hundred_thousand_evaluations_make_a_small_page() {
+    let one = search("run.jsonl", &journal(1, 100_000, true));
+    let html = page(std::slice::from_ref(&one));
+    assert!(html.len() < 2_000_000, "{}", html.len());
+    assert!(html.contains("points:"));
+    let several = page(&[one.clone(), one.clone(), one]);
+    assert!(several.len() < 2_000_000, "{}", several.len());
+}
+
+#[test]
+fn journals_with_little_in_them_make_a_page() {
+    let header = journal(1, 0, false).lines().next().unwrap().to_owned();
+    let only_header = page(&[search("new.jsonl", &format!("{header}\n"))]);
+    assert!(
+        only_header.contains("nothing was fitted")
+            && only_header.contains("No evaluation is on record")
+    );
+    let one = page(&[search("one.jsonl", &journal(1, 1, false))]);
+    assert!(one.contains("One structure was fitted; there is no curve to draw."));
+    assert!(one.contains("has not ended"));
+    assert!(page(&[]).contains("tnsearch report"));
+    // A journal of version 1 has evaluations only.
+    let old: String = journal(1, 80, false)
+        .replacen("\"version\":2", "\"version\":1", 1)
+        .lines()
+        .filter(|l| !l.starts_with("{\"begin\"") && !l.starts_with("{\"generation\""))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    let html = page(&[search("old.jsonl", &old)]);
+    assert!(html.contains("does not say whether the search has ended"));
+    assert!(html.contains("tnsearch search X.npy --max-rse 1e-4 --template ring"));
+}
+
+#[test]
+fn torn_journals_are_read_up_to_the_tear_and_damaged_ones_refused() {
+    let text = journal(1, 60, true);
+    let whole = JournalFile::parse(text.as_bytes()).unwrap();
+    assert!(!whole.torn && whole.end.is_some());
+    let first = text.find('\n').unwrap() + 1;
+    for cut in (first..text.len()).step_by(97) {
+        let read = JournalFile::parse(&text.as_bytes()[..cut]).unwrap();
+        let lines = text[..cut].matches('\n').count();
+        let expected = text.lines().take(lines).filter(|l| l.starts_with("{\"run\"")).count();
+        assert_eq!(read.records.len(), expected, "cut at {cut}");
+        assert_eq!(read.torn, !text[..cut].ends_with('\n'));
+        page(&[Search { name: "torn".into(), journal: read, facts: None }]);
+    }
+    let refusal = |text: &str| JournalFile::parse(text.as_bytes()).unwrap_err();
+    assert_eq!(refusal(""), JournalProblem::Empty);
+    assert_eq!(refusal("hello\n"), JournalProblem::Foreign);
+    assert_eq!(refusal("{\"format\":\"other\"}\n"), JournalProblem::Foreign);
+    assert_eq!(
+        refusal(&text.replacen("\"version\":2", "\"version\":3", 1)),
+        JournalProblem::Newer(3)
+    );
+    assert!(
+        refusal(&text.replacen("\"version\":2", "\"version\":9", 1))
+            .to_string()
+            .contains("use a newer tnsearch")
+    );
+    let damaged = refusal(&text.replacen("{\"run\":0", "{\"run\":x", 1));
+    assert!(matches!(damaged, JournalProblem::Damaged { line: 3, .. }), "{damaged}");
+    let no_structure =
+        refusal(&text.replacen("\"permutation\":[0,2,1,3]", "\"permutation\":[0,0,1,3]", 1));
+    assert!(matches!(no_structure, JournalProblem::Damaged { .. }), "{no_structure}");
+    let empty = refusal(&text.replacen("[3,3,3,3]", "[3,0,3,3]", 1));
+    assert!(matches!(empty, JournalProblem::Header(_)), "{empty}");
+}
