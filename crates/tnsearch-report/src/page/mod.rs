@@ -203,15 +203,18 @@ fn networks(digest: &Digest<'_>) -> String {
     }
     out.push_str("</p>\n<div class=\"pair\">\n");
     let drawn = |s: &Structure| network_inline(s, &header.dims);
-    out += &figure(&drawn(&found.structure), "found", &words::where_modes_sit(found));
-    let ranks = found.structure.ranks().to_vec();
-    if let Ok(identity) = Structure::identity(header.searched.clone(), ranks) {
-        let same = identity.canonical().graph == found.structure.canonical().graph;
-        let caption = match same {
-            true => "The original order is the same network: nothing was gained by moving modes.".to_owned(),
-            false => "The same ranks with the modes in the original order: another network, for comparison.".to_owned(),
-        };
-        out += &figure(&drawn(&identity), "original order", &caption);
+    let identity = Structure::identity(header.searched.clone(), found.structure.ranks().to_vec());
+    let other = |s: &Structure| s.canonical().graph != found.structure.canonical().graph;
+    let mut caption = words::where_modes_sit(found);
+    let identity = identity.ok().filter(other);
+    if identity.is_none() {
+        caption += " The original order of the modes gives the same network.";
+    }
+    out += &figure(&drawn(&found.structure), "found", &caption);
+    if let Some(identity) = identity {
+        let caption =
+            "The same ranks with the modes in the original order: another network, for comparison.";
+        out += &figure(&drawn(&identity), "original order", caption);
     }
     out.push_str("</div>\n");
     let mut edges =
