@@ -87,7 +87,11 @@ fn peers(
         match method(target, &order, &goal, &limits) {
             Ok(made) => facts.peers.push(Peer {
                 name: name.to_owned(),
-                how: "to the same error, modes in the original order".to_owned(),
+                how: match objective {
+                    Objective::MaxRse(_) => "to the error asked for, modes in the original order",
+                    _ => "to the error of the answer, modes in the original order",
+                }
+                .to_owned(),
                 params: made.network.structure().params(target.dims()),
                 rse: made.rse,
                 least_rse: None,

@@ -96,5 +96,7 @@ pub fn objective_text(objective: Objective) -> String {
 
 /// A tensor in words.
 pub fn tensor_text(name: &str, dims: &[usize]) -> String {
+    // A name may hold anything, and a terminal obeys it.
+    let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("{name}, {} ({} entries)", shape(dims), size(dims))
 }

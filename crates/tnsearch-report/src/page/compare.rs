@@ -79,9 +79,13 @@ pub(super) fn section(digests: &[Digest<'_>], best: Option<&Digest<'_>>) -> Stri
     }
     if let Some(best) = best {
         out += &format!(
-            "<p>{} searches in {} of settings. The best answer is that of <b>{}</b>.</p>\n",
+            "<p>{} searches in {} of settings. {} <b>{}</b>.</p>\n",
             digests.len(),
             if groups.len() == 1 { "one set".to_owned() } else { format!("{} sets", groups.len()) },
+            match aims && tensors.len() == 1 {
+                true => "The best answer is that of",
+                false => "The rest of the page shows",
+            },
             escape(&best.search.name)
         );
     }
@@ -229,6 +233,7 @@ fn table(digests: &[Digest<'_>]) -> Table {
         let of =
             |f: fn(&super::Found) -> f64| d.found.as_ref().map_or("–".to_owned(), |x| raw(f(x)));
         let proof = match (&d.journal().end, d.lower_bound) {
+            (Some(end), _) if end.proven_impossible => "impossible".to_owned(),
             (Some(end), _) if end.certified_optimal => "optimal".to_owned(),
             (_, Some(b)) => {
                 let value = b.params.map(|p| p as f64).or(b.rse).or(b.loss).unwrap_or(0.0);

@@ -207,7 +207,7 @@ fn networks(digest: &Digest<'_>) -> String {
     let other = |s: &Structure| s.canonical().graph != found.structure.canonical().graph;
     let mut caption = words::where_modes_sit(found);
     let identity = identity.ok().filter(other);
-    if identity.is_none() {
+    if identity.is_none() && header.searched == header.template {
         caption += " The original order of the modes gives the same network.";
     }
     out += &figure(&drawn(&found.structure), "found", &caption);

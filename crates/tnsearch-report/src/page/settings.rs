@@ -6,7 +6,7 @@ use super::words;
 use crate::plot::escape;
 use serde_json::Value;
 use tnsearch::graph::TemplateRef;
-use tnsearch::search::Objective;
+use tnsearch::search::{Objective, StoppedBy};
 
 /// Settings, files, and the command.
 pub(super) fn section(digest: &Digest<'_>) -> String {
@@ -20,10 +20,21 @@ pub(super) fn section(digest: &Digest<'_>) -> String {
             "Put together from the journal's first line; the tensor's file is not on record.",
         ),
     };
+    // A limit in seconds or a Ctrl-C ends where the machine happens to be.
+    let promise = match digest.state {
+        State::Ended(StoppedBy::Finished | StoppedBy::MaxEvaluations) => {
+            " The same seed gives the same answer, bit for bit, at any number of threads."
+        }
+        _ => "",
+    };
+    let journal_note = match command.contains("--journal") {
+        true => " To repeat it, name another journal and leave out --resume.",
+        false => "",
+    };
     let mut out = format!(
         "<div class=\"command\"><div class=\"bar\"><b>The command that repeats it</b>\
          <button type=\"button\" class=\"copy\">Copy</button></div><pre tabindex=\"0\"><code>{}</code></pre>\
-         <p class=\"note\">{note} The same seed gives the same answer, bit for bit, at any number of threads.</p></div>\n",
+         <p class=\"note\">{note}{journal_note}{promise}</p></div>\n",
         escape(&command)
     );
     let mut table = Table::new("Settings", &["setting", "value"]);

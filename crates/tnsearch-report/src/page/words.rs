@@ -34,7 +34,19 @@ pub(super) fn tensor(digest: &Digest<'_>) -> String {
 /// Text, not markup.
 pub(super) fn title(digest: &Digest<'_>) -> String {
     let tensor = tensor(digest);
-    let form = name(&digest.journal().header.searched);
+    let header = &digest.journal().header;
+    let form = match header.searched == header.template {
+        true => name(&header.template),
+        // It left the format asked for, or may have.
+        false => match digest
+            .found
+            .as_ref()
+            .and_then(|f| header.template.holds(&f.structure.canonical().graph))
+        {
+            Some(true) => name(&header.template),
+            _ => "network of another format".to_owned(),
+        },
+    };
     match &digest.found {
         Some(found) if digest.target_reached => {
             let phi = found.structure.phi(&digest.journal().header.dims);
@@ -119,14 +131,23 @@ fn found(digest: &Digest<'_>) -> String {
     let phi = found.structure.phi(&header.dims);
     let ratio = match phi < 1.0 {
         true => format!("{} times fewer numbers than the tensor has", number(1.0 / phi)),
+        false if phi == 1.0 => "as many numbers as the tensor has".to_owned(),
         false => format!("{} times more numbers than the tensor has", number(phi)),
     };
     let start = match digest.target_reached {
         true => "A network with",
         false => "The target was <b>not reached</b>. The closest network has",
     };
+    let format = match header.searched == header.template {
+        true => "",
+        false => match header.template.holds(&found.structure.canonical().graph) {
+            Some(true) => " It has the format asked for, under some order of the modes.",
+            Some(false) => " It does <b>not</b> have the format asked for.",
+            None => " Whether it has the format asked for was not decided.",
+        },
+    };
     format!(
-        "{start} <b>{} parameters</b>, {ratio}, at an {}.",
+        "{start} <b>{} parameters</b>, {ratio}, at an {}.{format}",
         number(found.params as f64),
         error(found.rse)
     )
@@ -138,6 +159,7 @@ pub(super) fn where_modes_sit(found: &Found) -> String {
     let modes = found.structure.modes();
     let order: Vec<String> = modes.iter().flatten().map(|n| format!("m{n}")).collect();
     match template.family() {
+        Some(Family::Complete) => "Every mode may be joined to every other.".to_owned(),
         Some(Family::Ring) => format!("Round the ring stand {}.", order.join(", ")),
         Some(Family::Path) => format!("Along the train stand {}.", order.join(", ")),
         _ => format!("On the vertices in their order stand {}.", order.join(", ")),
@@ -150,12 +172,18 @@ fn compared(digest: &Digest<'_>) -> Option<String> {
     let mut sentences = Vec::new();
     for peer in &facts.peers {
         let name = escape(&peer.name);
-        if peer.params == found.params && peer.least_rse.is_some() {
+        if peer.least_rse.is_some() {
             let reaches = match digest.journal().header.objective {
                 Objective::MaxRse(eps) => peer.rse <= eps,
                 _ => peer.rse <= found.rse * 1.001,
             };
             sentences.push(match (reaches, peer.least_rse) {
+                (true, _) if !digest.target_reached => format!(
+                    "With the modes in their original order the same ranks <b>reach what was asked for</b> (RSE {}, {} \
+                     parameters): the search missed it; search longer, or with other seeds.",
+                    number(peer.rse),
+                    number(peer.params as f64)
+                ),
                 (true, _) => format!("With the modes in their original order the same ranks do as well (RSE {}).", number(peer.rse)),
                 (false, Some(least)) if least > 0.99 * peer.rse => format!(
                     "With the modes in their original order the same ranks reach RSE {} and no less, which is proven.",
@@ -168,6 +196,14 @@ fn compared(digest: &Digest<'_>) -> Option<String> {
                 ),
                 _ => format!("With the modes in their original order the same ranks reached only RSE {}.", number(peer.rse)),
             });
+            continue;
+        }
+        if !digest.target_reached {
+            sentences.push(format!(
+                "{name} reaches RSE {} with {} parameters.",
+                number(peer.rse),
+                number(peer.params as f64)
+            ));
             continue;
         }
         let times = peer.params as f64 / found.params.max(1) as f64;
@@ -288,7 +324,8 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
         tile(
             "compression",
             format!("{}×", number(1.0 / phi)),
-            format!("log₁₀ CR {:.3}", -phi.log10()),
+            // No minus before a zero.
+            format!("log₁₀ CR {:.3}", 0.0 - phi.log10()),
             "",
         );
         tile(
@@ -323,6 +360,14 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
                 ),
             }
         }
+        (_, Some(bound), _) => {
+            let (value, what) = match (bound.params, bound.rse, bound.loss) {
+                (Some(p), ..) => (p as f64, "params"),
+                (_, Some(r), _) => (r, "RSE"),
+                (_, _, l) => (l.unwrap_or(0.0), "loss"),
+            };
+            (format!("≥ {}", number(value)), format!("proven for the {what}"), "")
+        }
         _ => ("–".to_owned(), "no bound on record".to_owned(), ""),
     };
     tile("proof", proof, more, class);
@@ -353,7 +398,8 @@ pub(super) fn warnings(digest: &Digest<'_>) -> String {
         ),
         State::Ended(StoppedBy::Interrupted) => {
             warn(
-                "The search was interrupted; what follows is the best so far. <code>--resume</code> continues it.",
+                "The search was interrupted; what follows is the best so far. With a journal, <code>--resume</code> \
+                 continues it.",
             );
         }
         State::Ended(StoppedBy::MaxSeconds) => {

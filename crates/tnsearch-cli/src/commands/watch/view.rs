@@ -45,7 +45,8 @@ pub fn draw(frame: &mut Frame<'_>, search: &Search, writer: Writer) {
 }
 
 fn keys() -> Paragraph<'static> {
-    Paragraph::new("q quits; the search goes on").style(Style::new().add_modifier(Modifier::DIM))
+    Paragraph::new("q quits; a running search goes on")
+        .style(Style::new().add_modifier(Modifier::DIM))
 }
 
 fn summary(digest: &Digest<'_>, writer: Writer) -> Paragraph<'static> {
