@@ -1,7 +1,7 @@
 //! The results in pictures.
 
 use super::Cell;
-use super::table::{Done, by_lambda, models};
+use super::table::{Done, by_lambda, distinct, models};
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 
 /// Eff. of every result, a column a method, a panel a kind of tensor.
@@ -135,14 +135,4 @@ pub(super) fn lambda(done: &[Done]) -> String {
                 .add_all(lines(|r| r.3)),
         )
         .svg()
-}
-
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut out: Vec<T> = Vec::new();
-    for value in values {
-        if !out.contains(&value) {
-            out.push(value);
-        }
-    }
-    out
 }

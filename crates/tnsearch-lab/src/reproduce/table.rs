@@ -82,7 +82,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// The different values of something, in the order in which they come.
-fn distinct<T: PartialEq + Clone>(values: impl Iterator<Item = T>) -> Vec<T> {
+pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut out: Vec<T> = Vec::new();
     for value in values {
         if !out.contains(&value) {

@@ -201,7 +201,7 @@ fn text(
         }
     }
     line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
-    if args.strategy.name == "auto" {
+    if args.strategy.name == "auto" && samples > 0 {
         let why = match result.strategy {
             "exact" if result.stopped_by == StoppedBy::Finished => {
                 "exact search: the cuts leave few enough structures"

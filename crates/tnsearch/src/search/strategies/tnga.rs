@@ -216,7 +216,8 @@ impl Tnga {
 
 /// The weight of place k = 0, 1, ... in the selection of parents.
 fn weight(k: usize, alpha: f64, beta: f64) -> f64 {
-    (alpha / (0.01 + beta * k as f64)).ln().max(0.01)
+    // The quotient may overflow; the logarithm of a number never comes near 1000.
+    (alpha / (0.01 + beta * k as f64)).ln().clamp(0.01, 1000.0)
 }
 
 /// The place of each key among all, from 0; equal keys in their order.
@@ -313,6 +314,8 @@ mod tests {
             assert!((w - by_hand).abs() < 1e-4, "{w}, {by_hand}");
         }
         assert_eq!(weight(20, 20.0, 1.0), 0.01, "from alpha / beta on");
+        assert_eq!(weight(0, f64::MAX, 1.0), 1000.0, "finite whatever the settings");
+        assert_eq!(weight(9, 20.0, f64::MAX), 0.01);
         assert_eq!(TngaSettings::default().survivors(), 96);
         let almost_all = TngaSettings { population: 2, elimination: 0.9, ..small() };
         assert_eq!(almost_all.survivors(), 1);
