@@ -39,6 +39,12 @@ fn an_experiment_leaves_tables_and_a_picture_and_goes_on() {
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""));
     assert_eq!(place.read("out/results.jsonl"), journal);
 
+    // A part of it, and then the rest.
+    let part = place.run(&format!("{} --only B", command.replace("-o out", "-o part")));
+    assert!(part.stdout.contains("5 of 10 results"), "{}{}", part.stdout, part.stderr);
+    place.run(&command.replace("-o out", "-o part"));
+    assert_eq!(results(&place, "part", "fig-lambda"), whole);
+
     // Results of something else are not mixed in.
     let ended = place.run(&command.replace("--seed 5", "--seed 6"));
     assert_eq!(ended.code, 2);
@@ -54,6 +60,11 @@ fn bad_input_gets_one_line() {
         ("reproduce table2 -o file", "file is a file; --output needs a folder"),
         ("reproduce table2 -o file/out", "cannot make the folder file/out: "),
         ("reproduce table2 --trials 101 -o out", "trials is 101; it must be from 1 to 100"),
+        (
+            "reproduce table2 --quick --only TNLSS -o out",
+            "--only \"TNLSS\" is in the name of no result",
+        ),
+        ("reproduce table2 --fit adam --scouts 8 -o out", "scouts is 8; adam takes 1 only"),
         ("reproduce table2", "--output <DIR>"),
     ] {
         let ended = place.run(arguments);

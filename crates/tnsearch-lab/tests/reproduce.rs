@@ -11,7 +11,7 @@ fn quick(name: &str) -> Experiment {
 }
 
 fn cells(experiment: &Experiment) -> Vec<Cell> {
-    let setup = Setup::new(Method::Als, Some(2), &NEVER).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(2), &NEVER).unwrap();
     experiment.tasks.iter().map(|task| task.run(&setup).unwrap()).collect()
 }
 
@@ -41,7 +41,7 @@ fn table2_compares_all_methods() {
     // The order that the tensor comes in costs parameters.
     assert!(of("TR-SVD").eff().unwrap() <= exact.eff().unwrap());
 
-    let setup = Setup::new(Method::Als, Some(2), &NEVER).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(2), &NEVER).unwrap();
     let output = table.output(&cells, &setup);
     assert_eq!(output.csv.lines().count(), 1 + cells.len());
     assert!(output.markdown.contains("| paper's A | 1.00 |"), "{}", output.markdown);
@@ -57,7 +57,7 @@ fn a_task_gives_the_same_result_again() {
     let table = quick("table3");
     let task = table.tasks.iter().find(|t| t.method == "TNLS").unwrap();
     let mut results = [1, 2].map(|threads| {
-        let setup = Setup::new(Method::Als, Some(threads), &NEVER).unwrap();
+        let setup = Setup::new(Method::Als, 1, Some(threads), &NEVER).unwrap();
         task.run(&setup).unwrap()
     });
     results.iter_mut().for_each(|cell| cell.seconds = 0.0);
@@ -66,7 +66,7 @@ fn a_task_gives_the_same_result_again() {
 
 #[test]
 fn the_other_experiments_have_tables_and_pictures() {
-    let setup = Setup::new(Method::Als, Some(2), &NEVER).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(2), &NEVER).unwrap();
     for (name, text) in [
         ("table3", "| paper's A |"),
         ("fig-convergence", "| order | method | loss"),
@@ -102,7 +102,7 @@ fn a_method_needs_a_name_of_its_own() {
 fn an_interrupt_ends_a_task() {
     let stopped = Interrupt::new();
     stopped.set();
-    let setup = Setup::new(Method::Als, Some(1), &stopped).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(1), &stopped).unwrap();
     let table = quick("table2");
     let search = table.tasks.iter().find(|t| t.method == "TNLS").unwrap();
     assert!(matches!(search.run(&setup), Err(ReproduceError::Interrupted)));

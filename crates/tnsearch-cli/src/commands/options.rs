@@ -43,6 +43,9 @@ pub struct FitOptions {
     /// Independent starts of a fit; the best counts [default: 4]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     restarts: Option<usize>,
+    /// Short starts for each start, of which the best goes on (als, lm) [default: 1]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
+    scouts: Option<usize>,
     /// Sweeps (ALS), steps (Adam) or iterations (LM) of one start at most [default: 200, 20000, 100]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     max_sweeps: Option<usize>,
@@ -78,6 +81,7 @@ impl FitOptions {
         let settings = FitSettings {
             method,
             restarts: self.restarts.unwrap_or(of.restarts),
+            scouts: self.scouts.unwrap_or(of.scouts),
             max_sweeps: self.max_sweeps.unwrap_or(of.max_sweeps),
             tolerance: self.tolerance.unwrap_or(of.tolerance),
             stop_rse: self.stop_rse.unwrap_or(of.stop_rse),

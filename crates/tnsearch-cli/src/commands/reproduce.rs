@@ -51,6 +51,12 @@ pub struct Reproduce {
     /// How structures are fitted, by all methods: als, lm, or adam as in the paper
     #[arg(long, value_name = "METHOD", default_value = "als", value_parser = method)]
     fit: Method,
+    /// Short starts for each start of a fit, of which the best goes on [default: 8 in table3 (als, lm), else 1]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
+    scouts: Option<usize>,
+    /// Only results whose names contain this, such as TNLS or "mera-8 A"; the others can follow later
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
     /// Threads [default: one a processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     threads: Option<usize>,
@@ -67,7 +73,8 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         Options { quick: args.quick, trials: args.trials, runs: args.runs, seed: args.seed };
     let experiment = Experiment::new(&args.name, options, Vec::new())?;
     let interrupt = interrupt::on_ctrl_c()?;
-    let setup = Setup::new(args.fit, args.threads, interrupt)?;
+    let scouts = args.scouts.unwrap_or(experiment.scouts(args.fit));
+    let setup = Setup::new(args.fit, scouts, args.threads, interrupt)?;
     let folder = &args.output;
     if folder.exists() && !folder.is_dir() {
         bail!("{} is a file; --output needs a folder", folder.display());
@@ -85,7 +92,13 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     });
     let (mut journal, mut cells) = DiskJournal::open::<Cell>(&folder.join(RESULTS), &header, true)?;
     let done: HashSet<String> = cells.iter().map(|c| c.key.clone()).collect();
-    let left: Vec<&Task> = experiment.tasks.iter().filter(|t| !done.contains(&t.key)).collect();
+    let asked = |t: &&Task| args.only.as_ref().is_none_or(|text| t.key.contains(text));
+    if let Some(text) = args.only.as_ref().filter(|_| !experiment.tasks.iter().any(|t| asked(&t))) {
+        let example = experiment.tasks.first().map_or("", |t| &t.key);
+        bail!("--only {text:?} is in the name of no result; names are like {example:?}");
+    }
+    let left: Vec<&Task> =
+        experiment.tasks.iter().filter(asked).filter(|t| !done.contains(&t.key)).collect();
     let shown = !args.quiet && (args.progress || std::io::stderr().is_terminal());
     let mut progress = Progress::new(shown, &left);
     let mut exit = Exit::Done;

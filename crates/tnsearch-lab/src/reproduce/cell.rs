@@ -1,14 +1,14 @@
 //! One result: a method on a tensor.
 
-use super::method::{Kind, Method, Setting};
+use super::method::{Decompose, Kind, Method, Search, Setting};
 use super::{ReproduceError, Trial};
 use serde::{Deserialize, Serialize};
 use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
 use tnsearch::decompose::{DecomposeError, Goal, Limits};
 use tnsearch::fit::{CheckedFit, FitSettings, Interrupt, Method as Fit};
 use tnsearch::search::{
-    CheckedObjective, FitEvaluator, HistoryPoint, Objective, Runner, RunnerSettings, SearchResult,
-    StoppedBy,
+    CheckedObjective, FitEvaluator, HistoryPoint, Objective, Runner, RunnerSettings, Score,
+    SearchResult, StoppedBy,
 };
 
 /// What all methods of an experiment share.
@@ -23,13 +23,15 @@ pub struct Setup<'i> {
 }
 
 impl<'i> Setup<'i> {
-    /// A setup whose fits use a method with its usual settings, four starts each as in the paper.
+    /// A setup whose fits use a method with its usual settings, four starts each as in the paper, and so many
+    /// short ones before each of them.
     pub fn new(
         method: Fit,
+        scouts: usize,
         threads: Option<usize>,
         interrupt: &'i Interrupt,
     ) -> Result<Self, ReproduceError> {
-        let fit = FitSettings::of(method);
+        let fit = FitSettings { scouts, ..FitSettings::of(method) };
         Ok(Setup { fit: fit.check()?, threads, interrupt })
     }
 }
@@ -80,57 +82,97 @@ impl Cell {
     }
 }
 
-/// Runs a method on a tensor.
-pub(super) fn run(
-    key: &str,
-    method: &Method,
-    trial: &Trial,
-    objective: CheckedObjective,
-    seed: u64,
-    curve: bool,
-    setup: &Setup,
-) -> Result<Cell, ReproduceError> {
-    let begun = std::time::Instant::now();
-    let mut cell = match &method.kind {
-        Kind::Decompose(decompose) => {
-            let eps = match objective.get() {
-                Objective::MaxRse(eps) => eps,
-                other => {
-                    let expected = "a decomposition needs a largest RSE";
-                    let value = format!("{other:?}");
-                    return Err(ReproduceError::Option { name: "objective", value, expected });
-                }
-            };
-            let limits = Limits { max_bytes: None, interrupt: setup.interrupt };
-            let goal = Goal::max_rse(eps)?;
-            let found = decompose(&trial.target, &goal, seed, &limits);
-            let found = found.map_err(|e| match e {
-                DecomposeError::Interrupted => ReproduceError::Interrupted,
-                other => other.into(),
-            })?;
-            if found.interrupted {
-                return Err(ReproduceError::Interrupted);
-            }
-            Cell {
-                params: Some(found.network.params()),
-                rse: Some(found.rse),
-                reached: found.rse <= eps,
-                format_preserved: Some(true),
-                ranks: found.ranks().to_vec(),
-                ..Cell::empty(key, trial)
-            }
-        }
-        Kind::Search(_) => search(key, method, trial, objective, seed, curve, setup)?,
-    };
-    cell.seconds = begun.elapsed().as_secs_f64();
-    Ok(cell)
+/// What makes one cell.
+pub(super) struct Attempt<'a> {
+    pub key: &'a str,
+    pub method: &'a Method,
+    pub trial: &'a Trial,
+    pub objective: CheckedObjective,
+    pub seed: u64,
+    /// Whether the fall of the loss is kept.
+    pub curve: bool,
+    pub setup: &'a Setup<'a>,
 }
 
-impl Cell {
-    fn empty(key: &str, trial: &Trial) -> Cell {
+impl Attempt<'_> {
+    /// Runs the method on the tensor.
+    pub fn run(&self) -> Result<Cell, ReproduceError> {
+        let begun = std::time::Instant::now();
+        let mut cell = match &self.method.kind {
+            Kind::Decompose(decompose) => self.decompose(decompose)?,
+            Kind::Search(strategy) => self.search(strategy)?,
+        };
+        cell.seconds = begun.elapsed().as_secs_f64();
+        Ok(cell)
+    }
+
+    fn decompose(&self, decompose: &Decompose) -> Result<Cell, ReproduceError> {
+        let eps = match self.objective.get() {
+            Objective::MaxRse(eps) => eps,
+            other => {
+                let expected = "a decomposition needs a largest RSE";
+                let value = format!("{other:?}");
+                return Err(ReproduceError::Option { name: "objective", value, expected });
+            }
+        };
+        let limits = Limits { max_bytes: None, interrupt: self.setup.interrupt };
+        let goal = Goal::max_rse(eps)?;
+        let found = decompose(&self.trial.target, &goal, self.seed, &limits);
+        let found = found.map_err(|e| match e {
+            DecomposeError::Interrupted => ReproduceError::Interrupted,
+            other => other.into(),
+        })?;
+        if found.interrupted {
+            return Err(ReproduceError::Interrupted);
+        }
+        Ok(Cell {
+            params: Some(found.network.params()),
+            rse: Some(found.rse),
+            reached: found.rse <= eps,
+            format_preserved: Some(true),
+            ranks: found.ranks().to_vec(),
+            ..self.empty()
+        })
+    }
+
+    fn search(&self, strategy: &Search) -> Result<Cell, ReproduceError> {
+        let &Attempt { method, trial, objective, seed, setup, .. } = self;
+        let (target, dims) = (&trial.target, trial.target.dims());
+        // A fit that has reached the error need not go on.
+        let enough_rse = match objective.get() {
+            Objective::MaxRse(eps) => eps,
+            _ => 0.0,
+        };
+        let fit =
+            FitSettings { enough_rse, rescue: method.rescue, ..FitSettings::clone(&setup.fit) };
+        let evaluator = FitEvaluator { target, settings: fit.check()? };
+        let bound = CutBound::new(Spectra::new(target, SpectraSettings::default()));
+        let setting = Setting { trial, objective, bound: &bound, interrupt: setup.interrupt };
+        let mut strategy = Some(strategy(&setting, seed)?);
+        let settings = RunnerSettings {
+            threads: setup.threads,
+            max_phi: method.max_phi,
+            max_cost: method.max_cost,
+            ..RunnerSettings::default()
+        };
+        let mut runner = Runner::new(dims, objective, &evaluator)
+            .runs(seed, 1, |_| strategy.take().unwrap_or_else(|| unreachable!("one run")))
+            .settings(settings.check()?)
+            .interrupt(setup.interrupt);
+        if method.prune {
+            runner = runner.prune(&bound);
+        }
+        let result = runner.search()?;
+        match result.stopped_by {
+            StoppedBy::Interrupted => Err(ReproduceError::Interrupted),
+            _ => Ok(self.found(&result)),
+        }
+    }
+
+    fn empty(&self) -> Cell {
         Cell {
-            key: key.to_owned(),
-            hidden_params: trial.hidden_params,
+            key: self.key.to_owned(),
+            hidden_params: self.trial.hidden_params,
             params: None,
             rse: None,
             loss: None,
@@ -147,72 +189,31 @@ impl Cell {
             seconds: 0.0,
         }
     }
-}
 
-fn search(
-    key: &str,
-    method: &Method,
-    trial: &Trial,
-    objective: CheckedObjective,
-    seed: u64,
-    curve: bool,
-    setup: &Setup,
-) -> Result<Cell, ReproduceError> {
-    let (target, dims) = (&trial.target, trial.target.dims());
-    // A fit that has reached the error need not go on.
-    let enough_rse = match objective.get() {
-        Objective::MaxRse(eps) => eps,
-        _ => 0.0,
-    };
-    let fit = FitSettings { enough_rse, rescue: method.rescue, ..FitSettings::clone(&setup.fit) };
-    let evaluator = FitEvaluator { target, settings: fit.check()? };
-    let bound = CutBound::new(Spectra::new(target, SpectraSettings::default()));
-    let setting = Setting { trial, objective, bound: &bound, interrupt: setup.interrupt };
-    let strategy = method.strategy(&setting, seed)?;
-    let settings = RunnerSettings {
-        threads: setup.threads,
-        max_phi: method.max_phi,
-        max_cost: method.max_cost,
-        ..RunnerSettings::default()
-    };
-    let mut strategy = Some(strategy);
-    let mut runner = Runner::new(dims, objective, &evaluator)
-        .runs(seed, 1, |_| strategy.take().unwrap_or_else(|| unreachable!("one run")))
-        .settings(settings.check()?)
-        .interrupt(setup.interrupt);
-    if method.prune {
-        runner = runner.prune(&bound);
-    }
-    let result = runner.search()?;
-    if result.stopped_by == StoppedBy::Interrupted {
-        return Err(ReproduceError::Interrupted);
-    }
-    Ok(found(key, trial, &result, curve))
-}
-
-fn found(key: &str, trial: &Trial, result: &SearchResult, curve: bool) -> Cell {
-    let best = result.best.as_ref();
-    let to_best = |score: &tnsearch::search::Score| {
-        let same = |p: &&HistoryPoint| p.params == score.params && p.rse == score.rse;
-        result.history.iter().find(same).map(|p| p.evaluations)
-    };
-    Cell {
-        params: best.map(|b| b.score.params),
-        rse: best.map(|b| b.score.rse),
-        loss: best.map(|b| b.score.loss),
-        reached: result.target_reached,
-        format_preserved: best.and_then(|b| trial.template.holds(&b.graph)),
-        evaluations: Some(result.counts.evaluations),
-        to_best: best.and_then(|b| to_best(&b.score)),
-        pruned: result.counts.pruned,
-        refused: result.counts.refused,
-        certified: result.certified_optimal,
-        bound: result.lower_bound.and_then(|b| b.params),
-        ranks: best.map_or(Vec::new(), |b| b.structure.ranks().to_vec()),
-        curve: match curve {
-            true => result.history.iter().map(|p| (p.evaluations, p.loss)).collect(),
-            false => Vec::new(),
-        },
-        ..Cell::empty(key, trial)
+    fn found(&self, result: &SearchResult) -> Cell {
+        let best = result.best.as_ref();
+        let to_best = |score: &Score| {
+            let same = |p: &&HistoryPoint| p.params == score.params && p.rse == score.rse;
+            result.history.iter().find(same).map(|p| p.evaluations)
+        };
+        Cell {
+            params: best.map(|b| b.score.params),
+            rse: best.map(|b| b.score.rse),
+            loss: best.map(|b| b.score.loss),
+            reached: result.target_reached,
+            format_preserved: best.and_then(|b| self.trial.template.holds(&b.graph)),
+            evaluations: Some(result.counts.evaluations),
+            to_best: best.and_then(|b| to_best(&b.score)),
+            pruned: result.counts.pruned,
+            refused: result.counts.refused,
+            certified: result.certified_optimal,
+            bound: result.lower_bound.and_then(|b| b.params),
+            ranks: best.map_or(Vec::new(), |b| b.structure.ranks().to_vec()),
+            curve: match self.curve {
+                true => result.history.iter().map(|p| (p.evaluations, p.loss)).collect(),
+                false => Vec::new(),
+            },
+            ..self.empty()
+        }
     }
 }

@@ -28,9 +28,9 @@ pub struct Setting<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-type Decompose =
+pub(super) type Decompose =
     dyn Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError> + Send + Sync;
-type Search = dyn for<'a> Fn(&Setting<'a>, u64) -> Result<Box<dyn Strategy + 'a>, ReproduceError>
+pub(super) type Search = dyn for<'a> Fn(&Setting<'a>, u64) -> Result<Box<dyn Strategy + 'a>, ReproduceError>
     + Send
     + Sync;
 
@@ -87,21 +87,14 @@ impl Method {
         + 'static,
     ) -> Method {
         Method {
+            name: name.to_owned(),
             kind: Kind::Decompose(Box::new(decompose)),
+            prune: false,
+            rescue: 0,
+            max_phi: f64::INFINITY,
+            max_cost: None,
             max_runs: 1,
             takes_lambda: false,
-            ..Method::search(name, |_, _| unreachable!("replaced"))
-        }
-    }
-
-    pub(super) fn strategy<'a>(
-        &self,
-        setting: &Setting<'a>,
-        seed: u64,
-    ) -> Result<Box<dyn Strategy + 'a>, ReproduceError> {
-        match &self.kind {
-            Kind::Search(strategy) => strategy(setting, seed),
-            Kind::Decompose(_) => unreachable!("only searches have strategies"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The results in tables: Markdown with the paper's numbers beside ours, and CSV.
 
-use super::experiment::{COST_OF_CYCLES, LAMBDA, MAX_RSE, Options, Task};
+use super::experiment::{LAMBDA, MAX_RSE, Options, Task};
 use super::method::MAX_COST;
 use super::published::{self, Published};
 use super::trial::letter;
@@ -20,8 +20,12 @@ pub(super) fn heading(
 ) -> String {
     let quick = if options.quick { "; a quick version that only shows how it works" } else { "" };
     let seconds: f64 = done.iter().map(|(_, c)| c.seconds).sum();
+    let scouts = match setup.fit.scouts {
+        1 => String::new(),
+        n => format!(" (each the best of {n} after ten sweeps)"),
+    };
     format!(
-        "# {name}\n\nSeed {}{quick}. {} of {all} results, in {:.1} minutes; fits by {}, {} starts each; \
+        "# {name}\n\nSeed {}{quick}. {} of {all} results, in {:.1} minutes; fits by {}, {} starts each{scouts}; \
          tnsearch {}.\n\n",
         options.seed,
         done.len(),
@@ -252,17 +256,18 @@ fn medians(done: &[Done], orders: [usize; 2]) -> String {
 }
 
 /// What was not fitted, under a table.
-fn refused(which: &str, cost: f64) -> String {
+fn refused(params: &str, which: &str) -> String {
     format!(
-        "Not fitted are structures of ten times the tensor's entries or more, and {which} of which a sweep takes more than \
-         {cost} multiply-adds an entry.\n\n"
+        "Not fitted are structures with {params}, and {which} of which a sweep takes more than {MAX_COST} multiply-adds an \
+         entry.\n\n"
     )
 }
 
 pub(super) fn table2(done: &[Done]) -> String {
     let constrained: Vec<Done> = done.iter().copied().filter(|(t, _)| !t.is_lambda()).collect();
     let mut out = LEGEND.to_owned();
-    out += &refused("those over the complete graph (Greedy, TNGA*)", MAX_COST);
+    let params = "ten times as many params as the tensor has entries, or more";
+    out += &refused(params, "those over the complete graph (Greedy, TNGA*)");
     out += "TNGA* makes one run a tensor, since it takes minutes.\n\n";
     for order in distinct(constrained.iter().map(|(t, _)| t.order)) {
         let rows: Vec<Done> =
@@ -311,7 +316,8 @@ fn lambda_rows(done: &[Done]) -> String {
 
 pub(super) fn table3(done: &[Done]) -> String {
     let mut out = LEGEND.to_owned();
-    out += &refused("those", COST_OF_CYCLES);
+    out += &refused("as many params as the tensor has entries, or more", "those");
+    out += "TNGA+ makes one run on each MERA, since it takes minutes.\n\n";
     for (template, order) in distinct(done.iter().map(|(t, _)| (t.template, t.order))) {
         let rows: Vec<Done> =
             done.iter().copied().filter(|(t, _)| t.template == template).collect();

@@ -5,6 +5,7 @@ mod als;
 mod control;
 mod lm;
 mod plan;
+mod reduce;
 mod settings;
 mod solve;
 mod workspace;
@@ -18,6 +19,7 @@ use crate::tensor::{Tensor, TensorError};
 use control::Control;
 use lm::Lm;
 use plan::{Plan, Walk};
+use reduce::Reduced;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use thiserror::Error;
@@ -182,6 +184,9 @@ pub struct Fitted {
     pub interrupted: bool,
 }
 
+/// The sweeps (or iterations) of a scout.
+const SCOUT_SWEEPS: usize = 10;
+
 /// A rescue is made where one of its iterations costs at most this: some milliseconds.
 const RESCUE_FLOPS: f64 = 4e7;
 
@@ -227,8 +232,33 @@ pub fn fit_parallel(
     fit_with(target, graph, settings, seed, warm, interrupt, |s| s.in_parallel())
 }
 
-/// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
+/// Fits the structure without the ranks that are of no use. (Adam, the paper's method, fits what it is given; so
+/// does a fit that begins at given cores.)
 fn fit_with(
+    target: &Target,
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+    seed: u64,
+    warm: Option<&[Tensor]>,
+    interrupt: &Interrupt,
+    run: fn(&Starts) -> Result<Fitted, FitError>,
+) -> Result<Fitted, FitError> {
+    let dims = target.dims();
+    if warm.is_some() || settings.method == Method::Adam || graph.modes() != dims.len() {
+        return fit_as_given(target, graph, settings, seed, warm, interrupt, run);
+    }
+    let reduced = Reduced::new(graph, dims);
+    // The cores come back with all their ranks.
+    let bytes = 8.0 * graph.params(dims) as f64;
+    if let Some(limit) = settings.max_bytes.filter(|&l| reduced.differs() && bytes > l as f64) {
+        return Err(FitError::memory(bytes, limit));
+    }
+    let fitted = fit_as_given(target, &reduced.graph, settings, seed, None, interrupt, run)?;
+    Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
+}
+
+/// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
+fn fit_as_given(
     target: &Target,
     graph: &ModeGraph,
     settings: &CheckedFit,
@@ -253,6 +283,7 @@ fn fit_with(
     let lm = FitSettings {
         method: Method::Lm,
         restarts: settings.rescue,
+        scouts: 1,
         max_sweeps: settings.max_sweeps.min(200),
         tolerance: settings.tolerance.min(1e-3),
         ..FitSettings::clone(settings)
@@ -276,8 +307,9 @@ pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> 
 }
 
 /// About how many multiply-adds one ALS sweep takes: the contractions along the cheapest tree, and for each core
-/// a Cholesky factorisation as large as the product of its ranks (a third of its cube).
+/// a Cholesky factorisation as large as the product of its ranks (a third of its cube), ranks of no use left out.
 pub fn sweep_cost(graph: &ModeGraph, dims: &[usize]) -> f64 {
+    let graph = &Reduced::new(graph, dims).graph;
     let width = |v| graph.incident(v).map(|e| graph.edges()[e].2 as f64).product::<f64>();
     let solves = (0..graph.vertices()).map(|v| width(v).powi(3) / 3.0);
     Tree::best(graph, dims, EXACT_OFTEN).cost + solves.sum::<f64>()
@@ -355,18 +387,15 @@ impl<'s> Starts<'s> {
             return None;
         }
         let mut ws = Workspace::new(&self.plan);
+        let mut sweeps = 0;
         match self.warm {
             Some(cores) if index == 0 => {
                 ws.set_cores(cores);
                 ws.multiply_cores(1.0 / self.scale);
             }
-            _ => {
-                let mut label = self.plan.graph.to_bytes();
-                label.extend(format!("/{} {index}", self.settings.method).bytes());
-                ws.randomise(&mut rng::stream(self.seed, &label), self.settings.sigma);
-            }
+            _ => sweeps += self.scout(&mut ws, index, &control),
         }
-        let sweeps = self.method.improve(&mut ws, self.settings, &control);
+        sweeps += self.method.improve(&mut ws, self.settings, &control);
         ws.refresh();
         let mut rse = ws.residual() / self.plan.norm_squared;
         // A start that blew up is worth less than the zero network, which every structure has.
@@ -379,6 +408,39 @@ impl<'s> Starts<'s> {
             self.winner.fetch_min(index, Ordering::Relaxed);
         }
         Some(Start { cores: ws.cores(), rse, sweeps })
+    }
+
+    /// Random cores for start `index`: the best of several after a few sweeps, where scouts are asked for. The
+    /// number of sweeps made.
+    fn scout(&self, ws: &mut Workspace, index: usize, control: &Control) -> usize {
+        let mut label = self.plan.graph.to_bytes();
+        label.extend(format!("/{} {index}", self.settings.method).bytes());
+        let mut rng = rng::stream(self.seed, &label);
+        ws.randomise(&mut rng, self.settings.sigma);
+        if self.settings.scouts == 1 {
+            return 0;
+        }
+        let short = FitSettings { max_sweeps: SCOUT_SWEEPS, ..self.settings.clone() };
+        let mut best = vec![0.0; self.plan.core_lens().iter().sum()];
+        let (mut best_rse, mut scale, mut sweeps) = (f64::INFINITY, 1.0, 0);
+        for scout in 0..self.settings.scouts {
+            if scout > 0 {
+                ws.randomise(&mut rng, self.settings.sigma);
+            }
+            sweeps += self.method.improve(ws, &short, control);
+            ws.refresh();
+            let rse = ws.residual() / self.plan.norm_squared;
+            if scout == 0 || rse < best_rse {
+                (best_rse, scale) = (rse, ws.scale);
+                ws.copy_cores_to(&mut best);
+            }
+            if self.enough(rse) || control.stopped() {
+                break;
+            }
+        }
+        ws.set_cores_between(&best, &best, 0.0);
+        ws.scale = scale;
+        sweeps
     }
 
     fn enough(&self, rse: f64) -> bool {

@@ -58,6 +58,10 @@ pub struct FitSettings {
     pub method: Method,
     /// Independent starts; the best counts.
     pub restarts: usize,
+    /// Short starts (10 sweeps or iterations) for each start, of which the best goes on; 1: none are made. They
+    /// find the way round local minima for less than whole starts cost. Not for Adam.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub scouts: usize,
     /// Sweeps (ALS), steps (Adam) or iterations (LM) of one start at most.
     pub max_sweeps: usize,
     /// A start ends when its RSE improves by less than this fraction over a window of sweeps (0: never).
@@ -97,6 +101,7 @@ impl FitSettings {
         FitSettings {
             method,
             restarts: 4,
+            scouts: 1,
             max_sweeps,
             tolerance: if method == Method::Adam { 0.0 } else { 1e-2 },
             stop_rse: 1e-12,
@@ -118,6 +123,12 @@ impl FitSettings {
         if self.restarts == 0 {
             return Err(bad("restarts", 0, "it must be at least 1"));
         }
+        if self.scouts == 0 {
+            return Err(bad("scouts", 0, "it must be at least 1"));
+        }
+        if self.scouts > 1 && self.method == Method::Adam {
+            return Err(bad("scouts", self.scouts, "adam takes 1 only"));
+        }
         if self.max_sweeps == 0 {
             return Err(bad("max-sweeps", 0, "it must be at least 1"));
         }
@@ -136,6 +147,15 @@ impl FitSettings {
         }
         Ok(CheckedFit(self))
     }
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Left out then, so that files from before there were scouts have the same settings.
+fn is_one(scouts: &usize) -> bool {
+    *scouts == 1
 }
 
 fn bad(name: &'static str, value: impl fmt::Display, expected: &'static str) -> FitError {

@@ -280,3 +280,52 @@ fn an_interrupt_before_the_start_is_an_error() {
     let stopped = fit(&target, &graph, &checked(FitSettings::default()), 1, None, &interrupt);
     assert_eq!(stopped, Err(FitError::Interrupted));
 }
+
+#[test]
+fn ranks_of_no_use_change_nothing_but_the_shapes() {
+    let dims = [2, 3, 2, 3];
+    // The edge 0-1 carries 2 * 2 at most; 3-4 ends at a vertex that has nothing else.
+    let wide = ModeGraph::new(4, 1, vec![(0, 1, 9), (0, 3, 2), (1, 2, 2), (2, 3, 3), (3, 4, 5)]);
+    let narrow = ModeGraph::new(4, 1, vec![(0, 1, 4), (0, 3, 2), (1, 2, 2), (2, 3, 3)]);
+    let target = random_target(&dims, 3);
+    for method in [Method::Als, Method::Lm] {
+        let settings = checked(FitSettings::of(method));
+        let of = |graph| fit(&target, graph, &settings, 7, None, &Interrupt::new()).unwrap();
+        let (whole, cut) = (of(&wide), of(&narrow));
+        assert_eq!((whole.rse, whole.sweeps), (cut.rse, cut.sweeps));
+        assert_eq!(whole.cores[1].dims(), wide.core_dims(1, &dims));
+        let explicit = rse(&target, &einsum(&wide, &dims, &whole.cores));
+        assert!((explicit - whole.rse).abs() < 1e-12, "{explicit} {}", whole.rse);
+    }
+    assert_eq!(sweep_cost(&wide, &dims), sweep_cost(&narrow, &dims));
+    // What comes back must have room, too.
+    let wide = ModeGraph::new(4, 0, vec![(0, 1, 1 << 40)]);
+    let settings = checked(FitSettings { max_bytes: Some(1 << 30), ..FitSettings::default() });
+    let refused = fit(&target, &wide, &settings, 1, None, &Interrupt::new()).unwrap_err();
+    assert!(matches!(refused, FitError::Memory { .. }), "{refused}");
+}
+
+#[test]
+fn scouts_find_more_than_starts_alone() {
+    let dims = [3; 6];
+    let found = |scouts: usize| {
+        let settings = checked(FitSettings { restarts: 1, scouts, ..FitSettings::default() });
+        let of = |seed: u64| {
+            let ranks = [3, 2, 4, 2, 3, 4];
+            let edges = (0..6).map(|v| (v, (v + 1) % 6, ranks[v])).collect();
+            let graph = ModeGraph::new(6, 0, edges);
+            let hidden = contract(&graph, &dims, &random_cores(&graph, &dims, seed));
+            let target = Target::new(hidden).unwrap();
+            fit(&target, &graph, &settings, seed, None, &Interrupt::new()).unwrap()
+        };
+        (0..20).map(of).filter(|f| f.rse < 1e-8).count()
+    };
+    let (alone, scouted) = (found(1), found(8));
+    assert!(scouted > alone + 1, "{scouted} of 20 with scouts, {alone} without");
+    let settings = FitSettings { scouts: 2, ..FitSettings::of(Method::Adam) };
+    assert_eq!(settings.check().unwrap_err().to_string(), "scouts is 2; adam takes 1 only");
+    // Settings written before there were scouts are read, and written the same.
+    let written = serde_json::to_string(&FitSettings::default()).unwrap();
+    assert!(!written.contains("scouts"));
+    assert_eq!(serde_json::from_str::<FitSettings>(&written).unwrap(), FitSettings::default());
+}

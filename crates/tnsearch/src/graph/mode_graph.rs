@@ -83,6 +83,29 @@ impl ModeGraph {
         shape
     }
 
+    /// The ranks that are of use, in the order of the edges. At a vertex of dimension d (1 without a mode) whose
+    /// other edges have the ranks s, t, ..., an edge cannot carry more than `d s t ...`: any tensor of this graph
+    /// is one of the same graph with the rank cut down to that, and so on until nothing changes.
+    pub fn useful_ranks(&self, dims: &[usize]) -> Vec<usize> {
+        let mut ranks: Vec<usize> = self.edges.iter().map(|e| e.2).collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for vertex in 0..self.vertices() {
+                let dim = dims[..self.modes].get(vertex).copied().unwrap_or(1);
+                for edge in self.incident(vertex) {
+                    let others = self.incident(vertex).filter(|&e| e != edge);
+                    let held = others.fold(dim, |held, e| held.saturating_mul(ranks[e]));
+                    if held < ranks[edge] {
+                        ranks[edge] = held;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        ranks
+    }
+
     /// The number of entries of all cores (saturating); internal vertices that lost all their edges
     /// are not in the graph and not counted.
     ///

@@ -56,7 +56,8 @@ impl Evaluator for FitEvaluator<'_> {
         if effort.is_full() {
             return fit::fit(self.target, graph, &self.settings, seed, None, interrupt);
         }
-        let settings = FitSettings { restarts: 1, rescue: 0, ..FitSettings::clone(&self.settings) };
+        let quick = FitSettings::clone(&self.settings);
+        let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
         let limits = Limits { max_bytes: settings.max_bytes, interrupt };
         // Where the SVDs take too much memory, or an interrupt came, a start is made as for any other graph.
         let svd = forest_svd(self.target, graph, &limits).ok().flatten();

@@ -111,27 +111,7 @@ fn widen(core: &Tensor, shape: Vec<usize>, rng: &mut Rng) -> Tensor {
         return core.clone();
     }
     let small = FILL * (core.norm_squared() / core.len() as f64).sqrt();
-    let len = shape.iter().product();
-    let mut data = Vec::with_capacity(len);
-    let mut index = vec![0; shape.len()];
-    for _ in 0..len {
-        let inside = index.iter().zip(core.dims()).all(|(i, d)| i < d);
-        data.push(match inside {
-            true => {
-                let at = index.iter().zip(core.dims()).fold(0, |at, (&i, &d)| at * d + i);
-                core.data()[at]
-            }
-            false => small * rng.sample::<f64, _>(StandardNormal),
-        });
-        for (i, &d) in index.iter_mut().zip(&shape).rev() {
-            *i += 1;
-            if *i < d {
-                break;
-            }
-            *i = 0;
-        }
-    }
-    Tensor::new(shape, data).unwrap_or_else(|e| unreachable!("{e}"))
+    core.widened(shape, || small * rng.sample::<f64, _>(StandardNormal))
 }
 
 #[cfg(test)]

@@ -150,6 +150,32 @@ impl Tensor {
         self.data[flat]
     }
 
+    /// The same entries at the same indices in a larger shape, with others drawn from `fill` in its order.
+    ///
+    /// # Panics
+    /// If the shape has another number of axes, or a shorter one.
+    pub fn widened(&self, shape: Vec<usize>, mut fill: impl FnMut() -> f64) -> Tensor {
+        assert_eq!(self.dims.len(), shape.len(), "the same axes");
+        assert!(self.dims.iter().zip(&shape).all(|(old, new)| old <= new), "no axis shrinks");
+        let len = shape.iter().product();
+        let mut data = Vec::with_capacity(len);
+        let mut index = vec![0; shape.len()];
+        let mut old = self.data.iter();
+        for _ in 0..len {
+            let inside = index.iter().zip(&self.dims).all(|(i, d)| i < d);
+            // In row-major order the old entries come up one after the other.
+            data.push(if inside { old.next().copied().unwrap_or(0.0) } else { fill() });
+            for (i, &d) in index.iter_mut().zip(&shape).rev() {
+                *i += 1;
+                if *i < d {
+                    break;
+                }
+                *i = 0;
+            }
+        }
+        Tensor { dims: shape, data }
+    }
+
     /// The squared Frobenius norm, the sum of the squared entries (pairwise summation).
     pub fn norm_squared(&self) -> f64 {
         sum_of_squares(&self.data)
