@@ -16,6 +16,9 @@ pub(super) const LAMBDA: f64 = 200.0;
 /// The paper's largest rank.
 pub(super) const MAX_RANK: usize = 7;
 
+/// Runs of TNLS for each of the others in Table 3: pruned, they fit some dozens of structures, TNGA+ thousands.
+pub(super) const TNLS_TIMES: usize = 4;
+
 /// What the user can choose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
@@ -199,7 +202,8 @@ impl Plan<'_> {
         objective: Objective,
         most: usize,
     ) {
-        for run in 0..self.options.runs().min(by.max_runs).min(most) {
+        let runs = self.options.runs().saturating_mul(by.times);
+        for run in 0..runs.min(by.max_runs).min(most) {
             self.add_run(recipe, trial, by, objective, run, false);
         }
     }
@@ -276,7 +280,7 @@ impl Plan<'_> {
         };
         let methods: Vec<Arc<Method>> = [
             Method::tnga_plus(self.tnga(120)),
-            Method::tnls(self.tnls()),
+            Method { times: TNLS_TIMES, ..Method::tnls(self.tnls()) },
             Method::greedy(),
             Method::tnale(TnaleSettings::default()),
             Method::exact(ExactSettings::default(), MAX_RANK),

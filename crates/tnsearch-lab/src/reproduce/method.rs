@@ -54,6 +54,8 @@ pub struct Method {
     pub(super) max_cost: Option<f64>,
     /// Runs on one tensor at most: 1 where different seeds give the same answer, or a run takes minutes.
     pub(super) max_runs: usize,
+    /// Its runs for each one that is asked for: more than one where they are cheap.
+    pub(super) times: usize,
     /// Whether it can minimise `phi + lambda * RSE` too.
     pub(super) takes_lambda: bool,
 }
@@ -75,6 +77,7 @@ impl Method {
             max_phi: 10.0,
             max_cost: None,
             max_runs: usize::MAX,
+            times: 1,
             takes_lambda: true,
         }
     }
@@ -94,6 +97,7 @@ impl Method {
             max_phi: f64::INFINITY,
             max_cost: None,
             max_runs: 1,
+            times: 1,
             takes_lambda: false,
         }
     }

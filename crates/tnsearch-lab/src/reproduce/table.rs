@@ -1,6 +1,6 @@
 //! The results in tables: Markdown with the paper's numbers beside ours, and CSV.
 
-use super::experiment::{LAMBDA, MAX_RSE, Options, Task};
+use super::experiment::{LAMBDA, MAX_RSE, Options, TNLS_TIMES, Task};
 use super::method::MAX_COST;
 use super::published::{self, Published};
 use super::trial::letter;
@@ -317,7 +317,11 @@ fn lambda_rows(done: &[Done]) -> String {
 pub(super) fn table3(done: &[Done]) -> String {
     let mut out = LEGEND.to_owned();
     out += &refused("as many params as the tensor has entries, or more", "those");
-    out += "TNGA+ makes one run on each MERA, since it takes minutes.\n\n";
+    let _ = write!(
+        out,
+        "TNLS makes {TNLS_TIMES} times the runs of TNGA+ and TnALE, which are cheap (see the structures fitted in all runs \
+         below); TNGA+ makes one run on each MERA, since it takes minutes.\n\n"
+    );
     for (template, order) in distinct(done.iter().map(|(t, _)| (t.template, t.order))) {
         let rows: Vec<Done> =
             done.iter().copied().filter(|(t, _)| t.template == template).collect();
@@ -327,7 +331,29 @@ pub(super) fn table3(done: &[Done]) -> String {
     out += "## Rates and work\n\n";
     out += &rates(done);
     out += &not_below(done, "TNLS", "TNGA+");
-    out
+    out + &in_all_runs(done)
+}
+
+/// The structures that all runs of a method on a tensor fitted together.
+fn in_all_runs(done: &[Done]) -> String {
+    let tensors = distinct(done.iter().map(|(t, _)| (t.template, t.order, t.trial)));
+    let of = |method: String| {
+        let sum = |&tensor: &(&str, usize, usize)| {
+            let same = |t: &Task| (t.template, t.order, t.trial) == tensor && t.method == method;
+            let counts = done.iter().filter(|(t, _)| same(t)).filter_map(|(_, c)| c.evaluations);
+            let counts: Vec<u64> = counts.collect();
+            (!counts.is_empty()).then(|| counts.iter().sum::<u64>())
+        };
+        let sums: Vec<u64> = tensors.iter().filter_map(sum).collect();
+        let middle = median(sums.iter().map(|&n| n as f64))?;
+        Some(format!("{method} {middle} (at most {})", sums.iter().max()?))
+    };
+    let methods = distinct(done.iter().map(|(t, _)| t.method.clone()));
+    let list: Vec<String> = methods.into_iter().filter_map(of).collect();
+    format!(
+        "Structures fitted in all runs on a tensor, median over the tensors: {}.\n\n",
+        list.join(", ")
+    )
 }
 
 /// On how many tensors one method's best answer is at least as small as another's.

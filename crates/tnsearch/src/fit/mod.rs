@@ -308,6 +308,15 @@ pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> 
 
 /// About how many multiply-adds one ALS sweep takes: the contractions along the cheapest tree, and for each core
 /// a Cholesky factorisation as large as the product of its ranks (a third of its cube), ranks of no use left out.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tnsearch::graph::{Structure, Template};
+/// let tree = Arc::new(Template::parse("tree", 7).unwrap());
+/// let graph = Structure::identity(tree, vec![7; 6]).unwrap().canonical().graph;
+/// let an_entry = tnsearch::fit::sweep_cost(&graph, &[3; 7]) / 3f64.powi(7);
+/// assert_eq!(an_entry.round(), 109.0);
+/// ```
 pub fn sweep_cost(graph: &ModeGraph, dims: &[usize]) -> f64 {
     let graph = &Reduced::new(graph, dims).graph;
     let width = |v| graph.incident(v).map(|e| graph.edges()[e].2 as f64).product::<f64>();
