@@ -24,7 +24,7 @@ pub struct Setup<'i> {
 
 impl<'i> Setup<'i> {
     /// A setup whose fits use a method with its usual settings, four starts each as in the paper, and so many
-    /// short ones before each of them.
+    /// scouts for each of them (1: none).
     pub fn new(
         method: Fit,
         scouts: usize,

@@ -1,7 +1,8 @@
 //! The results in pictures.
 
 use super::Cell;
-use super::table::{Done, by_lambda, distinct, models};
+use super::comparison::distinct;
+use super::table::{Done, by_lambda, models};
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 
 /// Eff. of every result, a column a method, a panel a kind of tensor.

@@ -5,6 +5,7 @@
 //! later. A method of one's own takes part as a [`Method`] like any other.
 
 mod cell;
+mod comparison;
 mod experiment;
 mod figures;
 mod method;

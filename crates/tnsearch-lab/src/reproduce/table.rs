@@ -1,5 +1,8 @@
 //! The results in tables: Markdown with the paper's numbers beside ours, and CSV.
 
+use super::comparison::{
+    best, distinct, equal_runs, fewer, in_all_runs, median, medians, not_below, rates,
+};
 use super::experiment::{LAMBDA, MAX_RSE, Options, TNLS_TIMES, Task};
 use super::method::MAX_COST;
 use super::published::{self, Published};
@@ -85,33 +88,6 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// The different values of something, in the order in which they come.
-pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut out: Vec<T> = Vec::new();
-    for value in values {
-        if !out.contains(&value) {
-            out.push(value);
-        }
-    }
-    out
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    (n > 0).then(|| (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0)
-}
-
-/// The best of several runs: the largest Eff., then the fewest evaluations.
-fn best<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
-    let eff = |c: &Cell| c.eff().unwrap_or(0.0);
-    cells
-        .iter()
-        .copied()
-        .min_by(|a, b| eff(b).total_cmp(&eff(a)).then(a.evaluations.cmp(&b.evaluations)))
-}
-
 fn entry(cells: &[&Cell], with_format: bool) -> String {
     let Some(cell) = best(cells) else { return String::new() };
     let Some(eff) = cell.eff() else { return "-".to_owned() };
@@ -170,90 +146,6 @@ const LEGEND: &str = "Eff. (params of the hidden structure / of the one found; `
     tensors are others of the same kind. Run k has the same seed with every method and on every tensor.\n\nAll methods \
     fit with the same evaluator; only exact search, which fits few structures, has truncated SVDs for those without cycles \
     and (beside ALS) up to 8 Levenberg-Marquardt starts for those that come near.\n\n";
-
-/// How often single runs and the best of them reach Eff. >= 1, and what they cost.
-fn rates(done: &[Done]) -> String {
-    let mut out =
-        "| method | order | Eff. >= 1, single runs | best of the runs | evaluations to the \
-                   answer, median (a) | evaluations in all, median (a) | seconds, median | format \
-                   preserved (a) |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-            .to_owned();
-    for method in distinct(done.iter().map(|(t, _)| t.method.clone())) {
-        for (template, order) in distinct(done.iter().map(|(t, _)| (t.template, t.order))) {
-            let kind = |t: &Task| t.method == method && (t.template, t.order) == (template, order);
-            let of: Vec<&Done> = done.iter().filter(|(t, _)| kind(t)).collect();
-            if of.is_empty() {
-                continue;
-            }
-            let good = |c: &Cell| c.eff().is_some_and(|e| e >= 1.0 - 1e-12);
-            let numbers: BTreeSet<usize> = of.iter().map(|(t, _)| t.trial).collect();
-            let best_of =
-                numbers.iter().filter(|&&n| of.iter().any(|(t, c)| t.trial == n && good(c)));
-            let reached: Vec<&Cell> = of.iter().map(|&&(_, c)| c).filter(|c| c.reached).collect();
-            let preserved = reached.iter().filter(|c| c.format_preserved == Some(true)).count();
-            let number = |f: fn(&Cell) -> Option<u64>| {
-                median(reached.iter().filter_map(|c| f(c)).map(|n| n as f64))
-                    .map_or(String::new(), |m| m.to_string())
-            };
-            let label =
-                if template == "ring" { order.to_string() } else { format!("{template} {order}") };
-            let _ = writeln!(
-                out,
-                "| {method} | {label} | {} of {} | {} of {} | {} | {} | {:.2} | {preserved} of {} |",
-                of.iter().filter(|(_, c)| good(c)).count(),
-                of.len(),
-                best_of.count(),
-                numbers.len(),
-                number(|c| c.to_best),
-                number(|c| c.evaluations),
-                median(of.iter().map(|(_, c)| c.seconds)).unwrap_or(0.0),
-                reached.len(),
-            );
-        }
-    }
-    out + "\n(a) Of the runs that reached the error.\n\n"
-}
-
-/// On how many tensors one method needed fewer evaluations than another, up to the answer and in all: the
-/// medians of the runs that reached the error.
-fn fewer(done: &[Done], first: &str, second: &str) -> String {
-    let kinds = distinct(done.iter().map(|(t, _)| (t.template, t.order, t.trial)));
-    let count = |value: fn(&Cell) -> Option<u64>| {
-        let of = |kind: (&str, usize, usize), method: &str| {
-            let same = |t: &Task| (t.template, t.order, t.trial) == kind && t.method == method;
-            let cells = done.iter().filter(|(t, c)| same(t) && c.reached);
-            median(cells.filter_map(|(_, c)| value(c)).map(|n| n as f64))
-        };
-        let pairs: Vec<(f64, f64)> =
-            kinds.iter().filter_map(|&k| Some((of(k, first)?, of(k, second)?))).collect();
-        format!("{} of {}", pairs.iter().filter(|(a, b)| a < b).count(), pairs.len())
-    };
-    format!(
-        "{first} needed fewer evaluations than {second} on {} tensors up to the answer, on {} in all.\n\n",
-        count(|c| c.to_best),
-        count(|c| c.evaluations),
-    )
-}
-
-/// The evaluations of some orders together.
-fn medians(done: &[Done], orders: [usize; 2]) -> String {
-    let of = |method: String| {
-        let same = |t: &Task| orders.contains(&t.order) && t.method == method;
-        let cells = done.iter().filter(|(t, c)| same(t) && c.reached);
-        let evaluations = median(cells.filter_map(|(_, c)| c.evaluations).map(|n| n as f64))?;
-        Some(format!("{method} {evaluations}"))
-    };
-    let methods = distinct(done.iter().map(|(t, _)| t.method.clone()));
-    let list: Vec<String> = methods.into_iter().filter_map(of).collect();
-    let [a, b] = orders;
-    match list.is_empty() {
-        true => String::new(),
-        false => format!(
-            "Evaluations in all, medians over the runs on orders {a} and {b} that reached the error: {}.\n\n",
-            list.join(", ")
-        ),
-    }
-}
 
 /// What was not fitted, under a table.
 fn refused(params: &str, which: &str) -> String {
@@ -319,8 +211,8 @@ pub(super) fn table3(done: &[Done]) -> String {
     out += &refused("as many params as the tensor has entries, or more", "those");
     let _ = write!(
         out,
-        "TNLS makes {TNLS_TIMES} times the runs of TNGA+ and TnALE, which are cheap (see the structures fitted in all runs \
-         below); TNGA+ makes one run on each MERA, since it takes minutes.\n\n"
+        "TNLS makes {TNLS_TIMES} runs for one of TNGA+ and TnALE: a run of it fits dozens of structures, one of TNGA+ \
+         thousands (below). On MERA TNGA+ and TnALE make a single run, since it takes minutes.\n\n"
     );
     for (template, order) in distinct(done.iter().map(|(t, _)| (t.template, t.order))) {
         let rows: Vec<Done> =
@@ -331,46 +223,8 @@ pub(super) fn table3(done: &[Done]) -> String {
     out += "## Rates and work\n\n";
     out += &rates(done);
     out += &not_below(done, "TNLS", "TNGA+");
+    out += &equal_runs(done, "TNLS", "TNGA+");
     out + &in_all_runs(done)
-}
-
-/// The structures that all runs of a method on a tensor fitted together.
-fn in_all_runs(done: &[Done]) -> String {
-    let tensors = distinct(done.iter().map(|(t, _)| (t.template, t.order, t.trial)));
-    let of = |method: String| {
-        let sum = |&tensor: &(&str, usize, usize)| {
-            let same = |t: &Task| (t.template, t.order, t.trial) == tensor && t.method == method;
-            let counts = done.iter().filter(|(t, _)| same(t)).filter_map(|(_, c)| c.evaluations);
-            let counts: Vec<u64> = counts.collect();
-            (!counts.is_empty()).then(|| counts.iter().sum::<u64>())
-        };
-        let sums: Vec<u64> = tensors.iter().filter_map(sum).collect();
-        let middle = median(sums.iter().map(|&n| n as f64))?;
-        Some(format!("{method} {middle} (at most {})", sums.iter().max()?))
-    };
-    let methods = distinct(done.iter().map(|(t, _)| t.method.clone()));
-    let list: Vec<String> = methods.into_iter().filter_map(of).collect();
-    format!(
-        "Structures fitted in all runs on a tensor, median over the tensors: {}.\n\n",
-        list.join(", ")
-    )
-}
-
-/// On how many tensors one method's best answer is at least as small as another's.
-fn not_below(done: &[Done], first: &str, second: &str) -> String {
-    let kinds = distinct(done.iter().map(|(t, _)| (t.template, t.trial)));
-    let of = |kind: (&str, usize), method: &str| {
-        let cells = done
-            .iter()
-            .filter(|(t, _)| (t.template, t.trial) == kind && t.method == method)
-            .map(|&(_, c)| c);
-        let cells: Vec<&Cell> = cells.collect();
-        best(&cells).map(|c| c.eff().unwrap_or(0.0))
-    };
-    let pairs: Vec<(f64, f64)> =
-        kinds.iter().filter_map(|&k| Some((of(k, first)?, of(k, second)?))).collect();
-    let count = pairs.iter().filter(|(a, b)| a >= b).count();
-    format!("{first} is at least as good as {second} on {count} of {} tensors.\n\n", pairs.len())
 }
 
 pub(super) fn cover(done: &[Done]) -> String {

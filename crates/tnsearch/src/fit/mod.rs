@@ -232,8 +232,7 @@ pub fn fit_parallel(
     fit_with(target, graph, settings, seed, warm, interrupt, |s| s.in_parallel())
 }
 
-/// Fits the structure without the ranks that are of no use. (Adam, the paper's method, fits what it is given; so
-/// does a fit that begins at given cores.)
+/// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
 fn fit_with(
     target: &Target,
     graph: &ModeGraph,
@@ -244,7 +243,7 @@ fn fit_with(
     run: fn(&Starts) -> Result<Fitted, FitError>,
 ) -> Result<Fitted, FitError> {
     let dims = target.dims();
-    if warm.is_some() || settings.method == Method::Adam || graph.modes() != dims.len() {
+    if warm.is_some() || graph.modes() != dims.len() {
         return fit_as_given(target, graph, settings, seed, warm, interrupt, run);
     }
     let reduced = Reduced::new(graph, dims);
@@ -404,7 +403,9 @@ impl<'s> Starts<'s> {
             }
             _ => sweeps += self.scout(&mut ws, index, &control),
         }
-        sweeps += self.method.improve(&mut ws, self.settings, &control);
+        if sweeps == 0 || !control.stopped() {
+            sweeps += self.method.improve(&mut ws, self.settings, &control);
+        }
         ws.refresh();
         let mut rse = ws.residual() / self.plan.norm_squared;
         // A start that blew up is worth less than the zero network, which every structure has.
@@ -429,7 +430,8 @@ impl<'s> Starts<'s> {
         if self.settings.scouts == 1 {
             return 0;
         }
-        let short = FitSettings { max_sweeps: SCOUT_SWEEPS, ..self.settings.clone() };
+        let max_sweeps = self.settings.max_sweeps.min(SCOUT_SWEEPS);
+        let short = FitSettings { max_sweeps, ..self.settings.clone() };
         let mut best = vec![0.0; self.plan.core_lens().iter().sum()];
         let (mut best_rse, mut scale, mut sweeps) = (f64::INFINITY, 1.0, 0);
         for scout in 0..self.settings.scouts {
@@ -438,8 +440,9 @@ impl<'s> Starts<'s> {
             }
             sweeps += self.method.improve(ws, &short, control);
             ws.refresh();
-            let rse = ws.residual() / self.plan.norm_squared;
-            if scout == 0 || rse < best_rse {
+            // One that blew up is no number.
+            let rse = (ws.residual() / self.plan.norm_squared).min(f64::MAX);
+            if rse < best_rse {
                 (best_rse, scale) = (rse, ws.scale);
                 ws.copy_cores_to(&mut best);
             }

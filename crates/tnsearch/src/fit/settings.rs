@@ -58,8 +58,8 @@ pub struct FitSettings {
     pub method: Method,
     /// Independent starts; the best counts.
     pub restarts: usize,
-    /// Short starts (10 sweeps or iterations) for each start, of which the best goes on; 1: none are made. They
-    /// find the way round local minima for less than whole starts cost. Not for Adam.
+    /// Short starts (10 sweeps or iterations, beside those of `max_sweeps`) for each start, of which the best goes
+    /// on; 1: none are made. They find the way round local minima for less than whole starts cost. Not for Adam.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub scouts: usize,
     /// Sweeps (ALS), steps (Adam) or iterations (LM) of one start at most.
