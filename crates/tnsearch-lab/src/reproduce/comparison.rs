@@ -165,8 +165,9 @@ pub(super) fn in_all_runs(done: &[Done]) -> String {
                     move |t: &Task| (t.template, t.trial, &t.method) == (template, trial, *method);
                 done.iter().filter(move |(t, _)| same(t)).map(|(_, c)| c.evaluations.unwrap_or(0))
             };
-            let trials =
+            let mut trials =
                 distinct(done.iter().filter(|d| d.0.template == template).map(|d| d.0.trial));
+            trials.retain(|&k| of(k).next().is_some());
             let middle = median(trials.iter().map(|&k| of(k).sum::<u64>() as f64)).unwrap_or(0.0);
             let runs = trials.iter().map(|&k| of(k).count()).max().unwrap_or(0);
             out += &format!(" {middle} ({runs}) |");
