@@ -29,7 +29,8 @@ const RESULTS: &str = "results.jsonl";
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch reproduce table2 --quick -o /tmp/table2      see it work, within a minute
-  tnsearch reproduce table2 -o results/table2           all of it: about an hour on 2 cores")]
+  tnsearch reproduce table2 -o results/table2           all of it: about an hour on 2 cores
+  tnsearch reproduce table3 -o results/table3           90 minutes; --only TNLS for a part of it")]
 pub struct Reproduce {
     /// table2, table3, fig-cover, fig-convergence or fig-lambda
     name: String,

@@ -19,8 +19,10 @@ pub(super) fn efficiency(done: &[Done]) -> String {
         let mut tips = Vec::new();
         for (task, cell) in &of {
             let Some(eff) = cell.eff() else { continue };
-            // Runs on one tensor stand side by side.
-            let shift = (task.trial as f64 - 2.0) * 0.12 + (task.run as f64 - 2.0) * 0.015;
+            // Runs on one tensor stand side by side, however many there are.
+            let runs = of.iter().filter(|(t, _)| t.method == task.method && t.trial == task.trial);
+            let place = (task.run as f64 + 0.5) / runs.count() as f64 - 0.5;
+            let shift = (task.trial as f64 - 2.0) * 0.12 + place * 0.09;
             points.push((column(&task.method) + shift, eff));
             let evaluations =
                 cell.evaluations.map_or(String::new(), |n| format!(", {n} evaluations"));
