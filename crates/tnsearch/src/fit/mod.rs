@@ -8,19 +8,20 @@ mod plan;
 mod reduce;
 mod settings;
 mod solve;
+mod starts;
 mod workspace;
 
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
 use crate::network::tree::{EXACT_OFTEN, Tree};
-use crate::rng;
 use crate::tensor::{Tensor, TensorError};
 use control::Control;
 use lm::Lm;
 use plan::{Plan, Walk};
 use reduce::Reduced;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use starts::Starts;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
 use workspace::Workspace;
@@ -184,9 +185,6 @@ pub struct Fitted {
     pub interrupted: bool,
 }
 
-/// The sweeps (or iterations) of a scout.
-const SCOUT_SWEEPS: usize = 10;
-
 /// A rescue is made where one of its iterations costs at most this: some milliseconds.
 const RESCUE_FLOPS: f64 = 4e7;
 
@@ -217,7 +215,7 @@ pub fn fit(
     warm: Option<&[Tensor]>,
     interrupt: &Interrupt,
 ) -> Result<Fitted, FitError> {
-    fit_with(target, graph, settings, seed, warm, interrupt, |s| s.in_turn())
+    Request { target, graph, settings, seed, warm, interrupt }.fit(|s| s.in_turn())
 }
 
 /// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
@@ -229,75 +227,77 @@ pub fn fit_parallel(
     warm: Option<&[Tensor]>,
     interrupt: &Interrupt,
 ) -> Result<Fitted, FitError> {
-    fit_with(target, graph, settings, seed, warm, interrupt, |s| s.in_parallel())
+    Request { target, graph, settings, seed, warm, interrupt }.fit(|s| s.in_parallel())
 }
 
-/// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
-fn fit_with(
-    target: &Target,
-    graph: &ModeGraph,
-    settings: &CheckedFit,
+/// What is to be fitted, and how.
+#[derive(Clone, Copy)]
+struct Request<'r> {
+    target: &'r Target,
+    graph: &'r ModeGraph,
+    settings: &'r CheckedFit,
     seed: u64,
-    warm: Option<&[Tensor]>,
-    interrupt: &Interrupt,
-    run: fn(&Starts) -> Result<Fitted, FitError>,
-) -> Result<Fitted, FitError> {
-    let dims = target.dims();
-    if warm.is_some() || graph.modes() != dims.len() {
-        return fit_as_given(target, graph, settings, seed, warm, interrupt, run);
-    }
-    let reduced = Reduced::new(graph, dims);
-    // The cores come back with all their ranks.
-    let bytes = 8.0 * graph.params(dims) as f64;
-    if let Some(limit) = settings.max_bytes.filter(|&l| reduced.differs() && bytes > l as f64) {
-        return Err(FitError::memory(bytes, limit));
-    }
-    let fitted = fit_as_given(target, &reduced.graph, settings, seed, None, interrupt, run)?;
-    Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
+    warm: Option<&'r [Tensor]>,
+    interrupt: &'r Interrupt,
 }
 
-/// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
-fn fit_as_given(
-    target: &Target,
-    graph: &ModeGraph,
-    settings: &CheckedFit,
-    seed: u64,
-    warm: Option<&[Tensor]>,
-    interrupt: &Interrupt,
-    run: fn(&Starts) -> Result<Fitted, FitError>,
-) -> Result<Fitted, FitError> {
-    let deadline = Control::deadline(settings);
-    let starts = Starts::new(target, graph, settings, seed, warm, interrupt, deadline)?;
-    let first = run(&starts)?;
-    let rescue = settings.rescue > 0
-        && settings.method == Method::Als
-        && !starts.enough(first.rse)
-        && !first.interrupted
-        && deadline.is_none_or(|d| Instant::now() < d)
-        && Lm::iteration_flops(&starts.plan) <= RESCUE_FLOPS;
-    if !rescue {
-        return Ok(first);
+/// Makes all starts, in turn or in parallel.
+type Run = fn(&Starts) -> Result<Fitted, FitError>;
+
+impl Request<'_> {
+    /// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
+    fn fit(self, run: Run) -> Result<Fitted, FitError> {
+        let Request { graph, settings, .. } = self;
+        let dims = self.target.dims();
+        if self.warm.is_some() || graph.modes() != dims.len() {
+            return self.fit_as_given(run);
+        }
+        let reduced = Reduced::new(graph, dims);
+        // The cores come back with all their ranks.
+        let bytes = 8.0 * graph.params(dims) as f64;
+        if let Some(limit) = settings.max_bytes.filter(|&l| reduced.differs() && bytes > l as f64) {
+            return Err(FitError::memory(bytes, limit));
+        }
+        let fitted = Request { graph: &reduced.graph, ..self }.fit_as_given(run)?;
+        Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
     }
-    drop(starts);
-    let lm = FitSettings {
-        method: Method::Lm,
-        restarts: settings.rescue,
-        scouts: 1,
-        max_sweeps: settings.max_sweeps.min(200),
-        tolerance: settings.tolerance.min(1e-3),
-        ..FitSettings::clone(settings)
-    };
-    let lm = lm.check()?;
-    let starts = Starts::new(target, graph, &lm, seed, None, interrupt, deadline);
-    let second = match starts.and_then(|s| run(&s)) {
-        Ok(second) => Fitted { rescued: true, ..second },
-        // Too large after all, or interrupted: the first answer stands.
-        Err(_) => return Ok(first),
-    };
-    let (sweeps, restarts) = (first.sweeps + second.sweeps, first.restarts + second.restarts);
-    let interrupted = second.interrupted;
-    let best = if second.rse < first.rse { second } else { first };
-    Ok(Fitted { sweeps, restarts, interrupted, ..best })
+
+    /// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
+    fn fit_as_given(self, run: Run) -> Result<Fitted, FitError> {
+        let settings = self.settings;
+        let deadline = Control::deadline(settings);
+        let starts = Starts::new(self, deadline)?;
+        let first = run(&starts)?;
+        let rescue = settings.rescue > 0
+            && settings.method == Method::Als
+            && !starts.enough(first.rse)
+            && !first.interrupted
+            && deadline.is_none_or(|d| Instant::now() < d)
+            && Lm::iteration_flops(&starts.plan) <= RESCUE_FLOPS;
+        if !rescue {
+            return Ok(first);
+        }
+        drop(starts);
+        let lm = FitSettings {
+            method: Method::Lm,
+            restarts: settings.rescue,
+            scouts: 1,
+            max_sweeps: settings.max_sweeps.min(200),
+            tolerance: settings.tolerance.min(1e-3),
+            ..FitSettings::clone(settings)
+        };
+        let lm = lm.check()?;
+        let starts = Starts::new(Request { settings: &lm, warm: None, ..self }, deadline);
+        let second = match starts.and_then(|s| run(&s)) {
+            Ok(second) => Fitted { rescued: true, ..second },
+            // Too large after all, or interrupted: the first answer stands.
+            Err(_) => return Ok(first),
+        };
+        let (sweeps, restarts) = (first.sweeps + second.sweeps, first.restarts + second.restarts);
+        let interrupted = second.interrupted;
+        let best = if second.rse < first.rse { second } else { first };
+        Ok(Fitted { sweeps, restarts, interrupted, ..best })
+    }
 }
 
 /// Floating-point operations of the contractions of one ALS sweep (the solves not counted).
@@ -321,192 +321,6 @@ pub fn sweep_cost(graph: &ModeGraph, dims: &[usize]) -> f64 {
     let width = |v| graph.incident(v).map(|e| graph.edges()[e].2 as f64).product::<f64>();
     let solves = (0..graph.vertices()).map(|v| width(v).powi(3) / 3.0);
     Tree::best(graph, dims, EXACT_OFTEN).cost + solves.sum::<f64>()
-}
-
-/// One start's outcome.
-struct Start {
-    cores: Vec<Tensor>,
-    rse: f64,
-    sweeps: usize,
-}
-
-/// All that the starts of one fit share.
-struct Starts<'s> {
-    plan: Plan<'s>,
-    method: &'static dyn Improve,
-    settings: &'s FitSettings,
-    seed: u64,
-    warm: Option<&'s [Tensor]>,
-    interrupt: &'s Interrupt,
-    deadline: Option<Instant>,
-    winner: AtomicUsize,
-    /// What the cores are multiplied by in all, so that they give X and not the scaled tensor.
-    scale: f64,
-    /// About how many bytes one start takes.
-    bytes: f64,
-}
-
-impl<'s> Starts<'s> {
-    fn new(
-        target: &'s Target,
-        graph: &'s ModeGraph,
-        settings: &'s CheckedFit,
-        seed: u64,
-        warm: Option<&'s [Tensor]>,
-        interrupt: &'s Interrupt,
-        deadline: Option<Instant>,
-    ) -> Result<Self, FitError> {
-        let method: &'static dyn Improve = match settings.method {
-            Method::Als => &als::Als,
-            Method::Adam => &adam::Adam,
-            Method::Lm => &Lm,
-        };
-        let plan = Plan::new(target, graph, method.walk(), settings.max_bytes)?;
-        let bytes = plan.bytes + 8.0 * method.extra_entries(&plan);
-        if let Some(limit) = settings.max_bytes.filter(|&limit| bytes > limit as f64) {
-            return Err(FitError::memory(bytes, limit));
-        }
-        if let Some(cores) = warm {
-            check_shapes(graph, target.dims(), cores)?;
-        }
-        Ok(Starts {
-            plan,
-            method,
-            settings,
-            seed,
-            warm,
-            interrupt,
-            deadline,
-            winner: AtomicUsize::new(usize::MAX),
-            scale: target.scale(),
-            bytes,
-        })
-    }
-
-    /// Makes start number `index`; nothing if it was interrupted before its first sweep ended.
-    fn make(&self, index: usize) -> Option<Start> {
-        let control = Control {
-            interrupt: self.interrupt,
-            deadline: self.deadline,
-            winner: &self.winner,
-            start: index,
-        };
-        if control.stopped() && (index > 0 || self.interrupt.is_set()) {
-            return None;
-        }
-        let mut ws = Workspace::new(&self.plan);
-        let mut sweeps = 0;
-        match self.warm {
-            Some(cores) if index == 0 => {
-                ws.set_cores(cores);
-                ws.multiply_cores(1.0 / self.scale);
-            }
-            _ => sweeps += self.scout(&mut ws, index, &control),
-        }
-        if sweeps == 0 || !control.stopped() {
-            sweeps += self.method.improve(&mut ws, self.settings, &control);
-        }
-        ws.refresh();
-        let mut rse = ws.residual() / self.plan.norm_squared;
-        // A start that blew up is worth less than the zero network, which every structure has.
-        if rse.is_nan() || rse > 1.0 {
-            ws.set_zero();
-            rse = 1.0;
-        }
-        ws.multiply(self.scale);
-        if self.enough(rse) {
-            self.winner.fetch_min(index, Ordering::Relaxed);
-        }
-        Some(Start { cores: ws.cores(), rse, sweeps })
-    }
-
-    /// Random cores for start `index`: the best of several after a few sweeps, where scouts are asked for. The
-    /// number of sweeps made.
-    fn scout(&self, ws: &mut Workspace, index: usize, control: &Control) -> usize {
-        let mut label = self.plan.graph.to_bytes();
-        label.extend(format!("/{} {index}", self.settings.method).bytes());
-        let mut rng = rng::stream(self.seed, &label);
-        ws.randomise(&mut rng, self.settings.sigma);
-        if self.settings.scouts == 1 {
-            return 0;
-        }
-        let max_sweeps = self.settings.max_sweeps.min(SCOUT_SWEEPS);
-        let short = FitSettings { max_sweeps, ..self.settings.clone() };
-        let mut best = vec![0.0; self.plan.core_lens().iter().sum()];
-        let (mut best_rse, mut scale, mut sweeps) = (f64::INFINITY, 1.0, 0);
-        for scout in 0..self.settings.scouts {
-            if scout > 0 {
-                ws.randomise(&mut rng, self.settings.sigma);
-            }
-            sweeps += self.method.improve(ws, &short, control);
-            ws.refresh();
-            // One that blew up is no number.
-            let rse = (ws.residual() / self.plan.norm_squared).min(f64::MAX);
-            if rse < best_rse {
-                (best_rse, scale) = (rse, ws.scale);
-                ws.copy_cores_to(&mut best);
-            }
-            if self.enough(rse) || control.stopped() {
-                break;
-            }
-        }
-        ws.set_cores_between(&best, &best, 0.0);
-        ws.scale = scale;
-        sweeps
-    }
-
-    fn enough(&self, rse: f64) -> bool {
-        rse <= self.settings.stop_rse.max(self.settings.enough_rse)
-    }
-
-    fn in_turn(&self) -> Result<Fitted, FitError> {
-        let starts = (0..self.settings.restarts).map(|index| self.make(index));
-        self.best_of(starts)
-    }
-
-    fn in_parallel(&self) -> Result<Fitted, FitError> {
-        use rayon::prelude::*;
-        let at_once = rayon::current_num_threads().min(self.settings.restarts) as f64;
-        if self.settings.max_bytes.is_some_and(|limit| at_once * self.bytes > limit as f64) {
-            return self.in_turn();
-        }
-        let starts: Vec<Option<Start>> =
-            (0..self.settings.restarts).into_par_iter().map(|index| self.make(index)).collect();
-        self.best_of(starts.into_iter())
-    }
-
-    /// The best start, counting no start after the first that was good enough.
-    fn best_of(&self, starts: impl Iterator<Item = Option<Start>>) -> Result<Fitted, FitError> {
-        let mut best: Option<Start> = None;
-        let (mut sweeps, mut restarts) = (0, 0);
-        for start in starts {
-            let Some(start) = start else { continue };
-            sweeps += start.sweeps;
-            restarts += 1;
-            let done = self.enough(start.rse);
-            if best.as_ref().is_none_or(|b| start.rse < b.rse) {
-                best = Some(start);
-            }
-            if done {
-                break;
-            }
-        }
-        let best = best.ok_or(FitError::Interrupted)?;
-        let interrupted = self.interrupt.is_set();
-        let Start { cores, rse, .. } = best;
-        Ok(Fitted { cores, rse, sweeps, restarts, rescued: false, interrupted })
-    }
-}
-
-fn check_shapes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Result<(), FitError> {
-    for vertex in 0..graph.vertices() {
-        let expected = graph.core_dims(vertex, dims);
-        let found = cores.get(vertex).map_or(Vec::new(), |c| c.dims().to_vec());
-        if found != expected {
-            return Err(FitError::WarmStart { vertex, found, expected });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

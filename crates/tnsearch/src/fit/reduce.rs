@@ -51,19 +51,8 @@ impl<'g> Reduced<'g> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fit::tests::random_cores;
     use crate::network::contract;
-    use crate::rng::stream;
-    use rand_distr::{Distribution as _, StandardNormal};
-
-    fn random(graph: &ModeGraph, dims: &[usize], seed: u64) -> Vec<Tensor> {
-        let mut rng = stream(seed, b"reduced");
-        let core = |v| {
-            let shape = graph.core_dims(v, dims);
-            let len = shape.iter().product();
-            Tensor::new(shape, (0..len).map(|_| StandardNormal.sample(&mut rng)).collect()).unwrap()
-        };
-        (0..graph.vertices()).map(core).collect()
-    }
 
     #[test]
     fn ranks_are_cut_to_what_an_end_can_carry() {
@@ -88,7 +77,7 @@ mod tests {
             let given = ModeGraph::new(3, 1, edges);
             let reduced = Reduced::new(&given, &dims);
             assert!(reduced.graph.params(&dims) < given.params(&dims));
-            let cores = random(&reduced.graph, &dims, 1);
+            let cores = random_cores(&reduced.graph, &dims, 1);
             let (x, back) =
                 (contract(&reduced.graph, &dims, &cores), reduced.restore(cores, &dims));
             let z = contract(&given, &dims, &back);

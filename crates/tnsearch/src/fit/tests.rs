@@ -8,6 +8,7 @@ use super::solve::Solver;
 use super::workspace::Workspace;
 use super::*;
 use crate::network::contract;
+use crate::rng;
 use crate::tensor::unflatten;
 use proptest::prelude::*;
 use rand_distr::{Distribution, StandardNormal};
@@ -28,7 +29,7 @@ fn graphs() -> impl Strategy<Value = (ModeGraph, Vec<usize>, u64)> {
     })
 }
 
-fn random_cores(graph: &ModeGraph, dims: &[usize], seed: u64) -> Vec<Tensor> {
+pub(super) fn random_cores(graph: &ModeGraph, dims: &[usize], seed: u64) -> Vec<Tensor> {
     let mut rng = rng::stream(seed, b"cores");
     (0..graph.vertices())
         .map(|v| {

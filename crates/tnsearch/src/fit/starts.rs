@@ -1,0 +1,194 @@
+//! The starts of a fit: from given or random cores, scouted where that is asked for; the best counts.
+
+use super::control::Control;
+use super::lm::Lm;
+use super::plan::Plan;
+use super::workspace::Workspace;
+use super::{FitError, FitSettings, Fitted, Improve, Interrupt, Method, Request, adam, als};
+use crate::graph::ModeGraph;
+use crate::rng;
+use crate::tensor::Tensor;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// The sweeps (or iterations) of a scout.
+const SCOUT_SWEEPS: usize = 10;
+
+/// One start's outcome.
+struct Start {
+    cores: Vec<Tensor>,
+    rse: f64,
+    sweeps: usize,
+}
+
+/// All that the starts of one fit share.
+pub(super) struct Starts<'s> {
+    pub plan: Plan<'s>,
+    method: &'static dyn Improve,
+    settings: &'s FitSettings,
+    seed: u64,
+    warm: Option<&'s [Tensor]>,
+    interrupt: &'s Interrupt,
+    deadline: Option<Instant>,
+    winner: AtomicUsize,
+    /// What the cores are multiplied by in all, so that they give X and not the scaled tensor.
+    scale: f64,
+    /// About how many bytes one start takes.
+    bytes: f64,
+}
+
+impl<'s> Starts<'s> {
+    pub fn new(request: Request<'s>, deadline: Option<Instant>) -> Result<Self, FitError> {
+        let Request { target, graph, settings, seed, warm, interrupt } = request;
+        let method: &'static dyn Improve = match settings.method {
+            Method::Als => &als::Als,
+            Method::Adam => &adam::Adam,
+            Method::Lm => &Lm,
+        };
+        let plan = Plan::new(target, graph, method.walk(), settings.max_bytes)?;
+        let bytes = plan.bytes + 8.0 * method.extra_entries(&plan);
+        if let Some(limit) = settings.max_bytes.filter(|&limit| bytes > limit as f64) {
+            return Err(FitError::memory(bytes, limit));
+        }
+        if let Some(cores) = warm {
+            check_shapes(graph, target.dims(), cores)?;
+        }
+        Ok(Starts {
+            plan,
+            method,
+            settings,
+            seed,
+            warm,
+            interrupt,
+            deadline,
+            winner: AtomicUsize::new(usize::MAX),
+            scale: target.scale(),
+            bytes,
+        })
+    }
+
+    /// Makes start number `index`; nothing if it was interrupted before its first sweep ended.
+    fn make(&self, index: usize) -> Option<Start> {
+        let control = Control {
+            interrupt: self.interrupt,
+            deadline: self.deadline,
+            winner: &self.winner,
+            start: index,
+        };
+        if control.stopped() && (index > 0 || self.interrupt.is_set()) {
+            return None;
+        }
+        let mut ws = Workspace::new(&self.plan);
+        let mut sweeps = 0;
+        match self.warm {
+            Some(cores) if index == 0 => {
+                ws.set_cores(cores);
+                ws.multiply_cores(1.0 / self.scale);
+            }
+            _ => sweeps += self.scout(&mut ws, index, &control),
+        }
+        if sweeps == 0 || !control.stopped() {
+            sweeps += self.method.improve(&mut ws, self.settings, &control);
+        }
+        ws.refresh();
+        let mut rse = ws.residual() / self.plan.norm_squared;
+        // A start that blew up is worth less than the zero network, which every structure has.
+        if rse.is_nan() || rse > 1.0 {
+            ws.set_zero();
+            rse = 1.0;
+        }
+        ws.multiply(self.scale);
+        if self.enough(rse) {
+            self.winner.fetch_min(index, Ordering::Relaxed);
+        }
+        Some(Start { cores: ws.cores(), rse, sweeps })
+    }
+
+    /// Random cores for start `index`: the best of several after a few sweeps, where scouts are asked for. The
+    /// number of sweeps made.
+    fn scout(&self, ws: &mut Workspace, index: usize, control: &Control) -> usize {
+        let mut label = self.plan.graph.to_bytes();
+        label.extend(format!("/{} {index}", self.settings.method).bytes());
+        let mut rng = rng::stream(self.seed, &label);
+        ws.randomise(&mut rng, self.settings.sigma);
+        if self.settings.scouts == 1 {
+            return 0;
+        }
+        let max_sweeps = self.settings.max_sweeps.min(SCOUT_SWEEPS);
+        let short = FitSettings { max_sweeps, ..self.settings.clone() };
+        let mut best = vec![0.0; self.plan.core_lens().iter().sum()];
+        let (mut best_rse, mut scale, mut sweeps) = (f64::INFINITY, 1.0, 0);
+        for scout in 0..self.settings.scouts {
+            if scout > 0 {
+                ws.randomise(&mut rng, self.settings.sigma);
+            }
+            sweeps += self.method.improve(ws, &short, control);
+            ws.refresh();
+            // One that blew up is no number.
+            let rse = (ws.residual() / self.plan.norm_squared).min(f64::MAX);
+            if rse < best_rse {
+                (best_rse, scale) = (rse, ws.scale);
+                ws.copy_cores_to(&mut best);
+            }
+            if self.enough(rse) || control.stopped() {
+                break;
+            }
+        }
+        ws.set_cores_between(&best, &best, 0.0);
+        ws.scale = scale;
+        sweeps
+    }
+
+    pub fn enough(&self, rse: f64) -> bool {
+        rse <= self.settings.stop_rse.max(self.settings.enough_rse)
+    }
+
+    pub fn in_turn(&self) -> Result<Fitted, FitError> {
+        let starts = (0..self.settings.restarts).map(|index| self.make(index));
+        self.best_of(starts)
+    }
+
+    pub fn in_parallel(&self) -> Result<Fitted, FitError> {
+        use rayon::prelude::*;
+        let at_once = rayon::current_num_threads().min(self.settings.restarts) as f64;
+        if self.settings.max_bytes.is_some_and(|limit| at_once * self.bytes > limit as f64) {
+            return self.in_turn();
+        }
+        let starts: Vec<Option<Start>> =
+            (0..self.settings.restarts).into_par_iter().map(|index| self.make(index)).collect();
+        self.best_of(starts.into_iter())
+    }
+
+    /// The best start, counting no start after the first that was good enough.
+    fn best_of(&self, starts: impl Iterator<Item = Option<Start>>) -> Result<Fitted, FitError> {
+        let mut best: Option<Start> = None;
+        let (mut sweeps, mut restarts) = (0, 0);
+        for start in starts {
+            let Some(start) = start else { continue };
+            sweeps += start.sweeps;
+            restarts += 1;
+            let done = self.enough(start.rse);
+            if best.as_ref().is_none_or(|b| start.rse < b.rse) {
+                best = Some(start);
+            }
+            if done {
+                break;
+            }
+        }
+        let best = best.ok_or(FitError::Interrupted)?;
+        let interrupted = self.interrupt.is_set();
+        let Start { cores, rse, .. } = best;
+        Ok(Fitted { cores, rse, sweeps, restarts, rescued: false, interrupted })
+    }
+}
+
+fn check_shapes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Result<(), FitError> {
+    for vertex in 0..graph.vertices() {
+        let expected = graph.core_dims(vertex, dims);
+        let found = cores.get(vertex).map_or(Vec::new(), |c| c.dims().to_vec());
+        if found != expected {
+            return Err(FitError::WarmStart { vertex, found, expected });
+        }
+    }
+    Ok(())
+}
