@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use tnsearch::fit::Target;
+use tnsearch::problem::Target;
 use tnsearch::search::{
     BeginRecord, EndRecord, EvaluationRecord, GenerationRecord, Journal, JournalError, JournalLine,
 };

@@ -87,7 +87,7 @@ impl Display {
                 "best loss {}, {} params, RSE {}",
                 number(best.loss),
                 best.params,
-                number(best.rse)
+                number(best.error)
             ));
         }
         if let Some(bound) = p.lower_bound {

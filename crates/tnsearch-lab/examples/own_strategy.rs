@@ -1,6 +1,7 @@
 //! A strategy of one's own in the paper's table: the best single step, a rank or a swap, until none is better.
-use tnsearch::fit::{Interrupt, Method as Fit};
+use tnsearch::fit::Method as Fit;
 use tnsearch::graph::Structure;
+use tnsearch::problem::Stop;
 use tnsearch::search::{Outcome, Strategy};
 use tnsearch_lab::reproduce::{Experiment, Method, Options, Output, Setup};
 
@@ -48,8 +49,8 @@ pub fn table() -> Result<Output, Box<dyn std::error::Error>> {
     });
     let options = Options { quick: true, trials: None, runs: Some(1), seed: 1 };
     let table = Experiment::new("table2", options, vec![descent])?;
-    let (never, cells) = (Interrupt::new(), table.tasks.iter());
-    let setup = Setup::new(Fit::Als, 1, None, &never)?;
+    let (never, cells) = (Stop::new(), table.tasks.iter());
+    let setup = Setup::new(Fit::Als, 1, None, never)?;
     let cells: Result<Vec<_>, _> = cells.map(|task| task.run(&setup)).collect();
     Ok(table.output(&cells?, &setup))
 }

@@ -1,9 +1,8 @@
 //! The experiments in their quick versions: what they find, and what they write.
 
-use tnsearch::fit::{Interrupt, Method};
+use tnsearch::fit::Method;
+use tnsearch::problem::Stop;
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup};
-
-static NEVER: Interrupt = Interrupt::new();
 
 fn quick(name: &str) -> Experiment {
     let options = Options { quick: true, trials: Some(1), runs: Some(1), seed: 3 };
@@ -11,7 +10,7 @@ fn quick(name: &str) -> Experiment {
 }
 
 fn cells(experiment: &Experiment) -> Vec<Cell> {
-    let setup = Setup::new(Method::Als, 1, Some(2), &NEVER).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
     experiment.tasks.iter().map(|task| task.run(&setup).unwrap()).collect()
 }
 
@@ -41,7 +40,7 @@ fn table2_compares_all_methods() {
     // The order that the tensor comes in costs parameters.
     assert!(of("TR-SVD").eff().unwrap() <= exact.eff().unwrap());
 
-    let setup = Setup::new(Method::Als, 1, Some(2), &NEVER).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
     let output = table.output(&cells, &setup);
     assert_eq!(output.csv.lines().count(), 1 + cells.len());
     assert!(output.markdown.contains("| paper's A | 1.00 |"), "{}", output.markdown);
@@ -57,7 +56,7 @@ fn a_task_gives_the_same_result_again() {
     let table = quick("table3");
     let task = table.tasks.iter().find(|t| t.method == "TNLS").unwrap();
     let mut results = [1, 2].map(|threads| {
-        let setup = Setup::new(Method::Als, 1, Some(threads), &NEVER).unwrap();
+        let setup = Setup::new(Method::Als, 1, Some(threads), Stop::new()).unwrap();
         task.run(&setup).unwrap()
     });
     results.iter_mut().for_each(|cell| cell.seconds = 0.0);
@@ -66,7 +65,7 @@ fn a_task_gives_the_same_result_again() {
 
 #[test]
 fn the_other_experiments_have_tables_and_pictures() {
-    let setup = Setup::new(Method::Als, 1, Some(2), &NEVER).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
     for (name, text) in [
         ("table3", "| paper's A |"),
         ("fig-convergence", "| order | method | loss"),
@@ -100,9 +99,9 @@ fn a_method_needs_a_name_of_its_own() {
 
 #[test]
 fn an_interrupt_ends_a_task() {
-    let stopped = Interrupt::new();
+    let stopped = Stop::new();
     stopped.set();
-    let setup = Setup::new(Method::Als, 1, Some(1), &stopped).unwrap();
+    let setup = Setup::new(Method::Als, 1, Some(1), stopped).unwrap();
     let table = quick("table2");
     let search = table.tasks.iter().find(|t| t.method == "TNLS").unwrap();
     assert!(matches!(search.run(&setup), Err(ReproduceError::Interrupted)));

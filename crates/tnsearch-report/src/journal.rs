@@ -5,9 +5,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use thiserror::Error;
 use tnsearch::graph::{Structure, Template, TemplateRef};
-use tnsearch::search::{
-    BeginRecord, EndRecord, EvaluationRecord, GenerationRecord, JournalLine, Objective,
-};
+use tnsearch::problem::Objective;
+use tnsearch::search::{BeginRecord, EndRecord, EvaluationRecord, GenerationRecord, JournalLine};
 
 /// The mark of our journals, in their first line.
 pub const FORMAT: &str = "tnsearch-journal";

@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::fit::{FitSettings, Interrupt, Target, fit, sweep_flops};
+use tnsearch::fit::{FitSettings, fit, sweep_flops};
 use tnsearch::graph::{ModeGraph, Template};
+use tnsearch::problem::Objective;
+use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::stream;
-use tnsearch::search::{FitEvaluator, Objective, Runner, RunnerSettings, Tnls, TnlsSettings};
+use tnsearch::search::{FitEvaluator, Runner, RunnerSettings, Tnls, TnlsSettings};
 use tnsearch::tensor::Tensor;
 use tnsearch::tensor::matmul::{Strides, matmul};
 
@@ -80,7 +82,7 @@ fn sweep(dim: usize, order: usize, rank: usize, n: usize) -> (f64, f64) {
         };
         let settings = settings.check().expect("good settings");
         let start = Instant::now();
-        let fitted = fit(&target, &graph, &settings, 1, None, &Interrupt::new()).expect("a fit");
+        let fitted = fit(&target, &graph, &settings, 1, None, &Stop::new()).expect("a fit");
         assert_eq!(fitted.sweeps, max_sweeps);
         start.elapsed().as_secs_f64()
     };

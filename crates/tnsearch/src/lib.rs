@@ -11,10 +11,14 @@
 
 pub mod bound;
 pub mod decompose;
+mod error;
 pub mod fit;
 pub mod geometry;
 pub mod graph;
 pub mod network;
+pub mod problem;
 pub mod rng;
 pub mod search;
 pub mod tensor;
+
+pub use error::{MemoryError, SettingError};

@@ -8,10 +8,11 @@ use hidden::{Hidden, cases, json_graph, structure};
 use rand::RngExt as _;
 use std::sync::Arc;
 use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{FitSettings, Interrupt, Target, fit};
+use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::{ModeGraph, Structure, Template};
+use tnsearch::problem::Objective;
+use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::{Rng, stream};
-use tnsearch::search::Objective;
 use tnsearch::tensor::Tensor;
 
 fn templates() -> Vec<Arc<Template>> {
@@ -44,7 +45,7 @@ fn bounds_and_fit(
         enough_rse: 0.0,
         ..Default::default()
     };
-    let fitted = fit(target, graph, &settings.check().unwrap(), seed, warm, &Interrupt::new());
+    let fitted = fit(target, graph, &settings.check().unwrap(), seed, warm, &Stop::new());
     let bounds = [false, true].map(|svd| {
         let spectra = Spectra::new(target, SpectraSettings { svd, ..Default::default() });
         CutBound::new(spectra).rse(graph, f64::INFINITY)
@@ -155,7 +156,7 @@ fn a_spectrum_right_at_the_threshold_rules_out_nothing_that_a_fit_reaches() {
         let graph = structure.canonical().graph;
         let settings = FitSettings { stop_rse: 0.0, enough_rse: 0.0, ..Default::default() };
         let settings = settings.check().unwrap();
-        let eps = fit(&target, &graph, &settings, number, None, &Interrupt::new()).unwrap().rse;
+        let eps = fit(&target, &graph, &settings, number, None, &Stop::new()).unwrap().rse;
         let about = format!("case {number}: {dims:?} rank {rank} tail {exact:e} reached {eps:e}");
         assert!((eps - exact).abs() < 1e-6 * exact + 1e-14, "the fit is at the bound: {about}");
         for svd in [false, true] {
@@ -168,7 +169,7 @@ fn a_spectrum_right_at_the_threshold_rules_out_nothing_that_a_fit_reaches() {
             assert!(low >= exact - 3.0 * spectrum.slack(rank), "not weak either: {about}: {low:e}");
             assert!(spectrum.rank(eps) <= rank, "{about}");
             // The relaxed problem with exactly that error hands the structure out, or a smaller one.
-            let objective = Objective::MaxRse(eps).check().unwrap();
+            let objective = Objective::MaxError(eps).check().unwrap();
             let mut relaxation = Relaxation::new(path.clone(), objective, &bound, wide);
             match relaxation.next(u64::MAX) {
                 Next::Candidate(c) => assert!(c.value <= structure.params(&dims) as f64, "{about}"),

@@ -8,8 +8,8 @@ use tnsearch::decompose::{
     DecomposeError, Decomposition, Goal, Limits, ht_svd, ring_ranks, tr_lm, tr_svd, tree_svd,
     tt_svd,
 };
-use tnsearch::fit::{Interrupt, Target};
 use tnsearch::graph::Template;
+use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::stream;
 use tnsearch::tensor::{Tensor, TensorError};
 use tnsearch_lab::Synthetic;
@@ -320,9 +320,9 @@ fn bad_input_is_refused() {
     let small = Limits { max_bytes: Some(1000), ..Limits::none() };
     let error = refusal(tt_svd(&target, &identity, &goal, &small));
     assert!(error.contains("needs about 1 MB of memory"), "{error}");
-    let interrupt = Interrupt::new();
+    let interrupt = Stop::new();
     interrupt.set();
-    let stopped = Limits { max_bytes: None, interrupt: &interrupt };
+    let stopped = Limits { max_bytes: None, stop: interrupt.clone() };
     assert_eq!(tr_svd(&target, &identity, &goal, &stopped), Err(DecomposeError::Interrupted));
     assert_eq!(ht_svd(&target, &identity, &goal, &stopped), Err(DecomposeError::Interrupted));
 }

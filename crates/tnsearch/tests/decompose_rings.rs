@@ -5,8 +5,9 @@ use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, ring_ranks, tr_als,
     tr_als_ar, tr_lm, tr_svd,
 };
-use tnsearch::fit::{FitSettings, Interrupt, Target};
+use tnsearch::fit::FitSettings;
 use tnsearch::graph::Template;
+use tnsearch::problem::{Stop, Target};
 use tnsearch::tensor::Tensor;
 use tnsearch_lab::{Generated, Synthetic};
 
@@ -133,9 +134,9 @@ fn an_interrupt_keeps_what_there_is_and_bad_input_is_refused() {
     let target = Target::new(made.tensor).unwrap();
     let identity = [0, 1, 2, 3];
     let goal = Goal::max_rse(1e-4).unwrap();
-    let interrupt = Interrupt::new();
+    let interrupt = Stop::new();
     interrupt.set();
-    let stopped = Limits { max_bytes: None, interrupt: &interrupt };
+    let stopped = Limits { max_bytes: None, stop: interrupt.clone() };
     let small = Limits { max_bytes: Some(100), ..Limits::none() };
     for (name, method) in methods() {
         match method(&target, &identity, &goal, &stopped) {

@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{FitError, FitSettings, Fitted, Interrupt, Target};
+use tnsearch::fit::{FitError, FitSettings, Fitted};
 use tnsearch::geometry::{Internal, Placements};
 use tnsearch::graph::{ModeGraph, Structure, Template};
+use tnsearch::problem::Objective;
+use tnsearch::problem::{Stop, Target};
 use tnsearch::search::{
-    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Objective, Outcome, Runner,
-    RunnerSettings, Source, Strategy,
+    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Outcome, Runner, RunnerSettings, Source,
+    Strategy,
 };
 use tnsearch_lab::Synthetic;
 
@@ -95,7 +97,7 @@ impl Evaluator for Failing<'_> {
         graph: &ModeGraph,
         seed: u64,
         effort: Effort,
-        stop: &Interrupt,
+        stop: &Stop,
     ) -> Result<Fitted, FitError> {
         *self.fits.lock().unwrap().entry((graph.clone(), effort)).or_default() += 1;
         Ok(Fitted { rse: 1.0, ..self.inner.evaluate(graph, seed, effort, stop)? })
@@ -113,7 +115,7 @@ fn exact_search_fits_no_structure_twice() {
         let inner = FitEvaluator { target: &target, settings: settings.check().unwrap() };
         let evaluator = Failing { inner, fits: Mutex::default() };
         let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
-        let objective = Objective::MaxRse(0.5).check().unwrap();
+        let objective = Objective::MaxError(0.5).check().unwrap();
         let relaxation = || Relaxation::new(template.clone(), objective, &bound, 3);
         let exact = ExactSettings { candidates: FITS, growth: 0, ..Default::default() };
         let exact = exact.check().unwrap();

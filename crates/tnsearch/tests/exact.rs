@@ -9,12 +9,13 @@ use rand::RngExt as _;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{CheckedFit, FitError, FitSettings, Fitted, Interrupt, fit};
+use tnsearch::fit::{CheckedFit, FitError, FitSettings, Fitted, fit};
 use tnsearch::graph::{ModeGraph, Template};
+use tnsearch::problem::Objective;
+use tnsearch::problem::Stop;
 use tnsearch::rng::stream;
 use tnsearch::search::{
-    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Objective, Runner, RunnerSettings,
-    SearchResult,
+    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Runner, RunnerSettings, SearchResult,
 };
 
 /// A small problem: order 3 to 5, dimensions 2 and 3, ranks up to 3.
@@ -51,7 +52,7 @@ impl Case {
         self.hidden.target.dims()
     }
 
-    fn bound(&self) -> CutBound<'_> {
+    fn bound(&self) -> CutBound {
         CutBound::new(Spectra::new(&self.hidden.target, SpectraSettings::default()))
     }
 
@@ -59,7 +60,7 @@ impl Case {
         every_structure(&self.template, self.max_rank, self.dims())
     }
 
-    fn relaxation<'b>(&self, objective: Objective, bound: &'b CutBound<'b>) -> Relaxation<'b> {
+    fn relaxation(&self, objective: Objective, bound: &CutBound) -> Relaxation {
         Relaxation::new(self.template.clone(), objective.check().unwrap(), bound, self.max_rank)
     }
 
@@ -105,7 +106,7 @@ impl<'c> ManyStarts<'c> {
     }
 
     fn rse(&self, graph: &ModeGraph) -> f64 {
-        self.evaluate(graph, 0, Effort::Full, &Interrupt::new()).unwrap().rse
+        self.evaluate(graph, 0, Effort::Full, &Stop::new()).unwrap().rse
     }
 }
 
@@ -115,7 +116,7 @@ impl Evaluator for ManyStarts<'_> {
         graph: &ModeGraph,
         _: u64,
         _: Effort,
-        stop: &Interrupt,
+        stop: &Stop,
     ) -> Result<Fitted, FitError> {
         if let Some(fitted) = self.known.lock().unwrap().get(graph) {
             return Ok(fitted.clone());
@@ -147,7 +148,7 @@ fn the_answer_is_that_of_brute_force() {
         let fits = ManyStarts::new(&case, case.eps);
         let truth = fewest_params(&case, &fits);
         assert!(truth <= case.hidden.structure.params(case.dims()), "{}", case.about());
-        let result = case.search(Objective::MaxRse(case.eps), &fits);
+        let result = case.search(Objective::MaxError(case.eps), &fits);
         let found = result.best.as_ref().unwrap().score;
         assert!(result.target_reached, "{}", case.about());
         assert_eq!(found.params, truth, "{}", case.about());
@@ -164,7 +165,7 @@ fn the_answer_is_that_of_brute_force() {
 fn the_commands_own_fits_mostly_find_the_same() {
     let (mut same, n) = (0, cases(60));
     for case in (0..n).map(Case::new) {
-        let objective = Objective::MaxRse(case.eps);
+        let objective = Objective::MaxError(case.eps);
         let truth = case.search(objective, &ManyStarts::new(&case, case.eps)).best.unwrap().score;
         let settings = FitSettings { rescue: 4, enough_rse: case.eps, ..Default::default() };
         let settings = settings.check().unwrap();
@@ -185,7 +186,7 @@ fn the_commands_own_fits_mostly_find_the_same() {
 fn relaxed_value(objective: Objective, entry: &Entry, size: f64, rse: f64) -> Option<f64> {
     let params = entry.params as f64;
     match objective {
-        Objective::MaxRse(eps) => (rse <= eps).then_some(params),
+        Objective::MaxError(eps) => (rse <= eps).then_some(params),
         Objective::MaxParams(budget) => (entry.params <= budget).then_some(rse),
         Objective::Lambda(lambda) => Some(params / size + lambda * rse),
     }
@@ -198,7 +199,7 @@ fn the_relaxation_hands_out_every_structure_not_ruled_out_the_best_first() {
         let size: f64 = case.dims().iter().map(|&d| d as f64).product();
         let budget = case.hidden.structure.params(case.dims());
         for objective in
-            [Objective::MaxRse(case.eps), Objective::MaxParams(budget), Objective::Lambda(20.0)]
+            [Objective::MaxError(case.eps), Objective::MaxParams(budget), Objective::Lambda(20.0)]
         {
             let about = format!("{objective:?} {}", case.about());
             let mut values: HashMap<ModeGraph, f64> = HashMap::new();
@@ -262,7 +263,7 @@ fn losses_and_budgets_agree_with_brute_force() {
             let result = case.search(objective, &fits);
             let found = result.best.as_ref().unwrap().score;
             let (found, low) = match objective {
-                Objective::MaxParams(_) => (found.rse, result.lower_bound.unwrap().rse),
+                Objective::MaxParams(_) => (found.error, result.lower_bound.unwrap().error),
                 _ => (found.loss, result.lower_bound.unwrap().loss),
             };
             let close = 1e-9 * truth.max(1.0);

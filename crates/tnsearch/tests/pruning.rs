@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
-use tnsearch::fit::{FitSettings, Target};
+use tnsearch::fit::FitSettings;
 use tnsearch::graph::{ModeGraph, Template};
 use tnsearch::network::contract;
+use tnsearch::problem::Objective;
+use tnsearch::problem::Target;
 use tnsearch::rng::stream;
 use tnsearch::search::{
-    FitEvaluator, Objective, Outcome, Runner, RunnerSettings, SearchResult, Strategy, Tnls,
-    TnlsSettings,
+    FitEvaluator, Outcome, Runner, RunnerSettings, SearchResult, Strategy, Tnls, TnlsSettings,
 };
 use tnsearch::tensor::Tensor;
 
@@ -91,7 +92,8 @@ fn search(
 
 #[test]
 fn the_walk_and_the_answer_are_the_same_with_and_without() {
-    let objectives = [Objective::Lambda(200.0), Objective::MaxRse(1e-3), Objective::MaxParams(90)];
+    let objectives =
+        [Objective::Lambda(200.0), Objective::MaxError(1e-3), Objective::MaxParams(90)];
     for (order, noise, seed) in [(4, 0.0, 1), (5, 0.02, 2), (6, 0.0, 3), (5, 0.0, 4), (4, 0.1, 5)] {
         let target = hidden(order, noise, seed);
         for objective in objectives {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
-use tnsearch::fit::{FitSettings, Target};
+use tnsearch::fit::FitSettings;
 use tnsearch::graph::Template;
+use tnsearch::problem::Objective;
+use tnsearch::problem::Target;
 use tnsearch::search::{
     Annealing, AnnealingSettings, EvaluationRecord, FitEvaluator, Greedy, GreedySettings,
-    Objective, RandomSearch, RandomSettings, Runner, RunnerSettings, SearchResult, Strategy, Tnale,
+    RandomSearch, RandomSettings, Runner, RunnerSettings, SearchResult, Strategy, Tnale,
     TnaleSettings, Tnga, TngaSettings,
 };
 use tnsearch_lab::Synthetic;
@@ -103,7 +105,7 @@ impl Case {
 
 /// The best of five runs is as small as what was hidden.
 fn finds(name: &str, case: &Case) {
-    let objective = Objective::MaxRse(1e-4);
+    let objective = Objective::MaxError(1e-4);
     let result = case.search(name, objective, (true, 5), vec![], 2, &mut vec![]);
     let best = result.best.unwrap();
     let what = format!("{name} on {}: {:?}, {:?}", case.template.name(), best.score, result.counts);
@@ -145,7 +147,7 @@ fn greedy_finds_a_hidden_ring() {
 fn pruning_changes_no_walk() {
     for (case, objective) in [
         (hidden(Template::ring(5).unwrap(), (2, 2), 1), Objective::Lambda(200.0)),
-        (hidden(Template::ring(5).unwrap(), (2, 2), 2), Objective::MaxRse(1e-3)),
+        (hidden(Template::ring(5).unwrap(), (2, 2), 2), Objective::MaxError(1e-3)),
         (hidden(Template::ring(4).unwrap(), (2, 2), 3), Objective::MaxParams(50)),
     ] {
         for name in PRUNED {
@@ -165,7 +167,8 @@ fn pruning_changes_no_walk() {
 #[test]
 fn a_greedy_search_is_resumed_to_the_bit() {
     let case = hidden(Template::ring(5).unwrap(), (2, 2), 4);
-    for (objective, prune) in [(Objective::MaxRse(1e-4), false), (Objective::Lambda(200.0), true)] {
+    for (objective, prune) in [(Objective::MaxError(1e-4), false), (Objective::Lambda(200.0), true)]
+    {
         let mut records = Vec::new();
         let whole = case.search("greedy", objective, (prune, 1), vec![], 1, &mut records);
         assert!(records.len() > 10, "{}", records.len());
@@ -184,7 +187,7 @@ fn a_greedy_search_is_resumed_to_the_bit() {
 fn greedy_fits_from_the_structure_before() {
     let case = hidden(Template::ring(5).unwrap(), (2, 2), 4);
     let mut records = Vec::new();
-    case.search("greedy", Objective::MaxRse(1e-4), (false, 1), vec![], 2, &mut records);
+    case.search("greedy", Objective::MaxError(1e-4), (false, 1), vec![], 2, &mut records);
     let ranks = |r: &EvaluationRecord| r.ranks.iter().sum::<usize>();
     let steps = records.iter().map(ranks).max().unwrap();
     let least = |sum| {

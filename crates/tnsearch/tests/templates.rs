@@ -5,9 +5,10 @@ use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 use rand_distr::{Distribution, StandardNormal};
 use std::sync::Arc;
-use tnsearch::fit::{FitSettings, Interrupt, Target, fit};
+use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::contract;
+use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::stream;
 use tnsearch::tensor::Tensor;
 
@@ -39,7 +40,7 @@ fn recovers(template: Template, at_least: usize) {
         .map(|seed| {
             let (structure, target) = hidden(&template, seed);
             let graph = structure.canonical().graph;
-            fit(&target, &graph, &settings, seed, None, &Interrupt::new()).unwrap().rse
+            fit(&target, &graph, &settings, seed, None, &Stop::new()).unwrap().rse
         })
         .collect();
     let exact = errors.iter().filter(|&&rse| rse < 1e-8).count();

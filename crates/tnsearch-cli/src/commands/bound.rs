@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::CutBound;
+use tnsearch::problem::Stop;
 use tnsearch::search::RunnerSettings;
 
 /// Cuts in the JSON.
@@ -78,7 +79,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let spectra = bounds::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
     if dims.len() <= ALL_CUTS {
-        bounds::prepare(&spectra, args.threads, limit, || false)?;
+        bounds::prepare(&spectra, args.threads, limit, &Stop::new())?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);

@@ -4,10 +4,10 @@ use crate::files::MemoryLimit;
 use crate::text::bytes;
 use anyhow::{anyhow, bail};
 use serde::Serialize;
-use tnsearch::bound::{CutBound, CutReport, ModeSet, Spectra, SpectraSettings};
-use tnsearch::fit::Target;
+use tnsearch::bound::{CutBound, CutReport, MAX_MODES, ModeSet, Spectra, SpectraSettings};
 use tnsearch::graph::Template;
-use tnsearch::search::Objective;
+use tnsearch::problem::Objective;
+use tnsearch::problem::{Stop, Target};
 
 /// Cut spectra are computed in advance where that takes at most this many operations (about a minute); else
 /// when they are asked for.
@@ -21,12 +21,16 @@ const MAX_VERTICES: usize = 64;
 
 /// Whether an objective needs singular values themselves, not their squares.
 pub fn needs_svd(objective: Objective) -> bool {
-    matches!(objective, Objective::MaxRse(eps) if eps < GRAM_RSE)
+    matches!(objective, Objective::MaxError(eps) if eps < GRAM_RSE)
 }
 
 /// The spectra of a tensor's cuts, none computed yet; refused where one cut alone would take more than half
 /// the memory allowed.
-pub fn spectra(target: &Target, svd: bool, limit: MemoryLimit) -> anyhow::Result<Spectra<'_>> {
+pub fn spectra(target: &Target, svd: bool, limit: MemoryLimit) -> anyhow::Result<Spectra> {
+    let order = target.dims().len();
+    if order > MAX_MODES {
+        bail!("the tensor has {order} modes; cuts are known for at most {MAX_MODES}");
+    }
     let spectra = Spectra::new(target, SpectraSettings { svd, ..SpectraSettings::default() });
     if cuts_at_a_time(&spectra, limit) == 0 {
         bail!(
@@ -53,21 +57,21 @@ pub fn check_template(template: &Template) -> anyhow::Result<()> {
 }
 
 /// How many cuts may be computed at a time.
-fn cuts_at_a_time(spectra: &Spectra<'_>, limit: MemoryLimit) -> usize {
+fn cuts_at_a_time(spectra: &Spectra, limit: MemoryLimit) -> usize {
     (limit.bytes() as f64 / 2.0 / spectra.bytes()) as usize
 }
 
 /// Whether all spectra can be computed in about a minute.
-pub fn affordable(spectra: &Spectra<'_>) -> bool {
+pub fn affordable(spectra: &Spectra) -> bool {
     spectra.prepare_flops() <= PREPARE_FLOPS
 }
 
 /// Computes the spectra in parallel, where that is affordable; ends early when it is told to.
 pub fn prepare(
-    spectra: &Spectra<'_>,
+    spectra: &Spectra,
     threads: Option<usize>,
     limit: MemoryLimit,
-    stop: impl Fn() -> bool + Sync + Send,
+    stop: &Stop,
 ) -> anyhow::Result<()> {
     if !affordable(spectra) {
         return Ok(());
@@ -126,12 +130,12 @@ fn members(set: ModeSet) -> Vec<usize> {
 /// width is so near the rank they need that no edge across them can be any narrower. For other objectives:
 /// those on which the bound on the error rests.
 pub fn binding(
-    bound: &CutBound<'_>,
+    bound: &CutBound,
     structure: &tnsearch::graph::Structure,
     objective: Objective,
 ) -> Vec<Cut> {
     let cuts = bound.cuts(&structure.canonical().graph);
-    let Objective::MaxRse(eps) = objective else {
+    let Objective::MaxError(eps) = objective else {
         let worst = cuts.first().map_or(0.0, |cut| cut.rse);
         let holds = |cut: &&CutReport| cut.rse > 0.0 && cut.rse >= worst * (1.0 - 1e-9);
         return cuts.iter().take_while(holds).map(Cut::new).collect();
@@ -179,17 +183,17 @@ mod tests {
             binding(&bound, &s, objective)
         };
         // Each edge of the hidden path is a cut that needs rank 2, and so is each mode.
-        let tight = of(vec![2; 3], Objective::MaxRse(1e-8));
+        let tight = of(vec![2; 3], Objective::MaxError(1e-8));
         let exact = tight.iter().filter(|c| c.needed == Some(2) && c.width == 2.0).count();
         assert_eq!(exact, 3, "{tight:?}");
         assert_eq!(tight[0].width, tight[0].needed.unwrap() as f64);
         // Twice as wide, no cut is tight: nothing holds the structure.
-        assert_eq!(of(vec![4; 3], Objective::MaxRse(1e-8)), []);
+        assert_eq!(of(vec![4; 3], Objective::MaxError(1e-8)), []);
         // Half as wide, the worst cut bounds the error.
         let worst = of(vec![1; 3], Objective::Lambda(1.0));
         assert_eq!(worst.len(), 1);
         assert!(worst[0].rse > 0.01 && worst[0].needed.is_none());
-        assert!(!needs_svd(Objective::Lambda(1.0)) && needs_svd(Objective::MaxRse(1e-12)));
+        assert!(!needs_svd(Objective::Lambda(1.0)) && needs_svd(Objective::MaxError(1e-12)));
     }
 
     #[test]

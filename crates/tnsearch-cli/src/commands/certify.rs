@@ -13,11 +13,12 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Stops};
-use tnsearch::fit::{Interrupt, Target};
+use tnsearch::bound::{Candidate, CutBound, Next, Relaxation};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
-use tnsearch::search::{CheckedObjective, LowerBound, Objective, RunnerSettings, Score};
+use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score};
+use tnsearch::problem::{Stop, Target};
+use tnsearch::search::RunnerSettings;
 
 /// Binding cuts in the JSON.
 const LISTED: usize = 10;
@@ -131,16 +132,16 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
     let svd = bounds::needs_svd(objective.get());
     let spectra = bounds::spectra(&target, svd, limit)?;
-    bounds::prepare(&spectra, args.threads, limit, || interrupt.is_set())?;
+    bounds::prepare(&spectra, args.threads, limit, &interrupt)?;
     if interrupt.is_set() {
         return Ok(Exit::Interrupted);
     }
     let bound = CutBound::new(spectra);
-    let stops = Stops::on(interrupt);
+    let stop = &interrupt;
     let mut relaxation =
-        Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stops)
+        Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
             .within(limit.bytes() as f64 / 2.0);
-    let proof = prove(&mut relaxation, objective.get(), args.nodes, interrupt);
+    let proof = prove(&mut relaxation, objective.get(), args.nodes, &interrupt);
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| bounds::binding(&bound, s, objective.get()));
     let seconds = begun.elapsed().as_secs_f64();
@@ -196,16 +197,11 @@ fn score(
         bail!("the network's entries are not all finite");
     }
     let params = net.params();
-    Ok(Score { loss: objective.loss(params, net.phi(), rse), rse, params })
+    Ok(objective.score(params, net.phi(), rse))
 }
 
 /// Solves the relaxed problem as far as the nodes go. The bound is valid whenever it ends.
-fn prove(
-    relaxation: &mut Relaxation<'_>,
-    objective: Objective,
-    nodes: u64,
-    interrupt: &Interrupt,
-) -> Proof {
+fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrupt: &Stop) -> Proof {
     // Node by node, to see Ctrl-C.
     let next = loop {
         let before = relaxation.expanded();
@@ -217,7 +213,7 @@ fn prove(
         }
     };
     let nodes = relaxation.expanded();
-    let bound = |value| Some(LowerBound::new(objective, value));
+    let bound = |value| Some(objective.lower_bound(value));
     match next {
         Next::Candidate(c) => Proof {
             bound: bound(c.value),
@@ -236,15 +232,11 @@ fn prove(
 }
 
 fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {
-    let reaches = objective.reached(score.params, score.rse);
-    let ratio = |b: LowerBound| {
-        let params = b.params.map(|p| score.params as f64 / p as f64);
-        params.or(b.rse.map(|r| score.rse / r)).or(b.loss.map(|l| score.loss / l))
-    };
+    let reaches = objective.reached(score.params, score.error);
     NetReport {
         params: score.params,
-        rse: score.rse,
-        gap: proof.bound.filter(|_| reaches).and_then(ratio).filter(|gap| gap.is_finite()),
+        rse: score.error,
+        gap: proof.bound.filter(|_| reaches).and_then(|b| b.gap(score)),
         certified_optimal: reaches && proof.bound.is_some_and(|b| b.is_met_by(score)),
         reaches,
     }
@@ -298,7 +290,7 @@ fn proven_text(proof: &Proof, objective: Objective, class: &str) -> String {
         };
         return format!("no {class} {reach}");
     };
-    match (bound.params, bound.rse, bound.loss) {
+    match (bound.params, bound.error, bound.loss) {
         (Some(params), ..) => {
             format!("every {class} that reaches the error has at least {params} params")
         }
@@ -343,7 +335,7 @@ fn binding_lines(out: &mut String, binding: &[Cut], objective: Objective, order:
         0 => {}
         n => line(out, "", format!("and {n} more cuts")),
     }
-    if matches!(objective, Objective::MaxRse(_)) && !binding.is_empty() {
+    if matches!(objective, Objective::MaxError(_)) && !binding.is_empty() {
         line(out, "", "(no edge across these cuts can be any narrower)");
     }
 }

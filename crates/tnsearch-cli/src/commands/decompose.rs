@@ -17,8 +17,9 @@ use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, ring_ranks, tr_als,
     tr_als_ar, tr_lm, tr_svd, tree_svd, tt_svd,
 };
-use tnsearch::fit::{CheckedFit, FitSettings, Target};
+use tnsearch::fit::{CheckedFit, FitSettings};
 use tnsearch::graph::{Family, Template};
+use tnsearch::problem::Target;
 
 /// Decompose a tensor into a fixed format, without a search.
 ///
@@ -174,7 +175,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     };
 
     let interrupt = interrupt::on_ctrl_c()?;
-    let limits = Limits { max_bytes: Some(limit.bytes()), interrupt };
+    let limits = Limits { max_bytes: Some(limit.bytes()), stop: interrupt.clone() };
     let begun = Instant::now();
     let found = match args.decompose(&target, &template, &goal, &fit, &limits) {
         Err(DecomposeError::Interrupted) => {

@@ -14,12 +14,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::bound::{CutBound, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{FitSettings, Method, Target};
+use tnsearch::fit::{FitSettings, Method};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::{Network, draw};
+use tnsearch::problem::Objective;
+use tnsearch::problem::Target;
 use tnsearch::search::{
-    Auto, Best, CheckedExact, Exact, FitEvaluator, Objective, Runner, RunnerSettings, SearchResult,
-    StoppedBy, TnlsSettings,
+    Auto, Best, CheckedExact, Exact, FitEvaluator, Runner, RunnerSettings, SearchResult, StoppedBy,
+    TnlsSettings,
 };
 use tnsearch_lab::Synthetic;
 
@@ -75,7 +77,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let target = Target::new(made.tensor.clone())?;
 
     let tnls = TnlsSettings::default().check()?;
-    let objective = Objective::MaxRse(MAX_RSE).check()?;
+    let objective = Objective::MaxError(MAX_RSE).check()?;
     let settings = FitSettings { enough_rse: MAX_RSE, ..FitSettings::of(Method::Als) }.check()?;
     let evaluator = FitEvaluator { target: &target, settings };
     let interrupt = interrupt::on_ctrl_c()?;
@@ -90,7 +92,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
             })
             .prune(&bound)
             .observer(&mut display)
-            .interrupt(interrupt)
+            .interrupt(&interrupt)
             .search()?
     };
     let interrupted = result.stopped_by == StoppedBy::Interrupted;
@@ -109,13 +111,13 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
         tensor.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
         let cores = best.fitted.cores.clone();
         let found = Network::from_fitted(best.structure.clone(), dims.clone(), cores)?;
-        net.write(|w| network::write(w, &found, best.score.rse))?;
+        net.write(|w| network::write(w, &found, best.score.error))?;
     }
     let summary = Summary {
         hidden: StructureReport::new(hidden, &dims),
         found: StructureReport::new(&best.structure, &dims),
-        rse: best.score.rse,
-        re: best.score.rse.sqrt(),
+        rse: best.score.error,
+        re: best.score.error.sqrt(),
         efficiency: hidden.params(&dims) as f64 / best.score.params as f64,
         samples: result.counts.samples,
         evaluations: result.counts.evaluations,
@@ -162,7 +164,7 @@ fn text(
     let _ = writeln!(out, "found:\n\n{}", draw(&best.structure, dims));
     let (params, hidden_params) = (best.score.params, hidden.params(dims));
     line(&mut out, "params", format!("{entries} -> {params} (hidden: {hidden_params})"));
-    let (rse, re) = (best.score.rse, best.score.rse.sqrt());
+    let (rse, re) = (best.score.error, best.score.error.sqrt());
     line(&mut out, "error", format!("RSE {}, RE {} (its square root)", number(rse), number(re)));
     let verdict = match best.graph == hidden.canonical().graph {
         true => "the hidden structure itself, turned or mirrored perhaps",

@@ -4,9 +4,10 @@ use super::bounds;
 use crate::files::MemoryLimit;
 use tnsearch::bound::CutBound;
 use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, tr_svd, tt_svd};
-use tnsearch::fit::{FitSettings, Interrupt, Target, fit};
+use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Structure;
-use tnsearch::search::Objective;
+use tnsearch::problem::Objective;
+use tnsearch::problem::{Stop, Target};
 use tnsearch_report::journal::JournalFile;
 use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
 
@@ -22,11 +23,11 @@ const MAX_VALUES: usize = 64;
 /// Works out the facts about the answer of a search. Whatever takes too much is left out, with the reason.
 pub fn facts(
     target: &Target,
-    bound: Option<&CutBound<'_>>,
+    bound: Option<&CutBound>,
     journal: &JournalFile,
     found: &Found,
     limit: MemoryLimit,
-    interrupt: &Interrupt,
+    interrupt: &Stop,
 ) -> Facts {
     let mut facts = Facts::default();
     if interrupt.is_set() {
@@ -42,8 +43,8 @@ pub fn facts(
         Some(bound) => {
             // Where no error was asked for, the cuts that hold the answer are those of its own error.
             let objective = match objective {
-                Objective::MaxRse(eps) => Objective::MaxRse(eps),
-                _ => Objective::MaxRse(found.rse.max(LEAST_RSE)),
+                Objective::MaxError(eps) => Objective::MaxError(eps),
+                _ => Objective::MaxError(found.rse.max(LEAST_RSE)),
             };
             cuts(&mut facts, bound, objective, &found.structure);
         }
@@ -61,10 +62,10 @@ fn peers(
     objective: Objective,
     found: &Found,
     limit: MemoryLimit,
-    interrupt: &Interrupt,
+    interrupt: &Stop,
 ) {
     let eps = match objective {
-        Objective::MaxRse(eps) => eps,
+        Objective::MaxError(eps) => eps,
         _ => found.rse,
     };
     if target.tensor().len() > MAX_ENTRIES {
@@ -79,16 +80,15 @@ fn peers(
         return;
     };
     let order: Vec<usize> = (0..target.dims().len()).collect();
-    let limits = Limits { max_bytes: Some(limit.bytes()), interrupt };
-    type Method =
-        fn(&Target, &[usize], &Goal, &Limits<'_>) -> Result<Decomposition, DecomposeError>;
+    let limits = Limits { max_bytes: Some(limit.bytes()), stop: interrupt.clone() };
+    type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
     let methods: [(&str, Method); 2] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd)];
     for (name, method) in methods {
         match method(target, &order, &goal, &limits) {
             Ok(made) => facts.peers.push(Peer {
                 name: name.to_owned(),
                 how: match objective {
-                    Objective::MaxRse(_) => "to the error asked for, modes in the original order",
+                    Objective::MaxError(_) => "to the error asked for, modes in the original order",
                     _ => "to the error of the answer, modes in the original order",
                 }
                 .to_owned(),
@@ -105,11 +105,11 @@ fn peers(
 fn original_order(
     facts: &mut Facts,
     target: &Target,
-    bound: Option<&CutBound<'_>>,
+    bound: Option<&CutBound>,
     objective: Objective,
     found: &Found,
     limit: MemoryLimit,
-    interrupt: &Interrupt,
+    interrupt: &Stop,
 ) {
     let template = found.structure.template().clone();
     let Ok(identity) = Structure::identity(template, found.structure.ranks().to_vec()) else {
@@ -120,7 +120,7 @@ fn original_order(
         return;
     }
     let mut settings = FitSettings { max_bytes: Some(limit.bytes()), ..FitSettings::default() };
-    if let Objective::MaxRse(eps) = objective {
+    if let Objective::MaxError(eps) = objective {
         settings.enough_rse = eps;
     }
     let Ok(settings) = settings.check() else { return };
@@ -137,7 +137,7 @@ fn original_order(
 }
 
 /// The cuts of the answer, those that bind first, then the others by how little room they leave.
-fn cuts(facts: &mut Facts, bound: &CutBound<'_>, objective: Objective, structure: &Structure) {
+fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &Structure) {
     if !bounds::affordable(bound.spectra()) {
         facts.notes.push(
             "The cut spectra are not shown: there are too many, or they are too large.".into(),
@@ -152,7 +152,7 @@ fn cuts(facts: &mut Facts, bound: &CutBound<'_>, objective: Objective, structure
         let Some(spectrum) = bound.spectra().of(cut.modes) else { continue };
         let report = bounds::Cut::new(cut);
         let needed = match objective {
-            Objective::MaxRse(eps) => Some(spectrum.rank(eps)),
+            Objective::MaxError(eps) => Some(spectrum.rank(eps)),
             _ => None,
         };
         let room = match needed {

@@ -96,8 +96,8 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let begun = Instant::now();
     let graph = structure.canonical().graph;
-    let fitted =
-        pool.install(|| fit::fit_parallel(&target, &graph, &settings, args.seed, None, interrupt))?;
+    let fitted = pool
+        .install(|| fit::fit_parallel(&target, &graph, &settings, args.seed, None, &interrupt))?;
     let seconds = begun.elapsed().as_secs_f64();
 
     let found = Network::from_fitted(structure.clone(), dims.to_vec(), fitted.cores)?;

@@ -5,9 +5,11 @@ use anyhow::anyhow;
 use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
-use tnsearch::fit::{CheckedFit, FitSettings, Method, Target};
+use tnsearch::SettingError;
+use tnsearch::fit::{CheckedFit, FitSettings, Method};
 use tnsearch::graph::{Family, Structure, StructureFile, Template};
-use tnsearch::search::{CheckedObjective, Objective, SearchError};
+use tnsearch::problem::Target;
+use tnsearch::problem::{CheckedObjective, Objective};
 
 /// What is looked for.
 #[derive(Debug, Clone, Args)]
@@ -26,11 +28,11 @@ pub struct ObjectiveOptions {
 
 impl ObjectiveOptions {
     /// The checked objective.
-    pub fn check(&self) -> Result<CheckedObjective, SearchError> {
+    pub fn check(&self) -> Result<CheckedObjective, SettingError> {
         let objective = match (self.lambda, self.max_rse, self.max_params) {
             (Some(l), ..) => Objective::Lambda(l),
             (_, _, Some(p)) => Objective::MaxParams(p),
-            (_, eps, _) => Objective::MaxRse(eps.unwrap_or(1e-4)),
+            (_, eps, _) => Objective::MaxError(eps.unwrap_or(1e-4)),
         };
         objective.check()
     }

@@ -87,13 +87,13 @@ fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Re
     if !searches.iter().any(|s| s.journal.header.sha256 == print) {
         bail!("{x} is not the tensor of the journal: its dimensions or entries differ");
     }
-    let never = tnsearch::fit::Interrupt::new();
+    let never = tnsearch::problem::Stop::new();
     for search in searches.iter_mut().filter(|s| s.journal.header.sha256 == print) {
         let Some(found) = Digest::new(search).found else { continue };
         let svd = bounds::needs_svd(search.journal.header.objective);
         let bound = match bounds::spectra(&target, svd, limit) {
             Ok(spectra) => {
-                bounds::prepare(&spectra, None, limit, || false)?;
+                bounds::prepare(&spectra, None, limit, &never)?;
                 Some(CutBound::new(spectra))
             }
             Err(_) => None,

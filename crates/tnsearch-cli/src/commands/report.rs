@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use tnsearch::graph::{Structure, TemplateRef};
 use tnsearch::network::draw;
-use tnsearch::search::Objective;
+use tnsearch::problem::Objective;
 use tnsearch::tensor::size;
 
 /// A structure and its size on a tensor, flattened into the JSON of every command.
@@ -89,7 +89,7 @@ pub fn picture_lines(out: &mut String, structure: &Structure, dims: &[usize]) {
 pub fn objective_text(objective: Objective) -> String {
     match objective {
         Objective::Lambda(l) => format!("smallest phi + {l} * RSE"),
-        Objective::MaxRse(e) => format!("fewest params with RSE <= {e:e}"),
+        Objective::MaxError(e) => format!("fewest params with RSE <= {e:e}"),
         Objective::MaxParams(p) => format!("smallest RSE with at most {p} params"),
     }
 }

@@ -25,13 +25,13 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{CutBound, Relaxation, Stops};
-use tnsearch::fit::{CheckedFit, Interrupt, Method, Target};
+use tnsearch::bound::{CutBound, Relaxation};
+use tnsearch::fit::{CheckedFit, Method};
 use tnsearch::graph::{Structure, Template};
+use tnsearch::problem::{CheckedObjective, Objective};
+use tnsearch::problem::{Stop, Target};
 use tnsearch::rng;
-use tnsearch::search::{
-    CheckedObjective, CheckedRunner, FitEvaluator, Objective, Runner, RunnerSettings,
-};
+use tnsearch::search::{CheckedRunner, FitEvaluator, Runner, RunnerSettings};
 use tnsearch::tensor::size;
 
 /// Structures that may be under way at a time; each takes some hundred bytes.
@@ -176,17 +176,17 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
 
     let interrupt = interrupt::on_ctrl_c()?;
     let begun = Instant::now();
-    let clock = Clock::start(args.max_seconds);
-    let bound = args.bound(&settings, &target, &template, limit, interrupt, &clock)?;
+    let clock = Clock::start(&interrupt, args.max_seconds);
+    let bound = args.bound(&settings, &target, &template, limit, &clock)?;
     let open_bytes = limit.bytes() as f64 / 4.0 / args.runs as f64;
     let relaxation = |bound, hurry| {
-        let stops = Stops { interrupts: vec![interrupt, clock.late], hurry };
-        Relaxation::stoppable(template.clone(), settings.objective, bound, args.max_rank, stops)
+        let (objective, max_rank) = (settings.objective, args.max_rank);
+        Relaxation::stoppable(template.clone(), objective, bound, max_rank, &clock.late, hurry)
             .within(open_bytes)
     };
     // All runs start from the same relaxed problem; its tables are made once.
     let shared: OnceCell<Relaxation> = OnceCell::new();
-    let relax = |bound| shared.get_or_init(|| relaxation(bound, Some(clock.hurry))).clone();
+    let relax = |bound| shared.get_or_init(|| relaxation(bound, &clock.hurry)).clone();
     let prepared;
     let mut result = {
         let evaluator = FitEvaluator { target: &target, settings: settings.fit.clone() };
@@ -209,7 +209,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             .settings(args.left_after(prepared, &settings)?)
             .resume(records)
             .observer(&mut display)
-            .interrupt(interrupt);
+            .interrupt(&interrupt);
         if recorder.wanted() {
             runner = runner.journal(&mut recorder);
         }
@@ -220,7 +220,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             }
             // A bound over the template says nothing about other graphs.
             if args.certificate_nodes > 0 && !settings.plan.leaves_template() {
-                runner = runner.certify(|| relaxation(bound, None), args.certificate_nodes);
+                runner = runner.certify(|| relaxation(bound, &clock.late), args.certificate_nodes);
             }
         }
         runner.search()?
@@ -241,7 +241,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         &report,
     )?;
     if let (Some(page), Ok(end)) = (&page, end) {
-        recorder.page(args, &header, end, &target, bound.as_ref(), limit, interrupt, page)?;
+        recorder.page(args, &header, end, &target, bound.as_ref(), limit, &interrupt, page)?;
     }
     Ok(exit)
 }
@@ -249,14 +249,15 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
 /// What is told when the time is running out, and when it is up.
 struct Clock {
     /// A third of it is spent: proofs give way to fits.
-    hurry: &'static Interrupt,
-    late: &'static Interrupt,
+    hurry: Stop,
+    late: Stop,
 }
 
 impl Clock {
-    fn start(max_seconds: Option<f64>) -> Self {
+    fn start(stop: &Stop, max_seconds: Option<f64>) -> Self {
         let seconds = max_seconds.unwrap_or(f64::INFINITY);
-        Clock { hurry: interrupt::after(seconds / 3.0), late: interrupt::after(seconds) }
+        let late = stop.within_seconds(seconds);
+        Clock { hurry: late.within_seconds(seconds / 3.0), late }
     }
 }
 
@@ -264,7 +265,7 @@ impl Search {
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<Settings> {
         let objective = self.objective.check()?;
         let enough_rse = match objective.get() {
-            Objective::MaxRse(eps) => Some(eps),
+            Objective::MaxError(eps) => Some(eps),
             _ => None,
         };
         let plan = self.strategy.plan(self.max_rank, self.runs)?;
@@ -301,9 +302,8 @@ impl Search {
         target: &'t Target,
         template: &Template,
         limit: MemoryLimit,
-        interrupt: &'static Interrupt,
         clock: &Clock,
-    ) -> anyhow::Result<Option<CutBound<'t>>> {
+    ) -> anyhow::Result<Option<CutBound>> {
         let svd = bounds::needs_svd(settings.objective.get());
         let spectra =
             bounds::check_template(template).and_then(|()| bounds::spectra(target, svd, limit));
@@ -312,10 +312,8 @@ impl Search {
             Err(e) if settings.plan.needs_bounds() => return Err(e),
             Err(_) => return Ok(None),
         };
-        let spectra = spectra.interruptible(interrupt).interruptible(clock.late);
-        bounds::prepare(&spectra, self.threads, limit, || {
-            interrupt.is_set() || clock.hurry.is_set()
-        })?;
+        let spectra = spectra.stoppable(&clock.late);
+        bounds::prepare(&spectra, self.threads, limit, &clock.hurry)?;
         Ok(Some(CutBound::new(spectra)))
     }
 

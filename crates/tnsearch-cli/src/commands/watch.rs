@@ -13,7 +13,7 @@ use std::fs::{File, TryLockError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
-use tnsearch::fit::Interrupt;
+use tnsearch::problem::{SquaredError, Stop};
 use tnsearch::search::StoppedBy;
 use tnsearch_report::page::{Digest, Search, State};
 
@@ -63,7 +63,7 @@ pub fn run(args: &Watch) -> anyhow::Result<Exit> {
     let stop = interrupt::silent()?;
     // Restores the terminal on a panic, too.
     let mut screen = ratatui::try_init().map_err(|e| anyhow!("cannot use the terminal: {e}"))?;
-    let ended = follow(&args.journal, &mut screen, stop);
+    let ended = follow(&args.journal, &mut screen, &stop);
     ratatui::restore();
     ended.map(|()| Exit::Done)
 }
@@ -107,11 +107,7 @@ impl Seen {
     }
 }
 
-fn follow(
-    path: &Path,
-    screen: &mut ratatui::DefaultTerminal,
-    stop: &Interrupt,
-) -> anyhow::Result<()> {
+fn follow(path: &Path, screen: &mut ratatui::DefaultTerminal, stop: &Stop) -> anyhow::Result<()> {
     let mut seen = Seen::new();
     let mut changed = true;
     while !stop.is_set() {
@@ -174,11 +170,7 @@ fn proof(digest: &Digest<'_>) -> String {
         return "optimal".to_owned();
     }
     let Some(bound) = digest.lower_bound else { return "nothing yet".to_owned() };
-    match (bound.params, bound.rse, bound.loss) {
-        (Some(p), ..) => format!("at least {p} params"),
-        (_, Some(r), _) => format!("RSE at least {}", number(r)),
-        (_, _, l) => format!("loss at least {}", number(l.unwrap_or(0.0))),
-    }
+    bound.short_text(&SquaredError, number)
 }
 
 /// What became of the structures.

@@ -5,34 +5,35 @@ use super::{ReproduceError, Trial};
 use serde::{Deserialize, Serialize};
 use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
 use tnsearch::decompose::{DecomposeError, Goal, Limits};
-use tnsearch::fit::{CheckedFit, FitSettings, Interrupt, Method as Fit};
+use tnsearch::fit::{CheckedFit, FitSettings, Method as Fit};
+use tnsearch::problem::Stop;
+use tnsearch::problem::{CheckedObjective, Objective, Score};
 use tnsearch::search::{
-    CheckedObjective, FitEvaluator, HistoryPoint, Objective, Runner, RunnerSettings, Score,
-    SearchResult, StoppedBy,
+    FitEvaluator, HistoryPoint, Runner, RunnerSettings, SearchResult, StoppedBy,
 };
 
 /// What all methods of an experiment share.
 #[derive(Debug, Clone)]
-pub struct Setup<'i> {
+pub struct Setup {
     /// How structures are fitted.
     pub fit: CheckedFit,
     /// Threads; none: one a processor.
     pub threads: Option<usize>,
     /// Ends the task under way.
-    pub interrupt: &'i Interrupt,
+    pub stop: Stop,
 }
 
-impl<'i> Setup<'i> {
+impl Setup {
     /// A setup whose fits use a method with its usual settings, four starts each as in the paper, and so many
     /// scouts for each of them (1: none).
     pub fn new(
         method: Fit,
         scouts: usize,
         threads: Option<usize>,
-        interrupt: &'i Interrupt,
+        stop: Stop,
     ) -> Result<Self, ReproduceError> {
         let fit = FitSettings { scouts, ..FitSettings::of(method) };
-        Ok(Setup { fit: fit.check()?, threads, interrupt })
+        Ok(Setup { fit: fit.check()?, threads, stop })
     }
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Attempt<'a> {
     pub seed: u64,
     /// Whether the fall of the loss is kept.
     pub curve: bool,
-    pub setup: &'a Setup<'a>,
+    pub setup: &'a Setup,
 }
 
 impl Attempt<'_> {
@@ -108,14 +109,14 @@ impl Attempt<'_> {
 
     fn decompose(&self, decompose: &Decompose) -> Result<Cell, ReproduceError> {
         let eps = match self.objective.get() {
-            Objective::MaxRse(eps) => eps,
+            Objective::MaxError(eps) => eps,
             other => {
                 let expected = "a decomposition needs a largest RSE";
                 let value = format!("{other:?}");
                 return Err(ReproduceError::Option { name: "objective", value, expected });
             }
         };
-        let limits = Limits { max_bytes: None, interrupt: self.setup.interrupt };
+        let limits = Limits { max_bytes: None, stop: self.setup.stop.clone() };
         let goal = Goal::max_rse(eps)?;
         let found = decompose(&self.trial.target, &goal, self.seed, &limits);
         let found = found.map_err(|e| match e {
@@ -140,14 +141,14 @@ impl Attempt<'_> {
         let (target, dims) = (&trial.target, trial.target.dims());
         // A fit that has reached the error need not go on.
         let enough_rse = match objective.get() {
-            Objective::MaxRse(eps) => eps,
+            Objective::MaxError(eps) => eps,
             _ => 0.0,
         };
         let fit =
             FitSettings { enough_rse, rescue: method.rescue, ..FitSettings::clone(&setup.fit) };
         let evaluator = FitEvaluator { target, settings: fit.check()? };
         let bound = CutBound::new(Spectra::new(target, SpectraSettings::default()));
-        let setting = Setting { trial, objective, bound: &bound, interrupt: setup.interrupt };
+        let setting = Setting { trial, objective, bound: &bound, stop: &setup.stop };
         let mut strategy = Some(strategy(&setting, seed)?);
         let settings = RunnerSettings {
             threads: setup.threads,
@@ -158,7 +159,7 @@ impl Attempt<'_> {
         let mut runner = Runner::new(dims, objective, &evaluator)
             .runs(seed, 1, |_| strategy.take().unwrap_or_else(|| unreachable!("one run")))
             .settings(settings.check()?)
-            .interrupt(setup.interrupt);
+            .interrupt(&setup.stop);
         if method.prune {
             runner = runner.prune(&bound);
         }
@@ -193,12 +194,12 @@ impl Attempt<'_> {
     fn found(&self, result: &SearchResult) -> Cell {
         let best = result.best.as_ref();
         let to_best = |score: &Score| {
-            let same = |p: &&HistoryPoint| p.params == score.params && p.rse == score.rse;
+            let same = |p: &&HistoryPoint| p.params == score.params && p.rse == score.error;
             result.history.iter().find(same).map(|p| p.evaluations)
         };
         Cell {
             params: best.map(|b| b.score.params),
-            rse: best.map(|b| b.score.rse),
+            rse: best.map(|b| b.score.error),
             loss: best.map(|b| b.score.loss),
             reached: result.target_reached,
             format_preserved: best.and_then(|b| self.trial.template.holds(&b.graph)),

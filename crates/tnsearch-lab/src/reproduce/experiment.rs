@@ -6,8 +6,9 @@ use super::trial::{Recipe, letter};
 use super::{Method, ReproduceError, figures, table};
 use std::sync::Arc;
 use tnsearch::fit::Method as Fit;
+use tnsearch::problem::Objective;
 use tnsearch::rng::derived_seed;
-use tnsearch::search::{ExactSettings, Objective, TnaleSettings, TngaSettings, TnlsSettings};
+use tnsearch::search::{ExactSettings, TnaleSettings, TngaSettings, TnlsSettings};
 
 /// The error of the synthetic experiments.
 pub(super) const MAX_RSE: f64 = 1e-4;
@@ -186,7 +187,7 @@ struct Plan<'o> {
 impl Plan<'_> {
     fn add(&mut self, recipe: &Recipe, trial: usize, by: &Arc<Method>, objective: Objective) {
         let most = match objective {
-            Objective::MaxRse(_) => usize::MAX,
+            Objective::MaxError(_) => usize::MAX,
             // The outcome with lambda stands beside; one run shows it.
             _ => 1,
         };
@@ -218,7 +219,7 @@ impl Plan<'_> {
     ) {
         let (template, order) = (recipe.template, recipe.order);
         let goal = match objective {
-            Objective::MaxRse(eps) => format!("rse {eps:e}"),
+            Objective::MaxError(eps) => format!("rse {eps:e}"),
             Objective::Lambda(lambda) => format!("lambda {lambda}"),
             Objective::MaxParams(params) => format!("params {params}"),
         };
@@ -262,7 +263,7 @@ impl Plan<'_> {
         for &order in orders {
             for trial in 0..self.options.trials(5) {
                 for by in &methods {
-                    self.add(&Recipe::ring(order), trial, by, Objective::MaxRse(MAX_RSE));
+                    self.add(&Recipe::ring(order), trial, by, Objective::MaxError(MAX_RSE));
                     if by.takes_lambda && by.prune {
                         self.add(&Recipe::ring(order), trial, by, Objective::Lambda(LAMBDA));
                     }
@@ -294,7 +295,7 @@ impl Plan<'_> {
                 for by in &methods {
                     let recipe = Recipe::other(template, order);
                     let most = if template == "mera" && by.once_on_mera { 1 } else { usize::MAX };
-                    self.add_runs(&recipe, trial, by, Objective::MaxRse(MAX_RSE), most);
+                    self.add_runs(&recipe, trial, by, Objective::MaxError(MAX_RSE), most);
                 }
             }
         }
@@ -307,7 +308,7 @@ impl Plan<'_> {
             for (k, permutation) in [[0, 1, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2]].iter().enumerate() {
                 let method = Method::ranks_only(permutation.to_vec(), 7);
                 let by = Arc::new(Method { name: format!("map {}", k + 1), ..method });
-                self.add_run(&recipe, trial, &by, Objective::MaxRse(MAX_RSE), 0, false);
+                self.add_run(&recipe, trial, &by, Objective::MaxError(MAX_RSE), 0, false);
             }
         }
     }

@@ -2,14 +2,16 @@
 
 use super::ranks_only::RanksOnly;
 use super::{ReproduceError, Trial};
-use tnsearch::bound::{CutBound, Relaxation, Stops};
+use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
-use tnsearch::fit::{FitSettings, Interrupt, Target};
+use tnsearch::fit::FitSettings;
+use tnsearch::problem::CheckedObjective;
+use tnsearch::problem::{Stop, Target};
 use tnsearch::search::{
-    CheckedObjective, Exact, ExactSettings, Greedy, GreedySettings, Strategy, Tnale, TnaleSettings,
-    Tnga, TngaSettings, Tnls, TnlsSettings,
+    Exact, ExactSettings, Greedy, GreedySettings, Strategy, Tnale, TnaleSettings, Tnga,
+    TngaSettings, Tnls, TnlsSettings,
 };
 
 /// Structures over the complete graph, and all of Table 3, are not fitted where a sweep takes more multiply-adds an
@@ -23,9 +25,9 @@ pub struct Setting<'a> {
     /// What is asked for.
     pub objective: CheckedObjective,
     /// The bounds from the tensor's cuts.
-    pub bound: &'a CutBound<'a>,
+    pub bound: &'a CutBound,
     /// Seen by strategies that compute for long.
-    pub interrupt: &'a Interrupt,
+    pub stop: &'a Stop,
 }
 
 pub(super) type Decompose =
@@ -186,9 +188,9 @@ impl Method {
             takes_lambda: false,
             ..Method::search("exact", move |s, _| {
                 let template = s.trial.template.clone();
-                let stops = Stops::on(s.interrupt);
+                let (bound, stop) = (s.bound, s.stop);
                 let relaxation =
-                    Relaxation::stoppable(template, s.objective, s.bound, max_rank, stops);
+                    Relaxation::stoppable(template, s.objective, bound, max_rank, stop, stop);
                 Ok(Box::new(Exact::new(relaxation, s.objective, settings.clone().check()?)))
             })
         }

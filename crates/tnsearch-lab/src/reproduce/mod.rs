@@ -20,6 +20,7 @@ pub use method::{Method, Setting};
 pub use trial::Trial;
 
 use thiserror::Error;
+use tnsearch::SettingError;
 use tnsearch::decompose::DecomposeError;
 use tnsearch::fit::FitError;
 use tnsearch::graph::GraphError;
@@ -45,6 +46,9 @@ pub enum ReproduceError {
         /// What would be right.
         expected: &'static str,
     },
+    /// A setting is out of range.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// A tensor could not be generated.
     #[error(transparent)]
     Synthetic(#[from] crate::SyntheticError),

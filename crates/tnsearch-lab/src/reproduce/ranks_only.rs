@@ -2,7 +2,8 @@
 
 use super::{ReproduceError, Setting};
 use tnsearch::graph::Structure;
-use tnsearch::search::{Objective, Outcome, Strategy};
+use tnsearch::problem::Objective;
+use tnsearch::search::{Outcome, Strategy};
 
 /// Structures asked for at a time.
 const AT_ONCE: usize = 4;
@@ -21,7 +22,7 @@ impl RanksOnly {
         permutation: &[usize],
         max_rank: usize,
     ) -> Result<Self, ReproduceError> {
-        let Objective::MaxRse(eps) = setting.objective.get() else {
+        let Objective::MaxError(eps) = setting.objective.get() else {
             let (value, expected) =
                 (format!("{:?}", setting.objective), "it must be a largest RSE");
             return Err(ReproduceError::Option { name: "objective", value, expected });

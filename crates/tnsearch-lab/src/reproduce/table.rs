@@ -46,9 +46,9 @@ pub(super) fn csv(done: &[Done]) -> String {
         .to_owned();
     for (task, cell) in done {
         let objective = match task.objective {
-            tnsearch::search::Objective::MaxRse(eps) => format!("rse<={eps:e}"),
-            tnsearch::search::Objective::Lambda(lambda) => format!("lambda={lambda}"),
-            tnsearch::search::Objective::MaxParams(params) => format!("params<={params}"),
+            tnsearch::problem::Objective::MaxError(eps) => format!("rse<={eps:e}"),
+            tnsearch::problem::Objective::Lambda(lambda) => format!("lambda={lambda}"),
+            tnsearch::problem::Objective::MaxParams(params) => format!("params<={params}"),
         };
         let fields = [
             task.template.to_owned(),
@@ -305,7 +305,7 @@ pub(super) fn lambda(done: &[Done]) -> String {
 /// Order, lambda, mean RSE, mean Eff.
 pub(super) fn by_lambda(done: &[Done]) -> Vec<(usize, f64, f64, f64)> {
     let of = |task: &Task| match task.objective {
-        tnsearch::search::Objective::Lambda(lambda) => lambda,
+        tnsearch::problem::Objective::Lambda(lambda) => lambda,
         _ => f64::NAN,
     };
     let kinds = distinct(done.iter().map(|(t, _)| (t.order, of(t))));

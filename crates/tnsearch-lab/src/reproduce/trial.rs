@@ -3,8 +3,8 @@
 use super::ReproduceError;
 use crate::Synthetic;
 use std::sync::Arc;
-use tnsearch::fit::Target;
 use tnsearch::graph::Template;
+use tnsearch::problem::Target;
 
 /// One generated tensor: the paper's trials A, B, C, ...
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use super::figures::{Along, Quantity, run_line};
 use super::html::{Table, figure, raw, section as html_section};
 use super::words;
 use crate::plot::{Axis, Figure, Layer, Panel, Point, escape, number};
-use tnsearch::search::Score;
+use tnsearch::problem::Score;
 
 /// Places along x at which the curves of a group are compared.
 const GRID: usize = 160;
@@ -15,7 +15,7 @@ const MAX_GROUPS: usize = 8;
 /// The best of several searches: the first of those that none beats.
 pub(super) fn best<'d, 'a>(digests: &'d [Digest<'a>]) -> Option<&'d Digest<'a>> {
     let score = |d: &Digest<'_>| {
-        d.found.as_ref().map(|f| Score { loss: f.loss, rse: f.rse, params: f.params })
+        d.found.as_ref().map(|f| Score { loss: f.loss, error: f.rse, params: f.params })
     };
     digests.iter().reduce(|best, next| {
         // Scores of different aims cannot be compared: then the one that reached its own counts.
@@ -236,7 +236,7 @@ fn table(digests: &[Digest<'_>]) -> Table {
             (Some(end), _) if end.proven_impossible => "impossible".to_owned(),
             (Some(end), _) if end.certified_optimal => "optimal".to_owned(),
             (_, Some(b)) => {
-                let value = b.params.map(|p| p as f64).or(b.rse).or(b.loss).unwrap_or(0.0);
+                let value = b.params.map(|p| p as f64).or(b.error).or(b.loss).unwrap_or(0.0);
                 format!("at least {}", number(value))
             }
             _ => "–".to_owned(),

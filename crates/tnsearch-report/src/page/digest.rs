@@ -3,7 +3,8 @@
 use super::Search;
 use crate::journal::JournalFile;
 use tnsearch::graph::Structure;
-use tnsearch::search::{CheckedObjective, Counts, LowerBound, Score, StoppedBy};
+use tnsearch::problem::{CheckedObjective, LowerBound, Score};
+use tnsearch::search::{Counts, StoppedBy};
 
 /// Whether a search has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +133,7 @@ pub(super) fn improvements(
         if record.refused || run.is_some_and(|run| run != record.run) {
             continue;
         }
-        let score = Score { loss: record.loss, rse: record.rse, params: record.params.into() };
+        let score = Score { loss: record.loss, error: record.rse, params: record.params.into() };
         if best.is_none_or(|best| objective.better(&score, &best)) {
             best = Some(score);
             out.push(k);

@@ -4,7 +4,8 @@ use super::digest::{Digest, improvements};
 use super::html::{Table, figure, raw, section as html_section, wide_figure};
 use super::words;
 use crate::plot::{Axis, Colour, Figure, HeatMap, Layer, Panel, Point, number};
-use tnsearch::search::{EvaluationRecord, Objective};
+use tnsearch::problem::Objective;
+use tnsearch::search::EvaluationRecord;
 
 /// Smaller errors cannot be told from rounding; they are drawn here.
 const LEAST_RSE: f64 = 1e-14;
@@ -136,7 +137,7 @@ fn along_name(along: Along) -> &'static str {
 fn caption(digest: &Digest<'_>, quantity: Quantity) -> &'static str {
     match (quantity, digest.journal().header.objective) {
         (Quantity::Loss, Objective::Lambda(_)) => "The loss that was minimised, φ + λ · RSE.",
-        (Quantity::Loss, Objective::MaxRse(_)) => {
+        (Quantity::Loss, Objective::MaxError(_)) => {
             "The loss that guides the search: φ, and a penalty where the error is not reached."
         }
         (Quantity::Loss, Objective::MaxParams(_)) => {
@@ -174,19 +175,19 @@ fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
     let bound = digest.lower_bound.and_then(|b| match quantity {
         Quantity::Loss => b.loss.or(match header.objective {
             // Once the error is reached the loss is phi, and phi follows from the params.
-            Objective::MaxRse(_) => {
+            Objective::MaxError(_) => {
                 b.params.map(|p| p as f64 / tnsearch::tensor::size(&header.dims) as f64)
             }
             _ => None,
         }),
-        Quantity::Rse => b.rse,
+        Quantity::Rse => b.error,
         Quantity::Params => b.params.map(|p| p as f64),
     });
     if let Some(bound) = bound.filter(|b| *b > 0.0) {
         panel = panel.add(Layer::horizontal("proven lower bound", bound));
     }
     let target = match (quantity, header.objective) {
-        (Quantity::Rse, Objective::MaxRse(eps)) => Some(("largest error allowed", eps)),
+        (Quantity::Rse, Objective::MaxError(eps)) => Some(("largest error allowed", eps)),
         (Quantity::Params, Objective::MaxParams(p)) => Some(("most params allowed", p as f64)),
         _ => None,
     };
@@ -402,11 +403,11 @@ pub(super) fn trade_off(digest: &Digest<'_>) -> String {
     if let Some(p) = digest.lower_bound.and_then(|b| b.params) {
         panel = panel.add(Layer::vertical("proven lower bound", p as f64));
     }
-    if let Some(r) = digest.lower_bound.and_then(|b| b.rse).filter(|r| *r > 0.0) {
+    if let Some(r) = digest.lower_bound.and_then(|b| b.error).filter(|r| *r > 0.0) {
         panel = panel.add(Layer::horizontal("proven lower bound", r.sqrt()));
     }
     match header.objective {
-        Objective::MaxRse(eps) => {
+        Objective::MaxError(eps) => {
             panel = panel.add(
                 Layer::horizontal("largest error allowed", eps.sqrt()).colour(Colour::Series(2)),
             );

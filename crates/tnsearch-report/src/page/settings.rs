@@ -6,7 +6,8 @@ use super::words;
 use crate::plot::escape;
 use serde_json::Value;
 use tnsearch::graph::TemplateRef;
-use tnsearch::search::{Objective, StoppedBy};
+use tnsearch::problem::Objective;
+use tnsearch::search::StoppedBy;
 
 /// Settings, files, and the command.
 pub(super) fn section(digest: &Digest<'_>) -> String {
@@ -85,7 +86,7 @@ fn flatten(prefix: &str, value: &Value, row: &mut impl FnMut(&str, String)) {
 fn objective(objective: Objective) -> String {
     match objective {
         Objective::Lambda(l) => format!("--lambda {l}"),
-        Objective::MaxRse(e) => format!("--max-rse {e:e}"),
+        Objective::MaxError(e) => format!("--max-rse {e:e}"),
         Objective::MaxParams(p) => format!("--max-params {p}"),
     }
 }

@@ -4,7 +4,7 @@ use super::digest::Digest;
 use super::html::{Table, raw};
 use super::{CutFacts, Facts};
 use crate::plot::{Axis, Figure, HeatMap, Layer, Panel, number};
-use tnsearch::search::Objective;
+use tnsearch::problem::Objective;
 
 /// Cuts and singular values shown.
 const MAX_CUTS: usize = 40;
@@ -65,7 +65,7 @@ pub(super) fn heat_map(digest: &Digest<'_>, facts: &Facts) -> Option<String> {
 pub(super) fn caption(digest: &Digest<'_>, facts: &Facts) -> String {
     let binding = facts.cuts.iter().filter(|c| c.binding).count();
     let why = match digest.journal().header.objective {
-        Objective::MaxRse(_) => "at these the network is as narrow as the error allows",
+        Objective::MaxError(_) => "at these the network is as narrow as the error allows",
         _ => "at these the network is as narrow as the error that it reached allows",
     };
     format!(

@@ -4,7 +4,8 @@ use super::digest::{Digest, Found, State};
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
 use tnsearch::graph::{Family, Template};
-use tnsearch::search::{Objective, StoppedBy};
+use tnsearch::problem::Objective;
+use tnsearch::search::StoppedBy;
 use tnsearch::tensor::size;
 
 /// What the template asked for is called in a sentence.
@@ -97,7 +98,7 @@ fn asked(digest: &Digest<'_>) -> String {
     let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
     let rank = header.max_rank.map_or(String::new(), |r| format!(", with ranks up to {r}"));
     let aim = match header.objective {
-        Objective::MaxRse(eps) => format!(
+        Objective::MaxError(eps) => format!(
             "the one with the fewest parameters whose squared relative error (RSE) is at most {}",
             number(eps)
         ),
@@ -174,7 +175,7 @@ fn compared(digest: &Digest<'_>) -> Option<String> {
         let name = escape(&peer.name);
         if peer.least_rse.is_some() {
             let reaches = match digest.journal().header.objective {
-                Objective::MaxRse(eps) => peer.rse <= eps,
+                Objective::MaxError(eps) => peer.rse <= eps,
                 _ => peer.rse <= found.rse * 1.001,
             };
             sentences.push(match (reaches, peer.least_rse) {
@@ -240,7 +241,7 @@ pub(super) fn certificate(digest: &Digest<'_>) -> String {
         );
     }
     let found = digest.found.as_ref().filter(|_| digest.target_reached);
-    match (bound.params, bound.rse, bound.loss) {
+    match (bound.params, bound.error, bound.loss) {
         (Some(params), ..) => {
             let gap = found.map_or(String::new(), |f| {
                 let gap = f.params as f64 / params.max(1) as f64;
@@ -343,7 +344,7 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
             ("optimal ✓".to_owned(), "proven".to_owned(), "good")
         }
         (_, Some(bound), Some(found)) if digest.target_reached => {
-            match (bound.params, bound.rse, bound.loss) {
+            match (bound.params, bound.error, bound.loss) {
                 (Some(p), ..) => {
                     let gap = found.params as f64 / p.max(1) as f64;
                     (
@@ -361,7 +362,7 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
             }
         }
         (_, Some(bound), _) => {
-            let (value, what) = match (bound.params, bound.rse, bound.loss) {
+            let (value, what) = match (bound.params, bound.error, bound.loss) {
                 (Some(p), ..) => (p as f64, "params"),
                 (_, Some(r), _) => (r, "RSE"),
                 (_, _, l) => (l.unwrap_or(0.0), "loss"),

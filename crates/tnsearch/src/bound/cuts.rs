@@ -2,6 +2,7 @@
 
 use super::{ModeSet, Spectra};
 use crate::graph::ModeGraph;
+use std::sync::Arc;
 
 /// Up to this order every cut is looked at; beyond it only those whose two sides hang together, which
 /// for a ring are the arcs and for a tree the edges.
@@ -10,6 +11,9 @@ const ALL_CUTS: usize = 10;
 const MAX_CUTS: usize = 500;
 /// Up to this many vertices the widths of all vertex sets are tabulated.
 const TABLE: usize = 17;
+
+/// The most modes of a tensor whose cuts have a name.
+pub const MAX_MODES: usize = ModeSet::BITS as usize;
 
 /// One cut of a structure and what it says.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,19 +26,20 @@ pub struct CutReport {
     pub rse: f64,
 }
 
-/// Bounds structures from cut spectra.
-pub struct CutBound<'t> {
-    spectra: Spectra<'t>,
+/// Bounds structures from cut spectra. Clones share them.
+#[derive(Clone)]
+pub struct CutBound {
+    spectra: Arc<Spectra>,
 }
 
-impl<'t> CutBound<'t> {
+impl CutBound {
     /// A bound for the tensor of these spectra.
-    pub fn new(spectra: Spectra<'t>) -> Self {
-        CutBound { spectra }
+    pub fn new(spectra: Spectra) -> Self {
+        CutBound { spectra: Arc::new(spectra) }
     }
 
     /// The spectra.
-    pub fn spectra(&self) -> &Spectra<'t> {
+    pub fn spectra(&self) -> &Spectra {
         &self.spectra
     }
 
@@ -62,8 +67,11 @@ impl<'t> CutBound<'t> {
         all
     }
 
-    /// Calls `look` with cut after cut until it returns false.
+    /// Calls `look` with cut after cut until it returns false. Sets of more than 64 modes are not known.
     fn each_cut(&self, graph: &ModeGraph, mut look: impl FnMut(CutReport) -> bool) {
+        if graph.modes() > MAX_MODES {
+            return;
+        }
         let mut report = |modes: ModeSet, width: f64| {
             let spectrum = self.spectra.of(modes);
             let rse = spectrum.map_or(0.0, |s| s.bound(width.min(1e15) as usize));
@@ -179,7 +187,7 @@ fn min_cut_side(graph: &ModeGraph, inside: &dyn Fn(usize) -> bool) -> Vec<bool> 
 /// Mode sets whose vertices (with all internal vertices on either side) hang together, small ones first.
 fn connected_cuts(graph: &ModeGraph) -> Vec<ModeSet> {
     let n = graph.modes();
-    let all = ModeSet::MAX >> (64 - n);
+    let all = ModeSet::MAX >> (MAX_MODES - n);
     // Two modes are near if an edge joins them, or internal vertices alone.
     let near = modes_near(graph);
     let mut found: Vec<ModeSet> = Vec::new();
@@ -238,13 +246,13 @@ fn modes_near(graph: &ModeGraph) -> Vec<ModeSet> {
 mod tests {
     use super::*;
     use crate::bound::SpectraSettings;
-    use crate::fit::{FitSettings, Interrupt, Target, fit};
+    use crate::fit::{FitSettings, fit};
     use crate::graph::testing;
+    use crate::problem::{Stop, Target};
     use crate::rng::stream;
     use crate::tensor::Tensor;
     use rand::RngExt as _;
     use rand_distr::{Distribution, StandardNormal};
-    use std::sync::Arc;
 
     fn random_target(dims: Vec<usize>, seed: u64) -> Target {
         let mut rng = stream(seed, b"cuts");
@@ -298,8 +306,7 @@ mod tests {
             let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
             for template in testing::all(order) {
                 let graph = testing::random(&Arc::new(template), 3, &mut rng).canonical().graph;
-                let fitted =
-                    fit(&target, &graph, &settings, round, None, &Interrupt::new()).unwrap();
+                let fitted = fit(&target, &graph, &settings, round, None, &Stop::new()).unwrap();
                 let low = bound.rse(&graph, f64::INFINITY);
                 assert!(low <= fitted.rse + 1e-12, "{graph}: {low} {}", fitted.rse);
             }

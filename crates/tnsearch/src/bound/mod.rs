@@ -11,6 +11,6 @@ mod relax;
 mod rest;
 mod spectra;
 
-pub use cuts::{CutBound, CutReport};
-pub use relax::{Candidate, Next, Relaxation, Stops};
+pub use cuts::{CutBound, CutReport, MAX_MODES};
+pub use relax::{Candidate, Next, Relaxation};
 pub use spectra::{ModeSet, Spectra, SpectraSettings, Spectrum};

@@ -8,55 +8,33 @@
 use super::order::{Place, orbits, places};
 use super::rest::Rest;
 use super::{CutBound, ModeSet};
-use crate::fit::Interrupt;
 use crate::graph::{Structure, Template};
-use crate::search::{CheckedObjective, Objective};
+use crate::problem::{CheckedObjective, Stop};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// What ends the work on a relaxed problem early.
-#[derive(Debug, Clone, Default)]
-pub struct Stops<'b> {
-    /// End at once when one of these is set (Ctrl-C, a deadline).
-    pub interrupts: Vec<&'b Interrupt>,
-    /// Go on with what there is when this is set, as if the nodes were spent.
-    pub hurry: Option<&'b Interrupt>,
-}
-
-impl<'b> Stops<'b> {
-    /// Ends when this flag is set.
-    pub fn on(interrupt: &'b Interrupt) -> Self {
-        Stops { interrupts: vec![interrupt], hurry: None }
-    }
-
-    fn interrupted(&self) -> bool {
-        self.interrupts.iter().any(|flag| flag.is_set())
-    }
-
-    fn any(&self) -> bool {
-        self.interrupted() || self.hurry.is_some_and(Interrupt::is_set)
-    }
-}
-
 /// The open nodes of the relaxed problem. A clone of one that nothing was taken from shares its tables.
 #[derive(Clone)]
-pub struct Relaxation<'b> {
+pub struct Relaxation {
     template: Arc<Template>,
     dims: Vec<usize>,
-    objective: Objective,
-    bound: &'b CutBound<'b>,
+    objective: CheckedObjective,
+    bound: CutBound,
     max_rank: usize,
     places: Vec<Place>,
     /// Mode 0 may sit only where its vertex is the first of its orbit.
     first_of_orbit: Vec<bool>,
     /// The least number of entries of the core of each mode.
     least_core: Vec<f64>,
-    /// What the rest costs at least (`MaxRse`), where the tables are small enough.
+    /// What the rest costs at least (`MaxError`), where the tables are small enough.
     rest: Option<Arc<Rest>>,
     size: f64,
     open: BinaryHeap<Node>,
-    stops: Stops<'b>,
+    /// End at once.
+    stop: Stop,
+    /// Go on with what there is, as if the nodes were spent.
+    hurry: Stop,
     /// The most nodes held open at a time.
     max_open: f64,
     full: bool,
@@ -69,7 +47,7 @@ pub struct Relaxation<'b> {
 pub struct Candidate {
     /// The structure.
     pub structure: Structure,
-    /// What it cannot go below: its parameters (`MaxRse`), loss (`Lambda`) or RSE (`MaxParams`).
+    /// What it cannot go below: its parameters (`MaxError`), loss (`Lambda`) or RSE (`MaxParams`).
     pub value: f64,
     /// The lower bound on its RSE.
     pub rse: f64,
@@ -131,7 +109,7 @@ const MAX_OPEN: f64 = 4e6;
 /// How many nodes [`Relaxation::promising`] makes at each depth, about.
 const BEAM: f64 = 3e4;
 
-impl<'b> Relaxation<'b> {
+impl Relaxation {
     /// The relaxed problem of a template with ranks up to `max_rank`.
     ///
     /// # Panics
@@ -139,36 +117,34 @@ impl<'b> Relaxation<'b> {
     pub fn new(
         template: Arc<Template>,
         objective: CheckedObjective,
-        bound: &'b CutBound<'b>,
+        bound: &CutBound,
         max_rank: usize,
     ) -> Self {
-        Relaxation::stoppable(template, objective, bound, max_rank, Stops::default())
+        let never = Stop::new();
+        Relaxation::stoppable(template, objective, bound, max_rank, &never, &never)
     }
 
-    /// As [`Relaxation::new`], and ends early when it is told to.
+    /// As [`Relaxation::new`]; ends at once when `stop` is set, and goes on with what there is, as if its nodes
+    /// were spent, when `hurry` is.
     ///
     /// # Panics
     /// As [`Relaxation::new`].
     pub fn stoppable(
         template: Arc<Template>,
         objective: CheckedObjective,
-        bound: &'b CutBound<'b>,
+        bound: &CutBound,
         max_rank: usize,
-        stops: Stops<'b>,
+        stop: &Stop,
+        hurry: &Stop,
     ) -> Self {
         let dims = bound.spectra().target().dims().to_vec();
         assert_eq!(template.order(), dims.len(), "one vertex a mode");
         assert!(template.vertices() <= 64, "sets of vertices are kept as 64 bits");
-        let objective = objective.get();
         let orbits = orbits(&template);
         let least_core = (0..dims.len())
             .map(|n| {
-                let rank = match objective {
-                    Objective::MaxRse(eps) => {
-                        bound.spectra().of(1 << n).map_or(1, |s| s.rank(eps).max(1))
-                    }
-                    _ => 1,
-                };
+                let spectrum = |eps| bound.spectra().of(1 << n).map(|s| s.rank(eps).max(1));
+                let rank = objective.max_error().and_then(spectrum).unwrap_or(1);
                 (dims[n] * rank) as f64
             })
             .collect();
@@ -184,15 +160,10 @@ impl<'b> Relaxation<'b> {
         };
         let places = places(&template);
         let max_rank = max_rank.min(usize::from(u16::MAX));
-        let rest = match objective {
-            Objective::MaxRse(eps) => {
-                Rest::new(&template, &places, &dims, bound.spectra(), max_rank, eps, &|| {
-                    stops.any()
-                })
-                .map(Arc::new)
-            }
-            _ => None,
-        };
+        let rest = objective.max_error().and_then(|eps| {
+            Rest::new(&template, &places, &dims, bound.spectra(), max_rank, eps, hurry)
+        });
+        let rest = rest.map(Arc::new);
         let mut relaxation = Relaxation {
             places,
             first_of_orbit: orbits.iter().enumerate().map(|(v, &o)| v == o).collect(),
@@ -200,12 +171,13 @@ impl<'b> Relaxation<'b> {
             template,
             dims,
             objective,
-            bound,
+            bound: bound.clone(),
             max_rank,
             least_core,
             rest,
             open: BinaryHeap::new(),
-            stops,
+            stop: stop.clone(),
+            hurry: hurry.clone(),
             max_open: MAX_OPEN,
             full: false,
             expanded: 0,
@@ -226,12 +198,12 @@ impl<'b> Relaxation<'b> {
 
     /// Whether it was told to end.
     pub fn interrupted(&self) -> bool {
-        self.stops.interrupted()
+        self.stop.is_set()
     }
 
     /// Whether it was told to go on with what there is.
     pub fn hurried(&self) -> bool {
-        self.stops.any()
+        self.stop.is_set() || self.hurry.is_set()
     }
 
     /// The largest rank of an edge.
@@ -263,7 +235,7 @@ impl<'b> Relaxation<'b> {
                 return Next::Candidate(self.candidate(&node));
             }
             self.full = self.open.len() as f64 + self.children(&node) > self.max_open;
-            if self.expanded >= until || self.full || self.stops.any() {
+            if self.expanded >= until || self.full || self.hurried() {
                 let floor = node.value;
                 self.open.push(node);
                 return Next::Spent(floor);
@@ -288,7 +260,7 @@ impl<'b> Relaxation<'b> {
         };
         let mut levels: Vec<Vec<Node>> = best.into_iter().map(beam).collect();
         for depth in 0..self.places.len() {
-            if self.stops.interrupted() {
+            if self.stop.is_set() {
                 return Vec::new();
             }
             let mut level = std::mem::take(&mut levels[depth]);
@@ -378,10 +350,7 @@ impl<'b> Relaxation<'b> {
         let dim = if mode == NO_MODE { 1.0 } else { self.dims[usize::from(mode)] as f64 };
         node.params += dim * product(&place.edges);
         node.depth += 1;
-        let limit = match self.objective {
-            Objective::MaxRse(eps) => eps,
-            _ => f64::INFINITY,
-        };
+        let limit = self.objective.max_error().unwrap_or(f64::INFINITY);
         for cut in &place.cuts {
             let inside = cut.external.iter().fold(0, |set: ModeSet, &v| set | 1 << modes[v]);
             let width = product(&cut.edges);
@@ -404,13 +373,7 @@ impl<'b> Relaxation<'b> {
     /// Gives a node the value that nothing made of it can go below; none where it is ruled out.
     fn valued(&self, mut node: Node) -> Option<Node> {
         let params = node.params + self.remaining(&node);
-        node.value = match self.objective {
-            _ if params == f64::INFINITY => return None,
-            Objective::Lambda(lambda) => params / self.size + lambda * node.rse,
-            Objective::MaxRse(_) => params,
-            Objective::MaxParams(budget) if params > budget as f64 => return None,
-            Objective::MaxParams(_) => node.rse,
-        };
+        node.value = self.objective.least_value(params, self.size, node.rse)?;
         Some(node)
     }
 

@@ -8,6 +8,7 @@
 use super::order::Place;
 use super::{ModeSet, Spectra};
 use crate::graph::Template;
+use crate::problem::Stop;
 use std::collections::HashMap;
 
 /// The most steps that the tables may take (some seconds); else there are none.
@@ -39,7 +40,7 @@ impl Rest {
         spectra: &Spectra,
         max_rank: usize,
         eps: f64,
-        stop: &dyn Fn() -> bool,
+        stop: &Stop,
     ) -> Option<Rest> {
         let frontiers = frontiers(template, places);
         if spectra.prepare_flops() > MAX_FLOPS || dims.len() >= 32 {
@@ -70,7 +71,7 @@ impl Rest {
             let mut tables: HashMap<ModeSet, Vec<f64>> = HashMap::new();
             let move_on = Move::new(&frontiers[k], place, &below.frontier, max_rank);
             for (&set, rest) in &below.tables {
-                if stop() {
+                if stop.is_set() {
                     return None;
                 }
                 // A frontier too narrow for the set is not feasible.

@@ -1,6 +1,6 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
-use crate::fit::{Interrupt, Target};
+use crate::problem::{Stop, Target};
 use crate::tensor::Permutation;
 use crate::tensor::matmul::{Strides, matmul};
 use faer::diag::DiagMut;
@@ -80,35 +80,36 @@ impl Spectrum {
 }
 
 /// The spectra of a tensor's cuts.
-pub struct Spectra<'t> {
-    target: &'t Target,
+pub struct Spectra {
+    target: Target,
     settings: SpectraSettings,
     /// By the modes of the side without mode 0, shifted by one.
     known: Vec<OnceLock<Option<Spectrum>>>,
-    /// Set when the preparation was interrupted: what is not known then is not computed any more.
+    /// Set when the preparation was ended: what is not known then is not computed any more.
     abandoned: AtomicBool,
-    /// And when one of these is set.
-    stops: Vec<&'t Interrupt>,
+    /// And when this is set.
+    stop: Stop,
 }
 
-impl<'t> Spectra<'t> {
+impl Spectra {
     /// The spectra of a tensor, none computed yet.
-    pub fn new(target: &'t Target, settings: SpectraSettings) -> Self {
+    pub fn new(target: &Target, settings: SpectraSettings) -> Self {
         let order = target.dims().len();
         let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
         let known = (0..cuts).map(|_| OnceLock::new()).collect();
-        Spectra { target, settings, known, abandoned: AtomicBool::new(false), stops: Vec::new() }
+        let (target, stop) = (target.clone(), Stop::new());
+        Spectra { target, settings, known, abandoned: AtomicBool::new(false), stop }
     }
 
-    /// Computes no more when this flag is set; what is not known then bounds nothing.
-    pub fn interruptible(mut self, interrupt: &'t Interrupt) -> Self {
-        self.stops.push(interrupt);
+    /// Computes no more when this is set; what is not known then bounds nothing.
+    pub fn stoppable(mut self, stop: &Stop) -> Self {
+        self.stop = stop.clone();
         self
     }
 
     /// The tensor.
-    pub fn target(&self) -> &'t Target {
-        self.target
+    pub fn target(&self) -> &Target {
+        &self.target
     }
 
     /// The number of modes.
@@ -117,17 +118,21 @@ impl<'t> Spectra<'t> {
     }
 
     /// The same cut named by its side without mode 0.
+    ///
+    /// # Panics
+    /// For tensors with more modes than [`ModeSet`] has bits.
     pub fn normal(&self, set: ModeSet) -> ModeSet {
-        let all = ModeSet::MAX >> (64 - self.order());
+        let all = ModeSet::MAX >> (ModeSet::BITS as usize - self.order());
         if set & 1 == 1 { all & !set } else { set }
     }
 
     /// The spectrum of a cut; none for the empty cut and for unfoldings that are too large.
     pub fn of(&self, set: ModeSet) -> Option<&Spectrum> {
+        if self.known.is_empty() {
+            return None;
+        }
         let slot = self.known.get((self.normal(set) >> 1) as usize)?;
-        let stopped = || {
-            self.abandoned.load(Ordering::Relaxed) || self.stops.iter().any(|flag| flag.is_set())
-        };
+        let stopped = || self.abandoned.load(Ordering::Relaxed) || self.stop.is_set();
         if slot.get().is_none() && stopped() {
             return None;
         }
@@ -136,8 +141,8 @@ impl<'t> Spectra<'t> {
 
     /// Computes all cuts in parallel on the current thread pool, until it is told to stop. What is left out
     /// then bounds nothing.
-    pub fn prepare(&self, stop: impl Fn() -> bool + Sync) {
-        (1..self.known.len()).into_par_iter().for_each(|cut| match stop() {
+    pub fn prepare(&self, stop: &Stop) {
+        (1..self.known.len()).into_par_iter().for_each(|cut| match stop.is_set() {
             false => drop(self.of((cut as ModeSet) << 1)),
             true => self.abandoned.store(true, Ordering::Relaxed),
         });

@@ -5,7 +5,10 @@ use super::tr_als::Ring;
 use super::tr_svd::ring_template;
 use super::variational::Posterior;
 use super::{DecomposeError, Decomposition, Goal, Limits};
-use crate::fit::{CheckedFit, FitSettings, Target};
+use crate::SettingError;
+use crate::error::count;
+use crate::fit::{CheckedFit, FitSettings};
+use crate::problem::Target;
 use std::ops::Deref;
 
 /// How much quieter than the error asked for the noise is assumed to be, in turn, until the error is reached.
@@ -28,13 +31,9 @@ impl Default for BayesSettings {
 
 impl BayesSettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedBayes, DecomposeError> {
-        for (name, value) in [("max-rank", self.max_rank), ("max-sweeps", self.max_sweeps)] {
-            if value == 0 {
-                let (value, expected) = ("0".to_owned(), "it must be at least 1".to_owned());
-                return Err(DecomposeError::Setting { name, value, expected });
-            }
-        }
+    pub fn check(self) -> Result<CheckedBayes, SettingError> {
+        count("max-rank", self.max_rank)?;
+        count("max-sweeps", self.max_sweeps)?;
         Ok(CheckedBayes(self))
     }
 }
@@ -103,6 +102,6 @@ pub fn bayes_tr(
         }
     }
     let best = best.ok_or(DecomposeError::Interrupted)?;
-    let interrupted = limits.interrupt.is_set();
+    let interrupted = limits.stop.is_set();
     Ok(Decomposition { sweeps: sweeps + ring.sweeps, interrupted, ..best })
 }

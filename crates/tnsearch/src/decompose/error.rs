@@ -3,6 +3,7 @@
 use crate::fit::FitError;
 use crate::graph::GraphError;
 use crate::network::NetworkError;
+use crate::{MemoryError, SettingError};
 use thiserror::Error;
 
 /// Why a decomposition could not be made.
@@ -10,15 +11,8 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum DecomposeError {
     /// A setting is out of range.
-    #[error("{name} is {value}; {expected}")]
-    Setting {
-        /// The setting's name.
-        name: &'static str,
-        /// The value given.
-        value: String,
-        /// What would be right.
-        expected: String,
-    },
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The template has a cycle.
     #[error(
         "template '{template}' is no tree ({edges} edges between {vertices} vertices); \
@@ -39,13 +33,8 @@ pub enum DecomposeError {
     #[error(transparent)]
     Fit(FitError),
     /// The decomposition would take more memory than it may.
-    #[error("the decomposition needs about {needed} MB of memory, but the limit is {limit} MB")]
-    Memory {
-        /// Estimated need, in MB.
-        needed: u64,
-        /// The limit, in MB.
-        limit: u64,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// An SVD did not converge (no finite matrix is known for which that happens).
     #[error("the singular value decomposition of a {rows} x {columns} matrix did not converge")]
     NoConvergence {

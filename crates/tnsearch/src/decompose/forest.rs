@@ -1,8 +1,8 @@
 //! The cores of a structure without cycles, by [`tree_svd`].
 
 use super::{DecomposeError, Goal, Limits, tree_svd};
-use crate::fit::Target;
 use crate::graph::{ModeGraph, Template};
+use crate::problem::Target;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ fn joints(graph: &ModeGraph) -> Option<Vec<(usize, usize)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{FitSettings, Interrupt, fit};
+    use crate::fit::{FitSettings, fit};
+    use crate::problem::Stop;
     use crate::rng;
     use rand::Rng;
 
@@ -73,8 +74,7 @@ mod tests {
             let (cores, rse) = forest_svd(&target, &graph, &Limits::none()).unwrap().unwrap();
             // No sweep: a warm start gives back the error of the cores themselves or better.
             let settings = FitSettings { restarts: 1, ..FitSettings::default() }.check().unwrap();
-            let fitted =
-                fit(&target, &graph, &settings, 1, Some(&cores), &Interrupt::new()).unwrap();
+            let fitted = fit(&target, &graph, &settings, 1, Some(&cores), &Stop::new()).unwrap();
             assert!(fitted.rse <= rse * (1.0 + 1e-12), "{graph}: {} {rse}", fitted.rse);
             // A truncation for each edge of the tree, those of rank 1 that join its parts included.
             let edges = (graph.vertices() - 1) as f64;

@@ -1,7 +1,8 @@
 //! What a decomposition is to reach, and what it may use.
 
 use super::DecomposeError;
-use crate::fit::Interrupt;
+use crate::problem::Stop;
+use crate::{MemoryError, SettingError};
 
 /// What rounding adds to the residual of a network, relative to `||X||`.
 const ROUNDING: f64 = 1e-14;
@@ -28,12 +29,9 @@ impl Goal {
     /// told from zero are dropped and nothing else.
     pub fn max_rse(eps: f64) -> Result<Self, DecomposeError> {
         if !(0.0..1.0).contains(&eps) {
-            let expected = "it must be at least 0 and below 1".to_owned();
-            return Err(DecomposeError::Setting {
-                name: "max-rse",
-                value: eps.to_string(),
-                expected,
-            });
+            return Err(
+                SettingError::new("max-rse", eps, "it must be at least 0 and below 1").into()
+            );
         }
         Ok(Goal(Aim::MaxRse(eps)))
     }
@@ -42,8 +40,8 @@ impl Goal {
     /// unfolding it belongs to is lowered to its size.
     pub fn ranks(ranks: Vec<usize>) -> Result<Self, DecomposeError> {
         if ranks.contains(&0) {
-            let (value, expected) = (format!("{ranks:?}"), "every rank is at least 1".to_owned());
-            return Err(DecomposeError::Setting { name: "ranks", value, expected });
+            let value = format!("{ranks:?}");
+            return Err(SettingError::new("ranks", value, "every rank is at least 1").into());
         }
         Ok(Goal(Aim::Ranks(ranks)))
     }
@@ -58,10 +56,9 @@ impl Goal {
 
     /// The error asked for, by a method that takes no ranks.
     pub(super) fn needs_rse(&self, method: &'static str) -> Result<f64, DecomposeError> {
-        self.rse().ok_or_else(|| DecomposeError::Setting {
-            name: "ranks",
-            value: "given".to_owned(),
-            expected: format!("{method} chooses the ranks itself and needs max-rse"),
+        self.rse().ok_or_else(|| {
+            let expected = format!("{method} chooses the ranks itself and needs max-rse");
+            SettingError::new("ranks", "given", expected).into()
         })
     }
 
@@ -70,11 +67,10 @@ impl Goal {
         match &self.0 {
             Aim::MaxRse(_) => Ok(None),
             Aim::Ranks(ranks) if ranks.len() == edges => Ok(Some(ranks)),
-            Aim::Ranks(ranks) => Err(DecomposeError::Setting {
-                name: "ranks",
-                value: format!("{ranks:?}"),
-                expected: format!("the template has {edges} edges and needs a rank for each"),
-            }),
+            Aim::Ranks(ranks) => {
+                let expected = format!("the template has {edges} edges and needs a rank for each");
+                Err(SettingError::new("ranks", format!("{ranks:?}"), expected).into())
+            }
         }
     }
 }
@@ -106,36 +102,27 @@ impl Budget {
 }
 
 /// What a decomposition may use.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits<'i> {
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
     /// Refuse to take more than about this many bytes.
     pub max_bytes: Option<u64>,
-    /// Stop soon when this is set.
-    pub interrupt: &'i Interrupt,
+    /// End soon when this is set.
+    pub stop: Stop,
 }
 
-impl Limits<'static> {
-    /// No limit, no interrupt.
+impl Limits {
+    /// No limit.
     pub fn none() -> Self {
-        static NEVER: Interrupt = Interrupt::new();
-        Limits { max_bytes: None, interrupt: &NEVER }
+        Limits::default()
     }
-}
 
-impl Limits<'_> {
     /// Refuses a step that holds this many numbers at once.
     pub(super) fn check_entries(&self, entries: f64) -> Result<(), DecomposeError> {
-        match self.max_bytes {
-            Some(limit) if 8.0 * entries > limit as f64 => {
-                let mb = |bytes: f64| (bytes / 1e6).ceil() as u64;
-                Err(DecomposeError::Memory { needed: mb(8.0 * entries), limit: mb(limit as f64) })
-            }
-            _ => Ok(()),
-        }
+        Ok(MemoryError::check("the decomposition", 8.0 * entries, self.max_bytes)?)
     }
 
     /// Ends a method that has nothing to show yet.
-    pub(super) fn check_interrupt(&self) -> Result<(), DecomposeError> {
-        if self.interrupt.is_set() { Err(DecomposeError::Interrupted) } else { Ok(()) }
+    pub(super) fn check_stop(&self) -> Result<(), DecomposeError> {
+        if self.stop.is_set() { Err(DecomposeError::Interrupted) } else { Ok(()) }
     }
 }

@@ -3,9 +3,10 @@
 use super::ring::{along_ring, ring_chain, ring_network, ring_ranks};
 use super::tr_svd::ring_template;
 use super::{DecomposeError, Decomposition, Goal, Limits};
-use crate::fit::{CheckedFit, FitError, FitSettings, Target, fit};
+use crate::fit::{CheckedFit, FitError, FitSettings, fit};
 use crate::graph::{Structure, Template};
 use crate::network::Network;
+use crate::problem::Target;
 use crate::rng::{Rng, stream};
 use crate::tensor::Tensor;
 use rand_distr::{Distribution, StandardNormal};
@@ -30,7 +31,7 @@ const GAIN: f64 = 1e-3;
 ///
 /// ```
 /// use tnsearch::decompose::{Goal, Limits, tr_als};
-/// use tnsearch::{fit::{FitSettings, Target}, tensor::Tensor};
+/// use tnsearch::{fit::FitSettings, problem::Target, tensor::Tensor};
 /// let entries = (0..3 * 4 * 5).map(|k| (k as f64).sin()).collect();
 /// let x = Target::new(Tensor::new(vec![3, 4, 5], entries).unwrap()).unwrap();
 /// let fit = FitSettings::default().check().unwrap();
@@ -98,7 +99,7 @@ pub fn tr_als_ar(
     let threshold = 1.0 / target.dims().len() as f64;
     // Turns without any gain: a cycle can need several ranks at once, but not more than all.
     let mut idle = 0;
-    'turns: while best.rse > eps && !limits.interrupt.is_set() && idle <= edges {
+    'turns: while best.rse > eps && !limits.stop.is_set() && idle <= edges {
         let mut accepted = false;
         let mut runner_up: Option<(Decomposition, usize)> = None;
         for edge in 0..edges {
@@ -145,7 +146,7 @@ pub(super) struct Ring<'s> {
     permutation: &'s [usize],
     settings: CheckedFit,
     seed: u64,
-    limits: &'s Limits<'s>,
+    limits: &'s Limits,
     noise: Rng,
     /// Sweeps of all fits so far.
     pub sweeps: usize,
@@ -196,8 +197,7 @@ impl<'s> Ring<'s> {
         let graph = structure.canonical().graph;
         let warm = warm.map(|network| network.to_mode_graph().1);
         let (target, limits) = (self.target, self.limits);
-        let found =
-            fit(target, &graph, &self.settings, self.seed, warm.as_deref(), limits.interrupt)?;
+        let found = fit(target, &graph, &self.settings, self.seed, warm.as_deref(), &limits.stop)?;
         self.sweeps += found.sweeps;
         let network = Network::from_fitted(structure, target.dims().to_vec(), found.cores)?;
         let (sweeps, interrupted) = (found.sweeps, found.interrupted);
@@ -212,16 +212,14 @@ impl<'s> Ring<'s> {
         warm: &Network,
     ) -> Result<Option<Decomposition>, DecomposeError> {
         match self.fit(along, Some(warm)) {
-            Err(DecomposeError::Interrupted | DecomposeError::Fit(FitError::Memory { .. })) => {
-                Ok(None)
-            }
+            Err(DecomposeError::Interrupted | DecomposeError::Fit(FitError::Memory(_))) => Ok(None),
             found => found.map(Some),
         }
     }
 
     /// The answer, with all sweeps counted.
     fn finish(&self, found: Decomposition) -> Decomposition {
-        let interrupted = found.interrupted || self.limits.interrupt.is_set();
+        let interrupted = found.interrupted || self.limits.stop.is_set();
         Decomposition { sweeps: self.sweeps, interrupted, ..found }
     }
 

@@ -4,7 +4,7 @@
 use super::tr_svd::{Opened, Taken, ring_template};
 use super::truncate::Keep;
 use super::{DecomposeError, Decomposition, Goal, Limits, tree_svd};
-use crate::fit::Target;
+use crate::problem::Target;
 
 /// Tensor ring by TR-LM: [`tr_svd`](super::tr_svd) from every vertex of the ring and with every way to split the
 /// rank of the first truncation in two factors; the network with the fewest parameters is kept (the first of
@@ -14,7 +14,7 @@ use crate::fit::Target;
 ///
 /// ```
 /// use tnsearch::decompose::{Goal, Limits, tr_lm, tr_svd};
-/// use tnsearch::{fit::Target, tensor::Tensor};
+/// use tnsearch::{problem::Target, tensor::Tensor};
 /// let entries = (0..6 * 3 * 4).map(|k| (k as f64).sqrt().sin()).collect();
 /// let x = Target::new(Tensor::new(vec![6, 3, 4], entries).unwrap()).unwrap();
 /// let goal = Goal::max_rse(1e-3).unwrap();
@@ -51,10 +51,10 @@ pub fn tr_lm(
             }
         }
         best = here.map(|taken| (ring, taken)).or(best);
-        if limits.interrupt.is_set() {
+        if limits.stop.is_set() {
             break;
         }
     }
     let (ring, taken) = best.ok_or(DecomposeError::Interrupted)?;
-    Ok(Decomposition { interrupted: limits.interrupt.is_set(), ..ring.finish(taken) })
+    Ok(Decomposition { interrupted: limits.stop.is_set(), ..ring.finish(taken) })
 }

@@ -4,9 +4,10 @@ use super::goal::{Aim, Budget};
 use super::ring::{along_ring, modes_along, ring_network};
 use super::truncate::{Basis, Keep, expand, left_basis, project};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply, tree_svd};
-use crate::fit::Target;
+use crate::SettingError;
 use crate::graph::{Structure, Template};
 use crate::network::Network;
+use crate::problem::Target;
 use crate::tensor::{Permutation, Tensor, sum_of_squares};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use tnsearch::decompose::{Goal, Limits, ring_ranks, tr_svd};
-/// use tnsearch::{fit::Target, tensor::Tensor};
+/// use tnsearch::{problem::Target, tensor::Tensor};
 /// let entries = (0..4 * 3 * 3).map(|k| (k as f64).sin()).collect();
 /// let x = Target::new(Tensor::new(vec![4, 3, 3], entries).unwrap()).unwrap();
 /// let ring = tr_svd(&x, &[0, 1, 2], &Goal::max_rse(1e-10).unwrap(), &Limits::none()).unwrap();
@@ -53,14 +54,12 @@ pub fn tr_svd(
             let along = along.unwrap_or_default();
             let (left, right, dim) = (along[edges - 1], along[0], ring.dims[0]);
             if left.saturating_mul(right) > dim.min(ring.data.len() / dim) {
-                return Err(DecomposeError::Setting {
-                    name: "ranks",
-                    value: format!("{left} and {right} at vertex 0"),
-                    expected: format!(
-                        "for TR-SVD their product must not be larger than its mode's dimension, {dim}, \
-                         nor than the entries of the others"
-                    ),
-                });
+                let value = format!("{left} and {right} at vertex 0");
+                let expected = format!(
+                    "for TR-SVD their product must not be larger than its mode's dimension, {dim}, \
+                     nor than the entries of the others"
+                );
+                return Err(SettingError::new("ranks", value, expected).into());
             }
             let first = ring.first(Keep::Leading(left * right))?;
             ring.rest(&first, (left, right), Some(&along[1..edges - 1]), ring.budget(0.0))?
@@ -93,7 +92,7 @@ pub(super) struct Opened<'s> {
     template: &'s Arc<Template>,
     permutation: &'s [usize],
     start: usize,
-    limits: &'s Limits<'s>,
+    limits: &'s Limits,
     /// The dimensions along the ring.
     pub dims: Vec<usize>,
     data: Vec<f64>,
@@ -165,7 +164,7 @@ impl<'s> Opened<'s> {
         let mut left = split.1;
         let mut bases = Vec::with_capacity(self.dims.len() - 2);
         for k in 1..self.dims.len() - 1 {
-            self.limits.check_interrupt()?;
+            self.limits.check_stop()?;
             let rows = left * self.dims[k];
             let shape = (rows, rest.len() / rows);
             let keep = match ranks {

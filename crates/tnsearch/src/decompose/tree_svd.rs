@@ -4,9 +4,9 @@ use super::goal::Budget;
 use super::rooted::Rooted;
 use super::truncate::{Basis, Keep, expand, left_basis, project};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply};
-use crate::fit::Target;
 use crate::graph::{Structure, Template};
 use crate::network::Network;
+use crate::problem::Target;
 use crate::tensor::{Permutation, Tensor, sum_of_squares};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// ```
 /// use std::sync::Arc;
 /// use tnsearch::decompose::{Goal, Limits, tree_svd};
-/// use tnsearch::{fit::Target, graph::Template, tensor::Tensor};
+/// use tnsearch::{problem::Target, graph::Template, tensor::Tensor};
 /// // x_ijk = i + j + k has rank 2 in every unfolding.
 /// let sum = |n: usize| (n / 16 + n / 4 % 4 + n % 4) as f64;
 /// let x = Target::new(Tensor::new(vec![4; 3], (0..64).map(sum).collect()).unwrap()).unwrap();
@@ -58,7 +58,7 @@ pub fn tree_svd(
 ///
 /// ```
 /// use tnsearch::decompose::{Goal, Limits, tt_svd};
-/// use tnsearch::{fit::Target, tensor::Tensor};
+/// use tnsearch::{problem::Target, tensor::Tensor};
 /// let x = Target::new(Tensor::new(vec![2, 2, 2], (1..9).map(f64::from).collect()).unwrap()).unwrap();
 /// let train = tt_svd(&x, &[0, 1, 2], &Goal::max_rse(1e-12).unwrap(), &Limits::none()).unwrap();
 /// assert_eq!(train.ranks(), [2, 2]);
@@ -116,7 +116,7 @@ struct Sweep<'s> {
     template: Arc<Template>,
     structure: &'s Structure,
     rooted: &'s Rooted,
-    limits: &'s Limits<'s>,
+    limits: &'s Limits,
     modes: Vec<Option<usize>>,
     /// The length of each axis; that of an edge is known once it was truncated.
     lengths: Vec<usize>,
@@ -160,7 +160,7 @@ impl<'s> Sweep<'s> {
         let mut rest: Cow<[f64]> = Cow::Borrowed(self.target.tensor().data());
         let mut axes: Vec<Axis> = (0..self.target.dims().len()).collect();
         while let Some((vertex, edge)) = self.next() {
-            self.limits.check_interrupt()?;
+            self.limits.check_stop()?;
             let rows = self.core_axes(vertex, Some(edge));
             let columns = axes.iter().filter(|a| !rows.contains(a));
             let unfolded: Vec<Axis> = rows.iter().chain(columns).copied().collect();

@@ -2,8 +2,8 @@
 
 use super::ring::modes_along;
 use super::{DecomposeError, Limits};
-use crate::fit::Target;
 use crate::network::contraction::{Contraction, Label, Scratch};
+use crate::problem::Target;
 use crate::rng::stream;
 use crate::tensor::matmul::{Strides, matmul};
 use crate::tensor::{Permutation, Tensor};
@@ -96,7 +96,7 @@ impl Posterior {
                 let last = &history[history.len() - STEADY..];
                 last.iter().all(|h| h.0 == self.ranks) && (last[0].1 - error).abs() < 1e-3 * error
             };
-            if steady || limits.interrupt.is_set() {
+            if steady || limits.stop.is_set() {
                 return sweep;
             }
         }

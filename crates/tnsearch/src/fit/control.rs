@@ -1,29 +1,22 @@
-//! When a start ends: interrupts, deadlines, convergence, stalling.
+//! When a start ends: stops, convergence, stalling.
 
-use super::{FitSettings, Interrupt};
+use super::FitSettings;
+use crate::problem::Stop;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 /// What can end a start from outside.
 pub(super) struct Control<'c> {
-    pub interrupt: &'c Interrupt,
-    pub deadline: Option<Instant>,
+    /// The caller's stop, and the time limit of the fit.
+    pub stop: &'c Stop,
     /// The first start that was good enough; later ones are no longer needed.
     pub winner: &'c AtomicUsize,
     pub start: usize,
 }
 
 impl Control<'_> {
-    pub fn deadline(settings: &FitSettings) -> Option<Instant> {
-        let limit = settings.max_seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-        limit.and_then(|limit| Instant::now().checked_add(limit))
-    }
-
     /// Whether this start should end now.
     pub fn stopped(&self) -> bool {
-        self.interrupt.is_set()
-            || self.winner.load(Ordering::Relaxed) < self.start
-            || self.deadline.is_some_and(|d| Instant::now() >= d)
+        self.winner.load(Ordering::Relaxed) < self.start || self.stop.is_set()
     }
 }
 

@@ -15,14 +15,14 @@ pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
 use crate::network::tree::{EXACT_OFTEN, Tree};
+use crate::problem::{Stop, Target};
 use crate::tensor::{Tensor, TensorError};
+use crate::{MemoryError, SettingError};
 use control::Control;
 use lm::Lm;
 use plan::{Plan, Walk};
 use reduce::Reduced;
 use starts::Starts;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 use thiserror::Error;
 use workspace::Workspace;
 
@@ -31,15 +31,8 @@ use workspace::Workspace;
 #[non_exhaustive]
 pub enum FitError {
     /// A setting is out of range.
-    #[error("{name} is {value}; {expected}")]
-    Setting {
-        /// The setting's name.
-        name: &'static str,
-        /// The value given.
-        value: String,
-        /// What would be right.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The tensor cannot be fitted.
     #[error(transparent)]
     Tensor(#[from] TensorError),
@@ -52,15 +45,8 @@ pub enum FitError {
         tensor: usize,
     },
     /// The fit would take more memory than it may.
-    #[error(
-        "fitting this structure needs about {needed} MB of memory, but the limit is {limit} MB"
-    )]
-    Memory {
-        /// Estimated need, in MB.
-        needed: u64,
-        /// The limit, in MB.
-        limit: u64,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// The given cores do not fit the structure.
     #[error("warm start: core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     WarmStart {
@@ -76,96 +62,9 @@ pub enum FitError {
     Interrupted,
 }
 
-impl FitError {
-    fn memory(needed: f64, limit: u64) -> Self {
-        let mb = |bytes: f64| (bytes / 1e6).ceil() as u64;
-        FitError::Memory { needed: mb(needed), limit: mb(limit as f64) }
-    }
-}
-
-/// A flag that asks running work to stop soon (Ctrl-C, a deadline). Shared by reference.
-#[derive(Debug, Default)]
-pub struct Interrupt(AtomicBool);
-
-impl Interrupt {
-    /// A flag that is not set.
-    pub const fn new() -> Self {
-        Interrupt(AtomicBool::new(false))
-    }
-
-    /// Asks for a stop.
-    pub fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether a stop was asked for.
-    pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// A checked tensor, ready to be fitted many times.
-///
-/// Entries far from 1 (beyond about a million, or below a millionth) are scaled by a power of two, so that no
-/// square overflows or vanishes; fits give the scale back to the cores.
-#[derive(Debug, Clone)]
-pub struct Target {
-    tensor: Tensor,
-    norm_squared: f64,
-    /// X is 2^exponent times `tensor`.
-    exponent: i32,
-}
-
-impl Target {
-    /// Checks the tensor (order, finite, not zero) and keeps its norm.
-    pub fn new(mut tensor: Tensor) -> Result<Self, TensorError> {
-        tensor.check()?;
-        let largest = tensor.data().iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        let mut exponent = largest.log2().floor() as i32;
-        if exponent.abs() <= 20 {
-            exponent = 0;
-        } else {
-            // In two steps, since 2^1074 is not a number.
-            let (half, rest) = (exponent / 2, exponent - exponent / 2);
-            for x in tensor.data_mut() {
-                *x = *x * 2f64.powi(-half) * 2f64.powi(-rest);
-            }
-        }
-        let norm_squared = tensor.norm_squared();
-        Ok(Target { tensor, norm_squared, exponent })
-    }
-
-    /// The tensor X, divided by [`Target::scale`].
-    pub fn tensor(&self) -> &Tensor {
-        &self.tensor
-    }
-
-    /// What the tensor was divided by: a power of two, 1 for ordinary entries.
-    pub fn scale(&self) -> f64 {
-        2f64.powi(self.exponent)
-    }
-
-    /// The RSE of a dense tensor of the same shape against X itself.
-    ///
-    /// # Panics
-    /// If it has another number of entries.
-    pub fn rse_of(&self, z: &Tensor) -> f64 {
-        assert_eq!(z.len(), self.tensor.len(), "same shape");
-        let scale = self.scale();
-        let pairs = self.tensor.data().iter().zip(z.data());
-        let rows: Vec<f64> = pairs.map(|(x, z)| x - z / scale).collect();
-        crate::tensor::sum_of_squares(&rows) / self.norm_squared
-    }
-
-    /// Its dimensions.
-    pub fn dims(&self) -> &[usize] {
-        self.tensor.dims()
-    }
-
-    /// `||X||_F^2`, of the scaled tensor.
-    pub fn norm_squared(&self) -> f64 {
-        self.norm_squared
-    }
+/// Refuses a fit that needs more bytes than its limit.
+fn check_bytes(needed: f64, limit: Option<u64>) -> Result<(), FitError> {
+    Ok(MemoryError::check("fitting this structure", needed, limit)?)
 }
 
 /// What a fit found.
@@ -213,9 +112,9 @@ pub fn fit(
     settings: &CheckedFit,
     seed: u64,
     warm: Option<&[Tensor]>,
-    interrupt: &Interrupt,
+    stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Request { target, graph, settings, seed, warm, interrupt }.fit(|s| s.in_turn())
+    Request { target, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
 }
 
 /// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
@@ -225,9 +124,9 @@ pub fn fit_parallel(
     settings: &CheckedFit,
     seed: u64,
     warm: Option<&[Tensor]>,
-    interrupt: &Interrupt,
+    stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Request { target, graph, settings, seed, warm, interrupt }.fit(|s| s.in_parallel())
+    Request { target, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
 }
 
 /// What is to be fitted, and how.
@@ -238,7 +137,7 @@ struct Request<'r> {
     settings: &'r CheckedFit,
     seed: u64,
     warm: Option<&'r [Tensor]>,
-    interrupt: &'r Interrupt,
+    stop: &'r Stop,
 }
 
 /// Makes all starts, in turn or in parallel.
@@ -255,9 +154,7 @@ impl Request<'_> {
         let reduced = Reduced::new(graph, dims);
         // The cores come back with all their ranks.
         let bytes = 8.0 * graph.params(dims) as f64;
-        if let Some(limit) = settings.max_bytes.filter(|&l| reduced.differs() && bytes > l as f64) {
-            return Err(FitError::memory(bytes, limit));
-        }
+        check_bytes(bytes, settings.max_bytes.filter(|_| reduced.differs()))?;
         let fitted = Request { graph: &reduced.graph, ..self }.fit_as_given(run)?;
         Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
     }
@@ -265,14 +162,16 @@ impl Request<'_> {
     /// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
     fn fit_as_given(self, run: Run) -> Result<Fitted, FitError> {
         let settings = self.settings;
-        let deadline = Control::deadline(settings);
-        let starts = Starts::new(self, deadline)?;
+        // The time limit of the fit is one for all its starts; only the caller's stop is an interruption.
+        let limit = settings.max_seconds.map(|s| self.stop.within_seconds(s));
+        let limit = limit.as_ref().unwrap_or(self.stop);
+        let starts = Starts::new(self, limit)?;
         let first = run(&starts)?;
         let rescue = settings.rescue > 0
             && settings.method == Method::Als
             && !starts.enough(first.rse)
             && !first.interrupted
-            && deadline.is_none_or(|d| Instant::now() < d)
+            && !limit.is_set()
             && Lm::iteration_flops(&starts.plan) <= RESCUE_FLOPS;
         if !rescue {
             return Ok(first);
@@ -287,7 +186,7 @@ impl Request<'_> {
             ..FitSettings::clone(settings)
         };
         let lm = lm.check()?;
-        let starts = Starts::new(Request { settings: &lm, warm: None, ..self }, deadline);
+        let starts = Starts::new(Request { settings: &lm, warm: None, ..self }, limit);
         let second = match starts.and_then(|s| run(&s)) {
             Ok(second) => Fitted { rescued: true, ..second },
             // Too large after all, or interrupted: the first answer stands.

@@ -11,11 +11,12 @@
 //! the tree depth first, refreshing M and S on the way back, so that all cores share the large
 //! products: the root's two are `|X| x cut width` each.
 
-use super::{FitError, Target};
+use super::{FitError, check_bytes};
 use crate::graph::ModeGraph;
 use crate::network::Labels;
 use crate::network::contraction::{Contraction, Label, Scratch, reorder};
 use crate::network::tree::{EXACT_OFTEN, Node, Tree};
+use crate::problem::Target;
 use crate::tensor::Permutation;
 use std::borrow::Cow;
 
@@ -107,9 +108,7 @@ impl<'x> Plan<'x> {
         }
         let tree = Tree::best(graph, dims, EXACT_OFTEN);
         let bytes = bytes_needed(target, graph, &tree);
-        if let Some(limit) = max_bytes.filter(|&limit| bytes > limit as f64) {
-            return Err(FitError::memory(bytes, limit));
-        }
+        check_bytes(bytes, max_bytes)?;
         let mut builder = Builder::new(graph, dims, &tree);
         builder.blocks();
         let root = tree.nodes.len() - 1;

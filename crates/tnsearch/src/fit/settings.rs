@@ -1,6 +1,7 @@
 //! The settings of a fit, checked once.
 
-use super::FitError;
+use crate::SettingError;
+use crate::error::{count, positive};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Deref;
@@ -39,14 +40,13 @@ impl fmt::Display for Method {
 }
 
 impl FromStr for Method {
-    type Err = FitError;
+    type Err = SettingError;
 
-    fn from_str(s: &str) -> Result<Self, FitError> {
-        Method::ALL.into_iter().find(|m| m.name() == s).ok_or_else(|| FitError::Setting {
-            name: "method",
-            value: format!("'{s}'"),
-            expected: "use als, adam or lm",
-        })
+    fn from_str(s: &str) -> Result<Self, SettingError> {
+        Method::ALL
+            .into_iter()
+            .find(|m| m.name() == s)
+            .ok_or_else(|| SettingError::new("method", format!("'{s}'"), "use als, adam or lm"))
     }
 }
 
@@ -115,29 +115,23 @@ impl FitSettings {
     }
 
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedFit, FitError> {
-        let positive = |name, v: f64| match v > 0.0 && v.is_finite() {
-            true => Ok(()),
-            false => Err(bad(name, v, "it must be a positive number")),
-        };
-        if self.restarts == 0 {
-            return Err(bad("restarts", 0, "it must be at least 1"));
-        }
-        if self.scouts == 0 {
-            return Err(bad("scouts", 0, "it must be at least 1"));
-        }
+    pub fn check(self) -> Result<CheckedFit, SettingError> {
+        count("restarts", self.restarts)?;
+        count("scouts", self.scouts)?;
         if self.scouts > 1 && self.method == Method::Adam {
-            return Err(bad("scouts", self.scouts, "adam takes 1 only"));
+            return Err(SettingError::new("scouts", self.scouts, "adam takes 1 only"));
         }
-        if self.max_sweeps == 0 {
-            return Err(bad("max-sweeps", 0, "it must be at least 1"));
-        }
+        count("max-sweeps", self.max_sweeps)?;
         if !(0.0..1.0).contains(&self.tolerance) {
-            return Err(bad("tolerance", self.tolerance, "it must be at least 0 and below 1"));
+            return Err(SettingError::new(
+                "tolerance",
+                self.tolerance,
+                "it must be at least 0 and below 1",
+            ));
         }
         for (name, rse) in [("stop-rse", self.stop_rse), ("enough-rse", self.enough_rse)] {
             if !(0.0..1.0).contains(&rse) {
-                return Err(bad(name, rse, "it must be at least 0 and below 1"));
+                return Err(SettingError::new(name, rse, "it must be at least 0 and below 1"));
             }
         }
         positive("learning-rate", self.learning_rate)?;
@@ -156,10 +150,6 @@ fn one() -> usize {
 /// Left out then, so that files from before there were scouts have the same settings.
 fn is_one(scouts: &usize) -> bool {
     *scouts == 1
-}
-
-fn bad(name: &'static str, value: impl fmt::Display, expected: &'static str) -> FitError {
-    FitError::Setting { name, value: value.to_string(), expected }
 }
 
 /// Settings that were checked; reads like [`FitSettings`].

@@ -4,12 +4,12 @@ use super::control::Control;
 use super::lm::Lm;
 use super::plan::Plan;
 use super::workspace::Workspace;
-use super::{FitError, FitSettings, Fitted, Improve, Interrupt, Method, Request, adam, als};
+use super::{FitError, FitSettings, Fitted, Improve, Method, Request, adam, als, check_bytes};
 use crate::graph::ModeGraph;
+use crate::problem::Stop;
 use crate::rng;
 use crate::tensor::Tensor;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 /// The sweeps (or iterations) of a scout.
 const SCOUT_SWEEPS: usize = 10;
@@ -28,8 +28,10 @@ pub(super) struct Starts<'s> {
     settings: &'s FitSettings,
     seed: u64,
     warm: Option<&'s [Tensor]>,
-    interrupt: &'s Interrupt,
-    deadline: Option<Instant>,
+    /// The caller's stop.
+    stop: &'s Stop,
+    /// The same with the time limit of the fit.
+    limit: &'s Stop,
     winner: AtomicUsize,
     /// What the cores are multiplied by in all, so that they give X and not the scaled tensor.
     scale: f64,
@@ -38,8 +40,8 @@ pub(super) struct Starts<'s> {
 }
 
 impl<'s> Starts<'s> {
-    pub fn new(request: Request<'s>, deadline: Option<Instant>) -> Result<Self, FitError> {
-        let Request { target, graph, settings, seed, warm, interrupt } = request;
+    pub fn new(request: Request<'s>, limit: &'s Stop) -> Result<Self, FitError> {
+        let Request { target, graph, settings, seed, warm, stop } = request;
         let method: &'static dyn Improve = match settings.method {
             Method::Als => &als::Als,
             Method::Adam => &adam::Adam,
@@ -47,9 +49,7 @@ impl<'s> Starts<'s> {
         };
         let plan = Plan::new(target, graph, method.walk(), settings.max_bytes)?;
         let bytes = plan.bytes + 8.0 * method.extra_entries(&plan);
-        if let Some(limit) = settings.max_bytes.filter(|&limit| bytes > limit as f64) {
-            return Err(FitError::memory(bytes, limit));
-        }
+        check_bytes(bytes, settings.max_bytes)?;
         if let Some(cores) = warm {
             check_shapes(graph, target.dims(), cores)?;
         }
@@ -59,8 +59,8 @@ impl<'s> Starts<'s> {
             settings,
             seed,
             warm,
-            interrupt,
-            deadline,
+            stop,
+            limit,
             winner: AtomicUsize::new(usize::MAX),
             scale: target.scale(),
             bytes,
@@ -69,13 +69,8 @@ impl<'s> Starts<'s> {
 
     /// Makes start number `index`; nothing if it was interrupted before its first sweep ended.
     fn make(&self, index: usize) -> Option<Start> {
-        let control = Control {
-            interrupt: self.interrupt,
-            deadline: self.deadline,
-            winner: &self.winner,
-            start: index,
-        };
-        if control.stopped() && (index > 0 || self.interrupt.is_set()) {
+        let control = Control { stop: self.limit, winner: &self.winner, start: index };
+        if control.stopped() && (index > 0 || self.stop.is_set()) {
             return None;
         }
         let mut ws = Workspace::new(&self.plan);
@@ -176,7 +171,7 @@ impl<'s> Starts<'s> {
             }
         }
         let best = best.ok_or(FitError::Interrupted)?;
-        let interrupted = self.interrupt.is_set();
+        let interrupted = self.stop.is_set();
         let Start { cores, rse, .. } = best;
         Ok(Fitted { cores, rse, sweeps, restarts, rescued: false, interrupted })
     }

@@ -8,6 +8,7 @@ pub mod tree;
 pub use contract::{Labels, contract, contraction_bytes};
 pub use text::draw;
 
+use crate::MemoryError;
 use crate::graph::{GraphError, ModeGraph, Structure};
 use crate::tensor::Tensor;
 use thiserror::Error;
@@ -28,15 +29,8 @@ pub enum NetworkError {
         dims: Vec<usize>,
     },
     /// The contraction would take more memory than it may.
-    #[error(
-        "contracting the network needs about {needed} MB of memory, but the limit is {limit} MB"
-    )]
-    Memory {
-        /// Estimated need, in MB.
-        needed: u64,
-        /// The limit, in MB.
-        limit: u64,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// Not one core a vertex.
     #[error("{found} cores were given, but the structure has {expected} vertices")]
     CoreCount {
@@ -179,12 +173,9 @@ impl Network {
     /// the contraction would take more than `max_bytes`.
     pub fn to_tensor(&self, max_bytes: Option<u64>) -> Result<Tensor, NetworkError> {
         let (graph, cores) = self.to_mode_graph();
-        if let Some(limit) = max_bytes {
-            let (needed, limit) = (contraction_bytes(&graph, &self.dims), limit as f64);
-            if needed > limit {
-                let mb = |bytes: f64| (bytes / 1e6).ceil() as u64;
-                return Err(NetworkError::Memory { needed: mb(needed), limit: mb(limit) });
-            }
+        if max_bytes.is_some() {
+            let needed = contraction_bytes(&graph, &self.dims);
+            MemoryError::check("contracting the network", needed, max_bytes)?;
         }
         Ok(contract(&graph, &self.dims, &cores))
     }

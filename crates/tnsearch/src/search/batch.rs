@@ -2,9 +2,10 @@
 
 use super::lineage::grown;
 use super::{Effort, Evaluator, Score};
-use crate::fit::{FitError, Fitted, Interrupt};
+use crate::fit::{FitError, Fitted};
 use crate::graph::{ModeGraph, Structure};
 use crate::network::Network;
+use crate::problem::Stop;
 use rayon::ThreadPool;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,7 +56,7 @@ pub(super) struct Batch<'a> {
     /// The parent's network of each run, where the jobs have one.
     pub parents: &'a [Option<Arc<Network>>],
     /// Once set, no fit is started and those that run return soon.
-    pub stop: &'a Interrupt,
+    pub stop: &'a Stop,
 }
 
 impl Batch<'_> {

@@ -11,8 +11,9 @@ use super::{
     Counts, Effort, EvaluationRecord, JournalError, Outcome, Progress, Runner, Score, SearchError,
     SearchResult, Source, StoppedBy,
 };
-use crate::fit::{FitError, Fitted, Interrupt, sweep_cost};
+use crate::fit::{FitError, Fitted, sweep_cost};
 use crate::graph::{GraphError, ModeGraph, Structure};
+use crate::problem::Stop;
 use crate::tensor::size;
 use rayon::ThreadPool;
 use std::collections::HashMap;
@@ -50,7 +51,7 @@ pub(super) struct Search<'a, 'p> {
     runner: Runner<'a>,
     pool: &'p ThreadPool,
     /// Seen by running fits; set for an interrupt, a deadline or an error.
-    stop: &'p Interrupt,
+    stop: &'p Stop,
     begun: Instant,
     /// Seconds spent before a resume.
     before: f64,
@@ -72,7 +73,7 @@ struct Seen {
 }
 
 impl<'a, 'p> Search<'a, 'p> {
-    pub(super) fn new(runner: Runner<'a>, pool: &'p ThreadPool, stop: &'p Interrupt) -> Self {
+    pub(super) fn new(runner: Runner<'a>, pool: &'p ThreadPool, stop: &'p Stop) -> Self {
         Search {
             before: runner.records.values().map(|r| r.seconds).fold(0.0, f64::max),
             ledger: Ledger::new(runner.objective),
@@ -173,7 +174,7 @@ impl<'a, 'p> Search<'a, 'p> {
             (Some(bound), Some(_)) => bound.rse(&graph, f64::INFINITY),
             _ => 0.0,
         };
-        let at_best = Score { loss: self.runner.objective.loss(params, phi, rse), rse, params };
+        let at_best = self.runner.objective.score(params, phi, rse);
         let (sequence, parent) = (0, None);
         Ok(Job { run, seed, sequence, effort, structure, parent, graph, params, phi, at_best })
     }
@@ -240,7 +241,7 @@ impl<'a, 'p> Search<'a, 'p> {
                 if let Some(Resolved::Done(Done { rse: Some(rse), .. })) = resolved[k] {
                     let loss = objective.loss(jobs[k].params, jobs[k].phi, rse);
                     lanes[jobs[k].run]
-                        .learn(objective, Score { loss, rse, params: jobs[k].params });
+                        .learn(objective, Score { loss, error: rse, params: jobs[k].params });
                 }
             }
         }
@@ -296,7 +297,7 @@ impl<'a, 'p> Search<'a, 'p> {
                         let done = self.fitted(chosen[k], fitted);
                         resolved[which[k]] = Some(Resolved::Done(done));
                     }
-                    Err(FitError::Memory { .. }) => {
+                    Err(FitError::Memory(_)) => {
                         resolved[which[k]] = Some(Resolved::Done(self.refused(chosen[k])));
                     }
                     Err(FitError::Interrupted) => {}
@@ -325,7 +326,7 @@ impl<'a, 'p> Search<'a, 'p> {
         if job.parent.is_some() {
             self.runner.runs[job.run].lineage.fitted(job, loss, &fitted.cores);
         }
-        self.ledger.keep(job, Score { loss, rse: fitted.rse, params: job.params }, fitted);
+        self.ledger.keep(job, Score { loss, error: fitted.rse, params: job.params }, fitted);
         self.observe();
         done
     }
@@ -338,7 +339,7 @@ impl<'a, 'p> Search<'a, 'p> {
     /// A fit was stopped on its way: no evaluation, but better than nothing if there is nothing else.
     fn cut_short(&mut self, job: &Job, fitted: Fitted) {
         let loss = self.runner.objective.loss(job.params, job.phi, fitted.rse);
-        let score = Score { loss, rse: fitted.rse, params: job.params };
+        let score = Score { loss, error: fitted.rse, params: job.params };
         let first = self.ledger.leader.is_none() && self.seen.best.is_none();
         let better = |(_, best, _): &(_, Score, _)| self.runner.objective.better(&score, best);
         if first && self.cut_short.as_ref().is_none_or(better) {
@@ -351,7 +352,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let outcome = self.ledger.outcome(job, &done);
         self.seen.counts.add(&outcome);
         if let Some(rse) = done.rse {
-            let score = Score { loss: outcome.loss, rse, params: job.params };
+            let score = Score { loss: outcome.loss, error: rse, params: job.params };
             if self.seen.best.is_none_or(|best| self.runner.objective.better(&score, &best)) {
                 self.seen.best = Some(score);
             }
@@ -471,6 +472,6 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     fn reached(&self, score: Option<&Score>) -> bool {
-        score.is_some_and(|s| self.runner.objective.reached(s.params, s.rse))
+        score.is_some_and(|s| self.runner.objective.reached(s.params, s.error))
     }
 }

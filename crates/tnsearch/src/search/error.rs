@@ -1,8 +1,8 @@
 //! What can go wrong before or during a search.
 
+use crate::SettingError;
 use crate::fit::FitError;
 use crate::graph::GraphError;
-use std::fmt;
 use thiserror::Error;
 
 /// Why a search could not be made.
@@ -10,15 +10,8 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum SearchError {
     /// A setting is out of range.
-    #[error("{name} is {value}; {expected}")]
-    Setting {
-        /// The setting's name.
-        name: &'static str,
-        /// The value given.
-        value: String,
-        /// What would be right.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// No structure can be as small as asked for.
     #[error(
         "max-params is {max_params}, but even with all ranks 1 a network has {least} parameters"
@@ -38,14 +31,4 @@ pub enum SearchError {
     /// The threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(String),
-}
-
-impl SearchError {
-    pub(super) fn setting(
-        name: &'static str,
-        value: impl fmt::Display,
-        expected: &'static str,
-    ) -> Self {
-        SearchError::Setting { name, value: value.to_string(), expected }
-    }
 }

@@ -3,8 +3,9 @@
 use super::Effort;
 use crate::bound::CutBound;
 use crate::decompose::{Limits, forest_svd};
-use crate::fit::{self, CheckedFit, FitError, FitSettings, Fitted, Interrupt, Target};
+use crate::fit::{self, CheckedFit, FitError, FitSettings, Fitted};
 use crate::graph::ModeGraph;
+use crate::problem::{Stop, Target};
 use crate::tensor::Tensor;
 
 /// Fits structures. Called from several threads at once.
@@ -19,7 +20,7 @@ pub trait Evaluator: Sync {
         graph: &ModeGraph,
         seed: u64,
         effort: Effort,
-        interrupt: &Interrupt,
+        interrupt: &Stop,
     ) -> Result<Fitted, FitError>;
 
     /// As [`Evaluator::evaluate`] with full effort, the first start beginning at these cores (shaped for the
@@ -29,7 +30,7 @@ pub trait Evaluator: Sync {
         graph: &ModeGraph,
         seed: u64,
         _cores: &[Tensor],
-        interrupt: &Interrupt,
+        interrupt: &Stop,
     ) -> Result<Fitted, FitError> {
         self.evaluate(graph, seed, Effort::Full, interrupt)
     }
@@ -51,14 +52,14 @@ impl Evaluator for FitEvaluator<'_> {
         graph: &ModeGraph,
         seed: u64,
         effort: Effort,
-        interrupt: &Interrupt,
+        interrupt: &Stop,
     ) -> Result<Fitted, FitError> {
         if effort.is_full() {
             return fit::fit(self.target, graph, &self.settings, seed, None, interrupt);
         }
         let quick = FitSettings::clone(&self.settings);
         let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
-        let limits = Limits { max_bytes: settings.max_bytes, interrupt };
+        let limits = Limits { max_bytes: settings.max_bytes, stop: interrupt.clone() };
         // Where the SVDs take too much memory, or an interrupt came, a start is made as for any other graph.
         let svd = forest_svd(self.target, graph, &limits).ok().flatten();
         let warm = match svd {
@@ -82,7 +83,7 @@ impl Evaluator for FitEvaluator<'_> {
         graph: &ModeGraph,
         seed: u64,
         cores: &[Tensor],
-        interrupt: &Interrupt,
+        interrupt: &Stop,
     ) -> Result<Fitted, FitError> {
         fit::fit(self.target, graph, &self.settings, seed, Some(cores), interrupt)
     }
@@ -94,7 +95,7 @@ pub trait RseBound: Sync {
     fn rse(&self, graph: &ModeGraph, enough: f64) -> f64;
 }
 
-impl RseBound for CutBound<'_> {
+impl RseBound for CutBound {
     fn rse(&self, graph: &ModeGraph, enough: f64) -> f64 {
         CutBound::rse(self, graph, enough)
     }

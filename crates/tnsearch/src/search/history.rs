@@ -45,7 +45,7 @@ impl History {
 
     /// Notes a new best.
     pub(super) fn improved(&mut self, evaluations: u64, samples: u64, best: Score) {
-        let Score { loss, rse, params } = best;
+        let Score { loss, error: rse, params } = best;
         let seconds = self.seconds;
         self.points.push(HistoryPoint { evaluations, samples, loss, rse, params, seconds });
     }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_last_point_is_added_once_and_time_never_runs_back() {
-        let best = Score { loss: 1.0, rse: 0.5, params: 3 };
+        let best = Score { loss: 1.0, error: 0.5, params: 3 };
         let mut history = History::default();
         history.at(2.0);
         history.improved(1, 1, best);

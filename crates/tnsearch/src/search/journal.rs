@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn other_lines_are_told_apart() {
         let counts = Counts { samples: 9, evaluations: 4, cached: 2, pruned: 3, refused: 0 };
-        let bound = LowerBound { params: Some(40), rse: None, loss: None };
+        let bound = LowerBound { params: Some(40), error: None, loss: None };
         let generation =
             GenerationRecord { number: 3, counts, lower_bound: Some(bound), seconds: 0.5 };
         let begin = BeginRecord { input: "X.npy".into(), command: vec!["tnsearch".into()] };

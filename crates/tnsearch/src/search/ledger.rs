@@ -105,7 +105,7 @@ impl Ledger {
         self.counts.add(&outcome);
         self.history.at(done.seconds);
         if let Some(rse) = done.rse {
-            let score = Score { loss: outcome.loss, rse, params: job.params };
+            let score = Score { loss: outcome.loss, error: rse, params: job.params };
             self.pareto.add(job.params, rse);
             if self.leader.as_ref().is_none_or(|l| self.objective.better(&score, &l.score)) {
                 self.history.improved(self.counts.evaluations, self.counts.samples, score);
@@ -126,14 +126,14 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::graph::Template;
-    use crate::search::Objective;
+    use crate::problem::Objective;
     use std::sync::Arc;
 
     fn job(sequence: u64) -> Job {
         let ring = Arc::new(Template::ring(4).unwrap());
         let structure = Structure::new(ring, vec![0, 1, 2, 3], vec![2; 4]).unwrap();
         let graph = structure.canonical().graph;
-        let at_best = Score { loss: 0.5, rse: 0.0, params: 40 };
+        let at_best = Score { loss: 0.5, error: 0.0, params: 40 };
         Job {
             run: 0,
             seed: 1,
@@ -160,7 +160,7 @@ mod tests {
             let mut ledger = Ledger::new(Objective::Lambda(1.0).check().unwrap());
             // The fits end in this order...
             for k in order {
-                let score = Score { loss: 0.5 + rses[k], rse: rses[k], params: 40 };
+                let score = Score { loss: 0.5 + rses[k], error: rses[k], params: 40 };
                 ledger.keep(&job(k as u64), score, fitted(rses[k], k));
             }
             // ...and are entered in that of their proposal.
@@ -176,7 +176,7 @@ mod tests {
     fn a_best_from_a_journal_has_no_cores() {
         let mut ledger = Ledger::new(Objective::Lambda(1.0).check().unwrap());
         ledger.enter(&job(0), &Done { rse: Some(0.1), seconds: 0.0 });
-        let score = Score { loss: 0.8, rse: 0.3, params: 40 };
+        let score = Score { loss: 0.8, error: 0.3, params: 40 };
         ledger.keep(&job(1), score, fitted(0.3, 1));
         ledger.enter(&job(1), &Done { rse: Some(0.3), seconds: 0.0 });
         assert_eq!(ledger.leader.as_ref().unwrap().sequence, 0);

@@ -9,7 +9,6 @@ mod journal;
 mod lane;
 mod ledger;
 mod lineage;
-mod objective;
 mod result;
 mod run;
 mod runner;
@@ -29,11 +28,10 @@ pub use journal::{
     BeginRecord, EndRecord, EvaluationRecord, FoundRecord, GenerationRecord, Journal, JournalError,
     JournalLine,
 };
-pub use objective::{CheckedObjective, Objective};
-pub use result::{
-    Best, Counts, LowerBound, Observer, Progress, RunSummary, Score, SearchResult, StoppedBy,
-};
+pub use result::{Best, Counts, Observer, Progress, RunSummary, SearchResult, StoppedBy};
 pub use runner::Runner;
+
+use crate::problem::{CheckedObjective, LowerBound, Objective, Score};
 pub use settings::{CheckedRunner, RunnerSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, Auto, CheckedAnnealing, CheckedExact, CheckedGreedy,

@@ -1,21 +1,11 @@
 //! What a search returns, and what it reports on the way.
 
-use super::{HistoryPoint, JournalError, Objective, Outcome, ParetoPoint, Source};
+use super::{HistoryPoint, JournalError, Outcome, ParetoPoint, Source};
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
+use crate::problem::{LowerBound, Score};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// The numbers by which fitted structures are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Score {
-    /// The loss of the objective.
-    pub loss: f64,
-    /// The RSE.
-    pub rse: f64,
-    /// The parameters.
-    pub params: u128,
-}
 
 /// What became of the proposed structures, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,49 +98,6 @@ impl fmt::Display for StoppedBy {
     }
 }
 
-/// What no structure of the template (with ranks up to the largest allowed) can go below.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct LowerBound {
-    /// On the parameters of every structure that reaches the error (`MaxRse`).
-    pub params: Option<u128>,
-    /// On the RSE of every structure within the budget (`MaxParams`).
-    pub rse: Option<f64>,
-    /// On the loss of every structure (`Lambda`).
-    pub loss: Option<f64>,
-}
-
-impl LowerBound {
-    /// The bound that a number means for an objective.
-    pub fn new(objective: Objective, value: f64) -> Self {
-        let mut bound = LowerBound { params: None, rse: None, loss: None };
-        match objective {
-            // Parameters are whole; the sum was of whole numbers.
-            Objective::MaxRse(_) => bound.params = Some((value - 1e-6).ceil().max(0.0) as u128),
-            Objective::MaxParams(_) => bound.rse = Some(value),
-            Objective::Lambda(_) => bound.loss = Some(value),
-        }
-        bound
-    }
-
-    /// Whether a score meets the bound, so that nothing can be better: losses to within a part in 10^9, errors
-    /// to within that and what rounding takes from the bound (see `bound::Spectrum::slack`).
-    pub fn is_met_by(&self, score: &Score) -> bool {
-        self.params.is_some_and(|p| score.params <= p)
-            || self.rse.is_some_and(|r| score.rse <= r + rse_margin(r))
-            || self.loss.is_some_and(|l| score.loss <= l + loss_margin(l))
-    }
-}
-
-/// By how much an error may miss its bound and still count as meeting it.
-pub(super) fn rse_margin(bound: f64) -> f64 {
-    1e-9 * bound + 4e-12
-}
-
-/// By how much a loss may miss its bound and still count as meeting it.
-pub(super) fn loss_margin(bound: f64) -> f64 {
-    1e-9 * bound.max(1.0)
-}
-
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchResult {
@@ -212,21 +159,5 @@ pub trait Observer {
 impl<F: FnMut(&Progress)> Observer for F {
     fn on_progress(&mut self, progress: &Progress) {
         self(progress);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_rounding_may_part_an_error_from_its_bound() {
-        let met = |bound: f64, rse: f64| {
-            let bound = LowerBound::new(Objective::MaxParams(16), bound);
-            bound.is_met_by(&Score { loss: rse, rse, params: 8 })
-        };
-        assert!(met(1e-3, 1e-3) && met(1e-3, 1e-3 + 1e-12) && met(0.0, 1e-12));
-        // Small, but another structure may well be exact.
-        assert!(!met(0.0, 4e-10) && !met(1e-3, 1.001e-3));
     }
 }

@@ -39,7 +39,7 @@ impl<'a> Run<'a> {
         let better = earlier.filter(|e| e.loss < outcome.loss).unwrap_or(outcome);
         self.cache.insert(job.graph.clone(), (job.effort, better));
         if let Some(rse) = outcome.rse {
-            let score = Score { loss: outcome.loss, rse, params: outcome.params };
+            let score = Score { loss: outcome.loss, error: rse, params: outcome.params };
             if self.best.is_none_or(|best| objective.better(&score, &best)) {
                 self.best = Some(score);
             }

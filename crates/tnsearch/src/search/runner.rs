@@ -6,12 +6,11 @@ use super::{
     CheckedObjective, CheckedRunner, Effort, EvaluationRecord, Evaluator, Journal, Objective,
     Observer, RseBound, SearchError, SearchResult, Strategy,
 };
+use crate::SettingError;
 use crate::bound::Relaxation;
-use crate::fit::Interrupt;
+use crate::problem::Stop;
 use crate::rng;
 use std::collections::HashMap;
-
-static NEVER: Interrupt = Interrupt::new();
 
 /// Runs strategies: fits what they propose, in parallel, within budgets, and keeps the best.
 ///
@@ -21,14 +20,16 @@ static NEVER: Interrupt = Interrupt::new();
 ///
 /// ```no_run
 /// use std::sync::Arc;
-/// use tnsearch::fit::{FitSettings, Target};
+/// use tnsearch::fit::{FitSettings};
+/// use tnsearch::problem::{Target};
 /// use tnsearch::graph::Template;
-/// use tnsearch::search::{FitEvaluator, Objective, Runner, Tnls, TnlsSettings};
+/// use tnsearch::search::{FitEvaluator, Runner, Tnls, TnlsSettings};
+/// use tnsearch::problem::{Objective};
 /// # fn example(target: Target) -> Result<(), Box<dyn std::error::Error>> {
 /// let template = Arc::new(Template::ring(target.dims().len())?);
 /// let evaluator = FitEvaluator { target: &target, settings: FitSettings::default().check()? };
 /// let tnls = TnlsSettings::default().check()?;
-/// let result = Runner::new(target.dims(), Objective::MaxRse(1e-4).check()?, &evaluator)
+/// let result = Runner::new(target.dims(), Objective::MaxError(1e-4).check()?, &evaluator)
 ///     .runs(1, 5, |seed| Tnls::new(template.clone(), tnls.clone(), seed))
 ///     .search()?;
 /// if let Some(best) = result.best {
@@ -41,13 +42,13 @@ pub struct Runner<'a> {
     pub(super) objective: CheckedObjective,
     pub(super) evaluator: &'a dyn Evaluator,
     pub(super) bound: Option<&'a dyn RseBound>,
-    pub(super) certificate: Option<(Box<dyn FnOnce() -> Relaxation<'a> + 'a>, u64)>,
+    pub(super) certificate: Option<(Box<dyn FnOnce() -> Relaxation + 'a>, u64)>,
     pub(super) settings: CheckedRunner,
     pub(super) runs: Vec<Run<'a>>,
     pub(super) journal: Option<&'a mut dyn Journal>,
     pub(super) records: HashMap<(usize, String, Effort), EvaluationRecord>,
     pub(super) observer: Option<&'a mut dyn Observer>,
-    pub(super) interrupt: &'a Interrupt,
+    pub(super) interrupt: Stop,
 }
 
 impl<'a> Runner<'a> {
@@ -64,7 +65,7 @@ impl<'a> Runner<'a> {
             journal: None,
             records: HashMap::new(),
             observer: None,
-            interrupt: &NEVER,
+            interrupt: Stop::new(),
         }
     }
 
@@ -97,7 +98,7 @@ impl<'a> Runner<'a> {
 
     /// Proves a lower bound when the search is over, unless a strategy has: the relaxed problem, and how
     /// many of its nodes may be expanded for it.
-    pub fn certify(mut self, relaxation: impl FnOnce() -> Relaxation<'a> + 'a, nodes: u64) -> Self {
+    pub fn certify(mut self, relaxation: impl FnOnce() -> Relaxation + 'a, nodes: u64) -> Self {
         self.certificate = Some((Box::new(relaxation), nodes));
         self
     }
@@ -123,15 +124,15 @@ impl<'a> Runner<'a> {
     }
 
     /// Ends the search with the best so far when this flag is set.
-    pub fn interrupt(mut self, interrupt: &'a Interrupt) -> Self {
-        self.interrupt = interrupt;
+    pub fn interrupt(mut self, interrupt: &Stop) -> Self {
+        self.interrupt = interrupt.clone();
         self
     }
 
     /// Runs the strategies to their end, or to that of a budget.
     pub fn search(self) -> Result<SearchResult, SearchError> {
         if self.runs.is_empty() {
-            return Err(SearchError::setting("runs", 0, "it must be at least 1"));
+            return Err(SettingError::new("runs", 0, "it must be at least 1").into());
         }
         let least = self.dims.iter().fold(0u128, |sum, &d| sum + d as u128);
         if let Objective::MaxParams(max_params) = self.objective.get()
@@ -145,6 +146,6 @@ impl<'a> Runner<'a> {
             .thread_name(|k| format!("tnsearch-{k}"))
             .build()
             .map_err(|e| SearchError::Threads(e.to_string()))?;
-        Search::new(self, &pool, &Interrupt::new()).run()
+        Search::new(self, &pool, &Stop::new()).run()
     }
 }

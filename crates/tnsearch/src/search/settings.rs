@@ -1,40 +1,9 @@
 //! The runner's settings, checked once.
 
-use super::SearchError;
+use crate::SettingError;
+use crate::error::{count, positive};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
-
-/// A number of things, of which there must be one.
-pub(super) fn count(name: &'static str, n: usize) -> Result<(), SearchError> {
-    match n {
-        0 => Err(SearchError::setting(name, 0, "it must be at least 1")),
-        _ => Ok(()),
-    }
-}
-
-/// A factor by which something shrinks, or stays as it is.
-pub(super) fn shrinkage(name: &'static str, c: f64) -> Result<(), SearchError> {
-    match c > 0.0 && c <= 1.0 {
-        true => Ok(()),
-        false => Err(SearchError::setting(name, c, "it must be above 0 and at most 1")),
-    }
-}
-
-/// A number above zero.
-pub(super) fn positive(name: &'static str, x: f64) -> Result<(), SearchError> {
-    match x > 0.0 && x.is_finite() {
-        true => Ok(()),
-        false => Err(SearchError::setting(name, x, "it must be a positive number")),
-    }
-}
-
-/// A probability.
-pub(super) fn probability(name: &'static str, p: f64) -> Result<(), SearchError> {
-    match (0.0..=1.0).contains(&p) {
-        true => Ok(()),
-        false => Err(SearchError::setting(name, p, "it must be from 0 to 1")),
-    }
-}
 
 /// Budgets and limits of a search, over all its runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,19 +39,19 @@ impl Default for RunnerSettings {
 
 impl RunnerSettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedRunner, SearchError> {
+    pub fn check(self) -> Result<CheckedRunner, SettingError> {
         if self.max_evaluations == Some(0) {
-            return Err(SearchError::setting("max-evaluations", 0, "it must be at least 1"));
+            return Err(SettingError::new("max-evaluations", 0, "it must be at least 1"));
         }
         self.threads.map_or(Ok(()), |n| count("threads", n))?;
         self.max_parallel.map_or(Ok(()), |n| count("max-parallel", n))?;
         // Above this the thread library would fail, or bring the machine down.
         if let Some(n) = self.threads.filter(|&n| n > 4096) {
-            return Err(SearchError::setting("threads", n, "it must be at most 4096"));
+            return Err(SettingError::new("threads", n, "it must be at most 4096"));
         }
         self.max_seconds.map_or(Ok(()), |s| positive("max-seconds", s))?;
         if self.max_phi.is_nan() || self.max_phi <= 0.0 {
-            return Err(SearchError::setting("max-phi", self.max_phi, "it must be above 0"));
+            return Err(SettingError::new("max-phi", self.max_phi, "it must be above 0"));
         }
         self.max_cost.map_or(Ok(()), |cost| positive("max-cost", cost))?;
         Ok(CheckedRunner(self))

@@ -46,7 +46,7 @@ pub trait Strategy: Send {
         None
     }
 
-    /// What no structure can go below, where the strategy has proven it: a number of parameters (`MaxRse`), a
+    /// What no structure can go below, where the strategy has proven it: a number of parameters (`MaxError`), a
     /// loss (`Lambda`) or an RSE (`MaxParams`).
     fn lower_bound(&self) -> Option<f64> {
         None

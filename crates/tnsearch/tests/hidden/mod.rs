@@ -6,9 +6,9 @@ use rand::seq::SliceRandom as _;
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::HashSet;
 use std::sync::Arc;
-use tnsearch::fit::Target;
 use tnsearch::graph::{ModeGraph, Structure, Template};
 use tnsearch::network::contract;
+use tnsearch::problem::Target;
 use tnsearch::rng::Rng;
 use tnsearch::tensor::Tensor;
 

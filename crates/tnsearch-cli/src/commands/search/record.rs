@@ -6,7 +6,7 @@ use crate::files::{MemoryLimit, output::Output};
 use crate::journal::DiskJournal;
 use serde_json::Value;
 use tnsearch::bound::CutBound;
-use tnsearch::fit::{Interrupt, Target};
+use tnsearch::problem::{Stop, Target};
 use tnsearch::search::{
     BeginRecord, EndRecord, EvaluationRecord, FoundRecord, GenerationRecord, Journal, JournalError,
     SearchResult,
@@ -74,9 +74,9 @@ impl Recorder {
         header: &Value,
         end: EndRecord,
         target: &Target,
-        bound: Option<&CutBound<'_>>,
+        bound: Option<&CutBound>,
         limit: MemoryLimit,
-        interrupt: &Interrupt,
+        interrupt: &Stop,
         output: &Output,
     ) -> anyhow::Result<()> {
         let Some(kept) = self.kept else { return Ok(()) };
@@ -134,7 +134,7 @@ fn end_record(result: &SearchResult) -> EndRecord {
         permutation: best.structure.permutation().to_vec(),
         ranks: best.structure.ranks().to_vec(),
         params: best.score.params.try_into().unwrap_or(u64::MAX),
-        rse: best.score.rse,
+        rse: best.score.error,
         loss: best.score.loss,
     });
     EndRecord {

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::graph::{GraphError, Template};
+use tnsearch::problem::CheckedObjective;
 use tnsearch::search::{
     Annealing, AnnealingSettings, Auto, CheckedAnnealing, CheckedExact, CheckedGreedy,
-    CheckedObjective, CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings,
-    Greedy, GreedySettings, RandomSearch, RandomSettings, Strategy, Tnale, TnaleSettings, Tnga,
+    CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, Greedy,
+    GreedySettings, RandomSearch, RandomSettings, Strategy, Tnale, TnaleSettings, Tnga,
     TngaSettings, Tnls, TnlsSettings,
 };
 
@@ -122,8 +123,8 @@ pub struct Setting<'a> {
     pub template: &'a Arc<Template>,
     pub dims: &'a [usize],
     pub objective: CheckedObjective,
-    pub bound: Option<&'a CutBound<'a>>,
-    pub relax: &'a dyn Fn(&'a CutBound<'a>) -> Relaxation<'a>,
+    pub bound: Option<&'a CutBound>,
+    pub relax: &'a dyn Fn(&'a CutBound) -> Relaxation,
 }
 
 impl StrategyOptions {

@@ -12,9 +12,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
+use tnsearch::problem::{LowerBound, Objective};
 use tnsearch::search::{
-    CheckedRunner, Counts, HistoryPoint, LowerBound, Objective, ParetoPoint, RunSummary,
-    RunnerSettings, SearchResult, StoppedBy,
+    CheckedRunner, Counts, HistoryPoint, ParetoPoint, RunSummary, RunnerSettings, SearchResult,
+    StoppedBy,
 };
 
 /// The JSON summary (DESIGN section 5), and more.
@@ -66,7 +67,7 @@ pub(super) fn finish(
     if let (Some(best), Some(output)) = (best, output) {
         let cores = best.fitted.cores.clone();
         let found = Network::from_fitted(best.structure.clone(), dims.to_vec(), cores)?;
-        saved = output.write(|w| network::write(w, &found, best.score.rse));
+        saved = output.write(|w| network::write(w, &found, best.score.error));
     }
     let format_preserved = best.and_then(|b| template.holds(&b.graph));
     let summary = Summary {
@@ -76,8 +77,8 @@ pub(super) fn finish(
             None => StructureReport::nothing(template.to_ref(), dims),
         },
         seed: args.seed,
-        rse: best.map(|b| b.score.rse),
-        re: best.map(|b| b.score.rse.sqrt()),
+        rse: best.map(|b| b.score.error),
+        re: best.map(|b| b.score.error.sqrt()),
         loss: best.map(|b| b.score.loss),
         counts: result.counts,
         seconds: result.seconds,
@@ -122,7 +123,7 @@ pub fn proof(result: &SearchResult, max_rank: usize) -> String {
             "optimal: no structure of this template with ranks up to {max_rank} is better"
         );
     }
-    match (bound.params, bound.rse, bound.loss) {
+    match (bound.params, bound.error, bound.loss) {
         (Some(params), ..) => {
             let found = result.best.as_ref().filter(|_| result.target_reached);
             let gap = found.map_or(String::new(), |best| {
@@ -177,7 +178,7 @@ fn text(
                 false => "the target was NOT reached; this is the closest".to_owned(),
             };
             line(&mut out, "found", found);
-            structure_lines(&mut out, &best.structure, dims, best.score.rse);
+            structure_lines(&mut out, &best.structure, dims, best.score.error);
         }
         None if result.counts.evaluations + result.counts.refused == 0 => {
             let why = match result.stopped_by {

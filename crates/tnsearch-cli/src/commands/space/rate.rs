@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::fit::{self, FitError, FitSettings, Interrupt, Target};
+use tnsearch::fit::{self, FitError, FitSettings};
 use tnsearch::graph::{Structure, Template};
+use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::{Rng, stream};
 use tnsearch::search::RunnerSettings;
 
@@ -60,8 +61,8 @@ pub fn measure(
                         return Ok(false);
                     }
                     let graph = s.canonical().graph;
-                    match fit::fit(target, &graph, &settings, 0, None, &Interrupt::new()) {
-                        Err(FitError::Memory { .. }) => Ok(false),
+                    match fit::fit(target, &graph, &settings, 0, None, &Stop::new()) {
+                        Err(FitError::Memory(_)) => Ok(false),
                         fitted => fitted.map(|_| true),
                     }
                 })

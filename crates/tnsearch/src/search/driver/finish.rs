@@ -2,8 +2,10 @@
 
 use super::Search;
 use crate::bound::{Candidate, Next};
-use crate::fit::{FitError, Interrupt};
-use crate::search::{Best, LowerBound, RunSummary, Score, SearchError, SearchResult, StoppedBy};
+use crate::fit::FitError;
+use crate::problem::Stop;
+use crate::problem::{LowerBound, Score};
+use crate::search::{Best, RunSummary, SearchError, SearchResult, StoppedBy};
 
 impl Search<'_, '_> {
     /// The best lower bound a strategy has proven, or that of the certificate; and whether it shows that
@@ -12,7 +14,7 @@ impl Search<'_, '_> {
         let objective = self.runner.objective.get();
         let proven = self.runner.runs.iter().filter_map(|run| run.strategy.lower_bound());
         if let Some(value) = proven.reduce(f64::max) {
-            let bound = value.is_finite().then(|| LowerBound::new(objective, value));
+            let bound = value.is_finite().then(|| objective.lower_bound(value));
             return (bound, value == f64::INFINITY);
         }
         let Some((make, nodes)) = self.runner.certificate.take() else { return (None, false) };
@@ -30,7 +32,7 @@ impl Search<'_, '_> {
                         && !relaxation.hurried()
                         && !self.runner.interrupt.is_set() => {}
                 Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
-                    return (Some(LowerBound::new(objective, value)), false);
+                    return (Some(objective.lower_bound(value)), false);
                 }
                 Next::Nothing => return (None, true),
             }
@@ -49,13 +51,13 @@ impl Search<'_, '_> {
             // there is no answer.
             let fitted = match cores {
                 Some(fitted) => fitted,
-                None => self.fit_again(run, &leader.structure, effort, &Interrupt::new())?,
+                None => self.fit_again(run, &leader.structure, effort, &Stop::new())?,
             };
             // Same as recorded, unless fits have a time limit; the cores' own error is the true one.
             let (params, rse) = (leader.score.params, fitted.rse);
             let loss = self.runner.objective.loss(params, leader.phi, rse);
             Ok::<_, FitError>(Best {
-                score: Score { loss, rse, params },
+                score: Score { loss, error: rse, params },
                 fitted,
                 structure: leader.structure,
                 graph: leader.graph,

@@ -1,7 +1,7 @@
 //! The state after each generation, for the journal.
 
 use super::Search;
-use crate::search::{GenerationRecord, LowerBound};
+use crate::search::GenerationRecord;
 
 impl Search<'_, '_> {
     /// Writes the state after a generation to the journal. A journal that fails is given up; the search
@@ -14,7 +14,7 @@ impl Search<'_, '_> {
         let record = GenerationRecord {
             number: self.generation,
             counts: self.ledger.counts,
-            lower_bound: proven.map(|value| LowerBound::new(objective, value)),
+            lower_bound: proven.map(|value| objective.lower_bound(value)),
             seconds: self.before + self.begun.elapsed().as_secs_f64(),
         };
         if let Err(error) = journal.generation(&record) {

@@ -1,9 +1,10 @@
 //! The cores that fits begin at, where a strategy names a parent.
 
 use super::Search;
-use crate::fit::{FitError, Fitted, Interrupt};
+use crate::fit::{FitError, Fitted};
 use crate::graph::Structure;
 use crate::network::Network;
+use crate::problem::Stop;
 use crate::search::batch::Job;
 use crate::search::lineage::grown;
 use crate::search::{Effort, SearchError};
@@ -20,7 +21,7 @@ impl Search<'_, '_> {
         for job in which.iter().map(|&k| &jobs[k]) {
             let (run, Some(parent)) = (job.run, &job.parent) else { continue };
             if parents[run].is_none() {
-                match self.network(run, parent, self.runner.interrupt) {
+                match self.network(run, parent, &self.runner.interrupt.clone()) {
                     Ok(network) => parents[run] = network,
                     Err(FitError::Interrupted) => {
                         self.watch();
@@ -38,7 +39,7 @@ impl Search<'_, '_> {
         &mut self,
         run: usize,
         structure: &Structure,
-        interrupt: &Interrupt,
+        interrupt: &Stop,
     ) -> Result<Option<Arc<Network>>, FitError> {
         let dims = &self.runner.dims;
         if let Some(network) = self.runner.runs[run].lineage.network(structure, dims) {
@@ -59,7 +60,7 @@ impl Search<'_, '_> {
         run: usize,
         structure: &Structure,
         effort: Effort,
-        interrupt: &Interrupt,
+        interrupt: &Stop,
     ) -> Result<Fitted, FitError> {
         // Back to an ancestor whose cores are at hand, or to the first; then forward.
         let (mut missing, mut network) = (Vec::new(), None);
@@ -91,7 +92,7 @@ impl Search<'_, '_> {
         structure: &Structure,
         effort: Effort,
         parent: Option<&Network>,
-        interrupt: &Interrupt,
+        interrupt: &Stop,
     ) -> Result<Fitted, FitError> {
         let (graph, seed) = (structure.canonical().graph, self.runner.runs[run].seed);
         let evaluator = self.runner.evaluator;

@@ -12,7 +12,7 @@
 
 use super::neighbourhood::{Spread, sample_anywhere, sample_around};
 use super::settings::{count, positive, shrinkage};
-use super::{Outcome, SearchError, Strategy, TnlsSettings};
+use super::{Outcome, SettingError, Strategy, TnlsSettings};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
 use rand::RngExt as _;
@@ -55,7 +55,7 @@ impl Default for AnnealingSettings {
 
 impl AnnealingSettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedAnnealing, SearchError> {
+    pub fn check(self) -> Result<CheckedAnnealing, SettingError> {
         count("iterations", self.iterations)?;
         count("samples", self.samples)?;
         count("max-rank", self.max_rank)?;

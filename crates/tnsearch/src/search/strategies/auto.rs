@@ -6,27 +6,22 @@ use std::sync::Arc;
 
 /// Exact search first; where its budget ends without an answer, or with one that is far from any proof, TNLS goes
 /// on, starting at the structure that came nearest.
-pub struct Auto<'b> {
-    exact: Exact<'b>,
+pub struct Auto {
+    exact: Exact,
     tnls: Option<Tnls>,
     template: Arc<Template>,
     settings: CheckedTnls,
     seed: u64,
 }
 
-impl<'b> Auto<'b> {
+impl Auto {
     /// The strategy from its two halves.
-    pub fn new(
-        exact: Exact<'b>,
-        template: Arc<Template>,
-        settings: CheckedTnls,
-        seed: u64,
-    ) -> Self {
+    pub fn new(exact: Exact, template: Arc<Template>, settings: CheckedTnls, seed: u64) -> Self {
         Auto { exact, tnls: None, template, settings, seed }
     }
 }
 
-impl Strategy for Auto<'_> {
+impl Strategy for Auto {
     /// The half at work.
     fn name(&self) -> &'static str {
         match &self.tnls {

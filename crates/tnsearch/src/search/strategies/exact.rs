@@ -10,10 +10,10 @@
 //! smaller ones that failed get all their starts, the nearest to the error first.
 
 use super::climb::Climb;
-use super::{CheckedObjective, Effort, Objective, Outcome, SearchError, Strategy};
+use super::{CheckedObjective, Effort, Outcome, SettingError, Strategy};
 use crate::bound::{Candidate, Next, Relaxation};
 use crate::graph::{ModeGraph, Structure};
-use crate::search::result::{loss_margin, rse_margin};
+use crate::problem::Score;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ops::Deref;
@@ -43,12 +43,12 @@ impl Default for ExactSettings {
 
 impl ExactSettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedExact, SearchError> {
+    pub fn check(self) -> Result<CheckedExact, SettingError> {
         if self.nodes == 0 {
-            return Err(SearchError::setting("nodes", 0, "it must be at least 1"));
+            return Err(SettingError::new("nodes", 0, "it must be at least 1"));
         }
         if self.candidates == 0 {
-            return Err(SearchError::setting("candidates", 0, "it must be at least 1"));
+            return Err(SettingError::new("candidates", 0, "it must be at least 1"));
         }
         Ok(CheckedExact(self))
     }
@@ -67,8 +67,8 @@ impl Deref for CheckedExact {
 }
 
 /// The exact strategy.
-pub struct Exact<'b> {
-    relaxation: Relaxation<'b>,
+pub struct Exact {
+    relaxation: Relaxation,
     objective: CheckedObjective,
     settings: CheckedExact,
     asked: Vec<Candidate>,
@@ -105,10 +105,10 @@ const PATIENCE: usize = 8;
 /// Full fits in one ask.
 const RETRIES: usize = 4;
 
-impl<'b> Exact<'b> {
+impl Exact {
     /// The strategy on a relaxed problem that nothing was taken from yet.
     pub fn new(
-        relaxation: Relaxation<'b>,
+        relaxation: Relaxation,
         objective: CheckedObjective,
         settings: CheckedExact,
     ) -> Self {
@@ -151,23 +151,14 @@ impl<'b> Exact<'b> {
 
     /// What an outcome is worth in the units of the relaxed problem; none where it is no answer.
     fn value(&self, outcome: &Outcome) -> Option<f64> {
-        let rse = outcome.rse?;
-        match self.objective.get() {
-            Objective::MaxRse(eps) => (rse <= eps).then_some(outcome.params as f64),
-            Objective::MaxParams(_) => Some(rse),
-            Objective::Lambda(_) => Some(outcome.loss),
-        }
+        let Outcome { loss, rse, params, .. } = *outcome;
+        self.objective.value(&Score { loss, error: rse?, params })
     }
 
     /// Whether a structure of this value is no better than what was found (losses and errors: than what
     /// counts as meeting it, see [`super::LowerBound::is_met_by`]).
     fn settled(&self, value: f64) -> bool {
-        let close = match self.objective.get() {
-            Objective::MaxRse(_) => 0.0,
-            Objective::MaxParams(_) => rse_margin(value),
-            Objective::Lambda(_) => loss_margin(value),
-        };
-        value + close >= self.incumbent
+        value + self.objective.margin(value) >= self.incumbent
     }
 
     fn next_candidate(&mut self) -> Option<Candidate> {
@@ -223,7 +214,7 @@ impl<'b> Exact<'b> {
     fn ask_climb(&mut self) -> Vec<Structure> {
         if self.climb.is_none()
             && !self.has_answer()
-            && let (Objective::MaxRse(_), Some(nearest)) = (self.objective.get(), self.nearest())
+            && let (Some(_), Some(nearest)) = (self.objective.max_error(), self.nearest())
         {
             let max_rank = self.relaxation.max_rank();
             self.climb = Some(Climb::new(nearest.clone(), max_rank, self.settings.growth));
@@ -234,9 +225,9 @@ impl<'b> Exact<'b> {
 
     /// The next structures of the relaxed problem.
     fn ask_next(&mut self) {
-        self.effort = match self.objective.get() {
-            Objective::MaxRse(_) => Effort::Quick,
-            _ => Effort::Full,
+        self.effort = match self.objective.max_error() {
+            Some(_) => Effort::Quick,
+            None => Effort::Full,
         };
         // One at first, since one is mostly enough; more at a time when it is not.
         let wanted = 1usize << (self.generation / 2).min(3);
@@ -252,7 +243,7 @@ impl<'b> Exact<'b> {
     }
 }
 
-impl Strategy for Exact<'_> {
+impl Strategy for Exact {
     fn name(&self) -> &'static str {
         "exact"
     }

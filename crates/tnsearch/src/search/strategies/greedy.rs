@@ -5,7 +5,7 @@
 //! cores of the structure before it ([`Strategy::parent`]), and goes to the one with the smallest loss. It
 //! ends
 //!
-//! - with [`Objective::MaxRse`], when the error is met (or nothing larger can be fitted);
+//! - with [`Objective::MaxError`], when the error is met (or nothing larger can be fitted);
 //! - with the other objectives, when no step lowers the loss.
 //!
 //! The paper chooses the step of the smallest error; the loss of all three objectives orders steps so but for
@@ -14,7 +14,7 @@
 
 use super::neighbourhood::structure;
 use super::settings::count;
-use super::{CheckedObjective, Objective, Outcome, SearchError, Source, Strategy};
+use super::{CheckedObjective, Objective, Outcome, SettingError, Source, Strategy};
 use crate::graph::{GraphError, Structure, Template};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
@@ -35,7 +35,7 @@ impl Default for GreedySettings {
 
 impl GreedySettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedGreedy, SearchError> {
+    pub fn check(self) -> Result<CheckedGreedy, SettingError> {
         count("max-rank", self.max_rank)?;
         Ok(CheckedGreedy(self))
     }
@@ -96,7 +96,7 @@ impl Greedy {
 
     /// Whether a step is taken although the loss does not fall.
     fn climbs(&self) -> bool {
-        matches!(self.objective.get(), Objective::MaxRse(_))
+        matches!(self.objective.get(), Objective::MaxError(_))
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn tries_every_edge_and_takes_the_best() {
-        let mut g = greedy(Objective::MaxRse(0.1));
+        let mut g = greedy(Objective::MaxError(0.1));
         assert_eq!(g.parent(), None);
         let first = g.ask();
         assert_eq!(first.iter().map(|s| s.ranks().to_vec()).collect::<Vec<_>>(), [vec![1; 6]]);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_fitted_is_no_step() {
-        let mut g = greedy(Objective::MaxRse(0.1));
+        let mut g = greedy(Objective::MaxError(0.1));
         g.ask();
         g.tell(&[told(5.0, 0.9)]);
         g.ask();

@@ -22,6 +22,7 @@ pub use tnga::{CheckedTnga, Tnga, TngaSettings};
 pub use tnls::{CheckedTnls, Tnls, TnlsSettings};
 
 // What all of them build on.
-use super::{
-    CheckedObjective, Effort, Objective, Outcome, SearchError, Source, Strategy, settings,
-};
+use super::{Effort, Outcome, Source, Strategy};
+use crate::SettingError;
+use crate::error as settings;
+use crate::problem::{CheckedObjective, Objective};

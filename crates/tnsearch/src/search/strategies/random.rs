@@ -6,7 +6,7 @@
 
 use super::neighbourhood::sample_anywhere;
 use super::settings::count;
-use super::{Outcome, SearchError, Strategy};
+use super::{Outcome, SettingError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl Default for RandomSettings {
 
 impl RandomSettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedRandom, SearchError> {
+    pub fn check(self) -> Result<CheckedRandom, SettingError> {
         count("iterations", self.iterations)?;
         count("samples", self.samples)?;
         count("max-rank", self.max_rank)?;

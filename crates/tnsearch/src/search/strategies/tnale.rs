@@ -29,7 +29,7 @@
 
 use super::neighbourhood::{sample_anywhere, sample_neighbour, structure};
 use super::settings::count;
-use super::{CheckedObjective, Outcome, SearchError, Strategy};
+use super::{CheckedObjective, Outcome, SettingError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
 use rand::RngExt as _;
@@ -60,7 +60,7 @@ impl Default for TnaleSettings {
 
 impl TnaleSettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedTnale, SearchError> {
+    pub fn check(self) -> Result<CheckedTnale, SettingError> {
         count("iterations", self.iterations)?;
         count("radius", self.radius)?;
         count("init-radius", self.init_radius)?;

@@ -19,7 +19,7 @@
 
 use super::neighbourhood::structure;
 use super::settings::{count, positive, probability};
-use super::{Outcome, SearchError, Strategy};
+use super::{Outcome, SettingError, Strategy};
 use crate::graph::{GraphError, Structure, Template};
 use crate::rng::{self, Rng};
 use rand::RngExt as _;
@@ -66,19 +66,19 @@ impl Default for TngaSettings {
 
 impl TngaSettings {
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedTnga, SearchError> {
+    pub fn check(self) -> Result<CheckedTnga, SettingError> {
         count("generations", self.generations)?;
         if self.population < 2 {
             let expected = "it must be at least 2";
-            return Err(SearchError::setting("population", self.population, expected));
+            return Err(SettingError::new("population", self.population, expected));
         }
         if !(0.0..1.0).contains(&self.elimination) {
             let expected = "it must be at least 0 and below 1";
-            return Err(SearchError::setting("elimination", self.elimination, expected));
+            return Err(SettingError::new("elimination", self.elimination, expected));
         }
         if self.reproduction >= self.population {
             let expected = "it must be smaller than the population";
-            return Err(SearchError::setting("reproduction", self.reproduction, expected));
+            return Err(SettingError::new("reproduction", self.reproduction, expected));
         }
         positive("alpha", self.alpha)?;
         positive("beta", self.beta)?;

@@ -21,7 +21,7 @@
 
 use super::neighbourhood::{Spread, sample_anywhere, sample_around};
 use super::settings::{count, shrinkage};
-use super::{Outcome, SearchError, Strategy};
+use super::{Outcome, SettingError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl TnlsSettings {
     }
 
     /// Checks every setting.
-    pub fn check(self) -> Result<CheckedTnls, SearchError> {
+    pub fn check(self) -> Result<CheckedTnls, SettingError> {
         count("iterations", self.iterations)?;
         count("samples", self.samples)?;
         count("max-rank", self.max_rank)?;

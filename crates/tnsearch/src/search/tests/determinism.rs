@@ -7,12 +7,12 @@ fn finds_the_hidden_ring() {
     let formula = Formula::default();
     let ring = Arc::new(Template::ring(5).unwrap());
     let paper = TnlsSettings::default().check().unwrap();
-    let result = runner(Objective::MaxRse(1e-4), &formula, settings())
+    let result = runner(Objective::MaxError(1e-4), &formula, settings())
         .runs(1, 5, |seed| Tnls::new(ring.clone(), paper.clone(), seed))
         .search()
         .unwrap();
     let best = result.best.unwrap();
-    assert!(result.target_reached && best.score.rse <= 1e-4);
+    assert!(result.target_reached && best.score.error <= 1e-4);
     assert_eq!(result.stopped_by, StoppedBy::Finished);
     assert_eq!(best.graph, best.structure.canonical().graph);
     assert_eq!(best.graph.to_string(), "5+0:0-2x3,0-3x3,1-3x3,1-4x3,2-4x3");
@@ -120,7 +120,7 @@ fn an_interrupted_search_can_be_resumed() {
     let whole = Formula::default();
     let whole = runner(objective, &whole, settings()).runs(5, 2, tnls).search().unwrap();
     for n in [1, 2, 9, 30, 61] {
-        let flag = Arc::new(Interrupt::new());
+        let flag = Arc::new(Stop::new());
         let formula =
             Formula { flag_after: Some((n, flag.clone())), slow: true, ..Formula::default() };
         let mut records = Vec::new();

@@ -44,7 +44,7 @@ fn a_refused_fit_does_not_spend_the_budget() {
 #[test]
 fn time_runs_out_with_the_best_so_far() {
     // Takes forever from the 21st call on, unless stopped.
-    let flag = Arc::new(Interrupt::new());
+    let flag = Arc::new(Stop::new());
     let formula = Formula { flag_after: Some((20, flag)), ..Formula::default() };
     let settings = RunnerSettings { max_seconds: Some(0.3), ..settings() };
     let result =
@@ -98,7 +98,7 @@ fn nothing_beyond_the_parameter_budget_is_fitted() {
 fn a_target_out_of_reach_leaves_the_best_by_loss() {
     let formula = Formula::default();
     let result =
-        runner(Objective::MaxRse(1e-12), &formula, settings()).runs(5, 1, tnls).search().unwrap();
+        runner(Objective::MaxError(1e-12), &formula, settings()).runs(5, 1, tnls).search().unwrap();
     assert!(!result.target_reached && !result.runs[0].target_reached);
     let best = result.best.unwrap();
     assert_eq!(best.score.loss, result.history.last().unwrap().loss);
@@ -169,7 +169,7 @@ fn a_full_disk_does_not_lose_the_search() {
 #[test]
 fn progress_grows_and_ends_at_the_result() {
     let formula = Formula { slow: true, ..Formula::default() };
-    let objective = Objective::MaxRse(1e-3).check().unwrap();
+    let objective = Objective::MaxError(1e-3).check().unwrap();
     let mut seen: Vec<Progress> = Vec::new();
     let mut observer = |p: &Progress| seen.push(*p);
     let result = runner(objective.get(), &formula, settings())
@@ -236,7 +236,7 @@ fn a_fit_that_saw_the_flag_is_no_evaluation() {
             _: &ModeGraph,
             _: u64,
             _: Effort,
-            stop: &Interrupt,
+            stop: &Stop,
         ) -> Result<Fitted, FitError> {
             while !stop.is_set() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -263,5 +263,5 @@ fn a_fit_that_saw_the_flag_is_no_evaluation() {
     assert!(records.is_empty(), "its error is not that of an undisturbed fit");
     assert_eq!(result.counts.samples, 0);
     let best = result.best.expect("better than nothing");
-    assert!(best.fitted.interrupted && best.score.rse == 0.5);
+    assert!(best.fitted.interrupted && best.score.error == 0.5);
 }

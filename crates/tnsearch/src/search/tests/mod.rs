@@ -5,8 +5,9 @@ mod limits;
 mod strategies;
 
 use super::*;
-use crate::fit::{FitError, Fitted, Interrupt};
+use crate::fit::{FitError, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
+use crate::problem::Stop;
 use crate::rng;
 use crate::tensor::Tensor;
 use rand::RngExt as _;
@@ -26,7 +27,7 @@ struct Formula {
     slow: bool,
     refuse_above: Option<u128>,
     fail_on: Option<fn(&ModeGraph) -> Option<FitError>>,
-    flag_after: Option<(usize, Arc<Interrupt>)>,
+    flag_after: Option<(usize, Arc<Stop>)>,
     running: AtomicUsize,
     most_running: AtomicUsize,
 }
@@ -37,7 +38,7 @@ impl Evaluator for Formula {
         graph: &ModeGraph,
         seed: u64,
         _: Effort,
-        stop: &Interrupt,
+        stop: &Stop,
     ) -> Result<Fitted, FitError> {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_running.fetch_max(running, Ordering::SeqCst);
@@ -48,7 +49,7 @@ impl Evaluator for Formula {
 }
 
 impl Formula {
-    fn result(&self, graph: &ModeGraph, seed: u64, stop: &Interrupt) -> Result<Fitted, FitError> {
+    fn result(&self, graph: &ModeGraph, seed: u64, stop: &Stop) -> Result<Fitted, FitError> {
         let calls = {
             let mut calls = self.calls.lock().unwrap();
             calls.push((seed, graph.to_string()));
@@ -73,7 +74,7 @@ impl Formula {
         }
         let params = graph.params(&DIMS);
         if self.refuse_above.is_some_and(|most| params > most) {
-            return Err(FitError::Memory { needed: 9, limit: 1 });
+            return Err(crate::MemoryError { what: "fitting", needed: 9e6, limit: 1e6 }.into());
         }
         let mut miss = 0.0;
         for (u, v) in [(0, 2), (2, 4), (1, 4), (1, 3), (0, 3)] {
@@ -122,7 +123,7 @@ fn timeless(mut result: SearchResult) -> SearchResult {
 }
 
 const OBJECTIVES: [Objective; 3] =
-    [Objective::Lambda(20.0), Objective::MaxRse(1e-3), Objective::MaxParams(80)];
+    [Objective::Lambda(20.0), Objective::MaxError(1e-3), Objective::MaxParams(80)];
 
 /// What a script was told.
 type Told = Arc<Mutex<Vec<Outcome>>>;

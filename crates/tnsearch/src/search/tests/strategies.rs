@@ -84,7 +84,7 @@ fn threads_and_interruptions_change_nothing() {
 fn proposals_keep_to_the_space_that_was_asked_for() {
     for name in NAMES {
         let complete = ["tnga-star", "greedy"].contains(&name);
-        let mut s = strategy(name, Objective::MaxRse(1e-3), 3);
+        let mut s = strategy(name, Objective::MaxError(1e-3), 3);
         for _ in 0..1000 {
             let asked = s.ask();
             if asked.is_empty() {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::search::{Objective, Source};
+use crate::problem::Objective;
+use crate::search::Source;
 
 const DIMS: [usize; 4] = [3; 4];
 
@@ -121,7 +122,7 @@ fn the_walk_goes_to_an_estimate_and_fits_it_later() {
     let dims = [10; 4];
     let ring = Arc::new(Template::ring(4).unwrap());
     let start = Structure::identity(ring, vec![4, 1, 1, 1]).unwrap();
-    let objective = Objective::MaxRse(0.1).check().unwrap();
+    let objective = Objective::MaxError(0.1).check().unwrap();
     let settings = TnaleSettings { init_radius: 3, ..TnaleSettings::default() };
     let mut t = Tnale::starting_at(start, &dims, objective, settings.check().unwrap(), 1);
     let told = |s: &Structure| {

@@ -1,0 +1,94 @@
+//! The two ways in which a request can be refused that all parts of the library share.
+
+use std::borrow::Cow;
+use std::fmt;
+use thiserror::Error;
+
+/// A setting is out of range.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{name} is {value}; {expected}")]
+#[non_exhaustive]
+pub struct SettingError {
+    /// The setting's name, as on the command line.
+    pub name: Cow<'static, str>,
+    /// The value given.
+    pub value: String,
+    /// What would be right.
+    pub expected: Cow<'static, str>,
+}
+
+impl SettingError {
+    /// The refusal of a value.
+    ///
+    /// ```
+    /// let refused = tnsearch::SettingError::new("max-rank", 0, "it must be at least 1");
+    /// assert_eq!(refused.to_string(), "max-rank is 0; it must be at least 1");
+    /// ```
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        value: impl fmt::Display,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        SettingError { name: name.into(), value: value.to_string(), expected: expected.into() }
+    }
+}
+
+/// Something would take more memory than it may. Refused before anything is allocated.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{what} needs about {} of memory, but the limit is {}", megabytes(*needed), megabytes(*limit))]
+#[non_exhaustive]
+pub struct MemoryError {
+    /// What was to be done, e.g. "contracting the network".
+    pub what: &'static str,
+    /// Estimated need, in bytes.
+    pub needed: f64,
+    /// The limit, in bytes.
+    pub limit: f64,
+}
+
+impl MemoryError {
+    /// Refuses what needs more bytes than the limit, if there is one.
+    pub(crate) fn check(what: &'static str, needed: f64, limit: Option<u64>) -> Result<(), Self> {
+        match limit.map(|limit| limit as f64) {
+            Some(limit) if needed > limit => Err(MemoryError { what, needed, limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn megabytes(bytes: f64) -> String {
+    let mb = (bytes / 1e6).ceil();
+    if mb < 1e9 { format!("{mb:.0} MB") } else { format!("{mb:.1e} MB") }
+}
+
+/// A number of things, of which there must be one.
+pub(crate) fn count(name: &'static str, n: usize) -> Result<(), SettingError> {
+    match n {
+        0 => Err(SettingError::new(name, 0, "it must be at least 1")),
+        _ => Ok(()),
+    }
+}
+
+/// A factor by which something shrinks, or stays as it is.
+pub(crate) fn shrinkage(name: &'static str, c: f64) -> Result<(), SettingError> {
+    match c > 0.0 && c <= 1.0 {
+        true => Ok(()),
+        false => Err(SettingError::new(name, c, "it must be above 0 and at most 1")),
+    }
+}
+
+/// A number above zero.
+pub(crate) fn positive(name: &'static str, x: f64) -> Result<(), SettingError> {
+    match x > 0.0 && x.is_finite() {
+        true => Ok(()),
+        false => Err(SettingError::new(name, x, "it must be a positive number")),
+    }
+}
+
+/// A probability.
+pub(crate) fn probability(name: &'static str, p: f64) -> Result<(), SettingError> {
+    match (0.0..=1.0).contains(&p) {
+        true => Ok(()),
+        false => Err(SettingError::new(name, p, "it must be from 0 to 1")),
+    }
+}

@@ -1,0 +1,15 @@
+//! What is asked: the data, how far from it a network is, what counts as the best, and when to stop.
+//!
+//! Everything that computes knows this module and nothing above it: [`crate::fit`] and [`crate::bound`] take the
+//! data and a [`Stop`]; strategies, engine, journal and report ask the [`Objective`] and the [`Loss`] for names and
+//! meanings instead of knowing them.
+
+mod data;
+mod loss;
+mod objective;
+mod stop;
+
+pub use data::Target;
+pub use loss::{Loss, SquaredError};
+pub use objective::{CheckedObjective, LowerBound, Objective, Score};
+pub use stop::{Reason, Stop};
