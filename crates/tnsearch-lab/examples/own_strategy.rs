@@ -2,19 +2,19 @@
 use tnsearch::fit::Method as Fit;
 use tnsearch::graph::Structure;
 use tnsearch::problem::Stop;
-use tnsearch::search::{Outcome, Strategy};
+use tnsearch::search::{Ask, Generation, Outcome, Strategy};
 use tnsearch_lab::reproduce::{Experiment, Method, Options, Output, Setup};
 
 /// The loss of the best so far, and the structures to try.
 struct Descent(f64, Vec<Structure>);
 
 impl Strategy for Descent {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "descent"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
-        self.1.clone()
+    fn ask(&mut self) -> Ask {
+        Generation::new(self.1.clone()).ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
@@ -42,8 +42,8 @@ fn steps(from: &Structure) -> Vec<Structure> {
 
 /// The quick version of Table 2 with one more column.
 pub fn table() -> Result<Output, Box<dyn std::error::Error>> {
-    let descent = Method::search("descent", |setting, _| {
-        let template = setting.trial.template.clone();
+    let descent = Method::search("descent", |context, _| {
+        let template = context.template.clone();
         let ranks = vec![3; template.edges().len()];
         Ok(Box::new(Descent(f64::INFINITY, vec![Structure::identity(template, ranks)?])))
     });

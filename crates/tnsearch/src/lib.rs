@@ -3,9 +3,9 @@
 //! Finds the smallest tensor network that represents a tensor: which graph vertex each mode sits
 //! on (the permutation), how wide each edge is (the ranks), and the cores.
 //!
-//! Data flows one way: a [`tensor::Tensor`] is given to a [`search::Runner`], which asks a
-//! [`search::Strategy`] for [`graph::Structure`]s, fits each with a method of [`fit`], and returns
-//! the best [`network::Network`].
+//! Data flows one way: a [`problem::Target`] is given to a [`Search`], whose engine asks a
+//! [`search::Strategy`] for [`graph::Structure`]s, has each fitted with a method of [`fit`], and returns
+//! the best with its cores.
 //!
 //! The library computes: it prints nothing and touches no file.
 
@@ -22,3 +22,14 @@ pub mod search;
 pub mod tensor;
 
 pub use error::{MemoryError, SettingError};
+pub use search::Search;
+
+/// What most programs need: `use tnsearch::prelude::*;`.
+pub mod prelude {
+    pub use crate::fit::{FitSettings, Method};
+    pub use crate::graph::{Structure, Template};
+    pub use crate::network::Network;
+    pub use crate::problem::{Objective, Stop, Target};
+    pub use crate::search::{Search, SearchResult, SearchSettings, StrategySpec};
+    pub use crate::tensor::Tensor;
+}

@@ -1,16 +1,14 @@
 //! One result: a method on a tensor.
 
-use super::method::{Decompose, Kind, Method, Search, Setting};
+use super::experiment::MAX_RANK;
+use super::method::{By, Decompose, Kind, Method};
 use super::{ReproduceError, Trial};
 use serde::{Deserialize, Serialize};
-use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
 use tnsearch::decompose::{DecomposeError, Goal, Limits};
 use tnsearch::fit::{CheckedFit, FitSettings, Method as Fit};
-use tnsearch::problem::Stop;
-use tnsearch::problem::{CheckedObjective, Objective, Score};
-use tnsearch::search::{
-    FitEvaluator, HistoryPoint, Runner, RunnerSettings, SearchResult, StoppedBy,
-};
+use tnsearch::problem::{CheckedObjective, Score, Stop};
+use tnsearch::search::{Graphs, HistoryPoint, SearchResult, SearchSettings, StoppedBy};
+use tnsearch::{Search, SettingError};
 
 /// What all methods of an experiment share.
 #[derive(Debug, Clone)]
@@ -101,20 +99,21 @@ impl Attempt<'_> {
         let begun = std::time::Instant::now();
         let mut cell = match &self.method.kind {
             Kind::Decompose(decompose) => self.decompose(decompose)?,
-            Kind::Search(strategy) => self.search(strategy)?,
+            Kind::Search(by) => self.search(by)?,
         };
         cell.seconds = begun.elapsed().as_secs_f64();
         Ok(cell)
     }
 
     fn decompose(&self, decompose: &Decompose) -> Result<Cell, ReproduceError> {
-        let eps = match self.objective.get() {
-            Objective::MaxError(eps) => eps,
-            other => {
-                let expected = "a decomposition needs a largest RSE";
-                let value = format!("{other:?}");
-                return Err(ReproduceError::Option { name: "objective", value, expected });
-            }
+        let Some(eps) = self.objective.max_error() else {
+            let value = format!("{:?}", self.objective.get());
+            return Err(SettingError::new(
+                "objective",
+                value,
+                "a decomposition needs a largest error",
+            )
+            .into());
         };
         let limits = Limits { max_bytes: None, stop: self.setup.stop.clone() };
         let goal = Goal::max_rse(eps)?;
@@ -136,34 +135,31 @@ impl Attempt<'_> {
         })
     }
 
-    fn search(&self, strategy: &Search) -> Result<Cell, ReproduceError> {
+    fn search(&self, by: &By) -> Result<Cell, ReproduceError> {
         let &Attempt { method, trial, objective, seed, setup, .. } = self;
-        let (target, dims) = (&trial.target, trial.target.dims());
-        // A fit that has reached the error need not go on.
-        let enough_rse = match objective.get() {
-            Objective::MaxError(eps) => eps,
-            _ => 0.0,
+        // Without an error to be reached, a fit goes on to the end.
+        let fit = FitSettings { enough_rse: 0.0, ..FitSettings::clone(&setup.fit) };
+        let mut settings = SearchSettings::default();
+        settings.objective = objective.get();
+        settings.max_rank = MAX_RANK;
+        settings.seed = seed;
+        settings.prune = method.prune;
+        settings.certificate_nodes = 0;
+        settings.fit = fit;
+        settings.rescue = Some(method.rescue);
+        settings.max_phi = method.max_phi;
+        settings.max_cost = method.max_cost;
+        settings.budget.threads = setup.threads;
+        let search = Search::new(&trial.target, trial.template.clone()).stop(&setup.stop);
+        let result = match by {
+            By::Named(spec) => {
+                settings.strategy = spec.clone();
+                search.settings(settings).run()?
+            }
+            By::Own(make) => {
+                search.settings(settings).own_strategy(Graphs::Template, &**make).run()?
+            }
         };
-        let fit =
-            FitSettings { enough_rse, rescue: method.rescue, ..FitSettings::clone(&setup.fit) };
-        let evaluator = FitEvaluator { target, settings: fit.check()? };
-        let bound = CutBound::new(Spectra::new(target, SpectraSettings::default()));
-        let setting = Setting { trial, objective, bound: &bound, stop: &setup.stop };
-        let mut strategy = Some(strategy(&setting, seed)?);
-        let settings = RunnerSettings {
-            threads: setup.threads,
-            max_phi: method.max_phi,
-            max_cost: method.max_cost,
-            ..RunnerSettings::default()
-        };
-        let mut runner = Runner::new(dims, objective, &evaluator)
-            .runs(seed, 1, |_| strategy.take().unwrap_or_else(|| unreachable!("one run")))
-            .settings(settings.check()?)
-            .interrupt(&setup.stop);
-        if method.prune {
-            runner = runner.prune(&bound);
-        }
-        let result = runner.search()?;
         match result.stopped_by {
             StoppedBy::Interrupted => Err(ReproduceError::Interrupted),
             _ => Ok(self.found(&result)),
@@ -194,7 +190,7 @@ impl Attempt<'_> {
     fn found(&self, result: &SearchResult) -> Cell {
         let best = result.best.as_ref();
         let to_best = |score: &Score| {
-            let same = |p: &&HistoryPoint| p.params == score.params && p.rse == score.error;
+            let same = |p: &&HistoryPoint| p.params == score.params && p.error == score.error;
             result.history.iter().find(same).map(|p| p.evaluations)
         };
         Cell {

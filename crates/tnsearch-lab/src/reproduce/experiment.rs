@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tnsearch::fit::Method as Fit;
 use tnsearch::problem::Objective;
 use tnsearch::rng::derived_seed;
-use tnsearch::search::{ExactSettings, TnaleSettings, TngaSettings, TnlsSettings};
+use tnsearch::search::{TngaSettings, TnlsSettings};
 
 /// The error of the synthetic experiments.
 pub(super) const MAX_RSE: f64 = 1e-4;
@@ -249,12 +249,12 @@ impl Plan<'_> {
             Method::tr_alsar(),
             Method::bayes_tr(),
             Method::greedy(),
-            Method::tnga_star(tnga.clone()),
-            Method::tnga_plus(tnga),
-            Method::tnls(tnls.clone()),
-            Method::tnls_unpruned(tnls),
-            Method::tnale(TnaleSettings::default()),
-            Method::exact(ExactSettings::default(), MAX_RANK),
+            Method::tnga_star(&tnga),
+            Method::tnga_plus(&tnga),
+            Method::tnls(&tnls),
+            Method::tnls_unpruned(&tnls),
+            Method::tnale(),
+            Method::exact(),
         ]
         .into_iter()
         .chain(more)
@@ -279,11 +279,11 @@ impl Plan<'_> {
             false => &[("tree", 7), ("peps:2x3", 6), ("ht", 6), ("mera", 8)],
         };
         let methods: Vec<Arc<Method>> = [
-            Method { once_on_mera: true, ..Method::tnga_plus(self.tnga(120)) },
-            Method { times: TNLS_TIMES, ..Method::tnls(self.tnls()) },
+            Method { once_on_mera: true, ..Method::tnga_plus(&self.tnga(120)) },
+            Method { times: TNLS_TIMES, ..Method::tnls(&self.tnls()) },
             Method::greedy(),
-            Method { once_on_mera: true, ..Method::tnale(TnaleSettings::default()) },
-            Method::exact(ExactSettings::default(), MAX_RANK),
+            Method { once_on_mera: true, ..Method::tnale() },
+            Method::exact(),
         ]
         .into_iter()
         .chain(more)
@@ -306,7 +306,7 @@ impl Plan<'_> {
         let recipe = Recipe { dim: 5, ranks: (2, 3), ..Recipe::ring(4) };
         for trial in 0..self.options.trials(20) {
             for (k, permutation) in [[0, 1, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2]].iter().enumerate() {
-                let method = Method::ranks_only(permutation.to_vec(), 7);
+                let method = Method::ranks_only(permutation.to_vec());
                 let by = Arc::new(Method { name: format!("map {}", k + 1), ..method });
                 self.add_run(&recipe, trial, &by, Objective::MaxError(MAX_RSE), 0, false);
             }
@@ -320,9 +320,9 @@ impl Plan<'_> {
         for size in if self.options.quick { vec![10] } else { vec![60, 100] } {
             let samples = TnlsSettings { samples: size, ..self.tnls() };
             let named = |m: Method| Method { name: format!("{} ({size})", m.name), ..m };
-            methods.push(named(Method::tnga_plus(self.tnga(size))));
-            methods.push(named(Method::tnls_unpruned(samples.clone())));
-            methods.push(named(Method::tnls(samples)));
+            methods.push(named(Method::tnga_plus(&self.tnga(size))));
+            methods.push(named(Method::tnls_unpruned(&samples)));
+            methods.push(named(Method::tnls(&samples)));
         }
         let methods: Vec<Arc<Method>> = methods.into_iter().chain(more).map(Arc::new).collect();
         for &order in orders {
@@ -338,7 +338,7 @@ impl Plan<'_> {
     /// The figure of RSE and Eff. against lambda.
     fn lambda(&mut self) {
         let orders: &[usize] = if self.options.quick { &[4] } else { &[4, 6, 8] };
-        let by = Arc::new(Method::tnls(self.tnls()));
+        let by = Arc::new(Method::tnls(&self.tnls()));
         for &order in orders {
             for trial in 0..self.options.trials(5) {
                 for lambda in [0.1, 1.0, 10.0, 100.0, 1000.0] {

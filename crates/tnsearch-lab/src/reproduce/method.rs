@@ -1,44 +1,35 @@
 //! The methods that are compared.
 
+use super::experiment::MAX_RANK;
 use super::ranks_only::RanksOnly;
-use super::{ReproduceError, Trial};
-use tnsearch::bound::{CutBound, Relaxation};
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
 use tnsearch::fit::FitSettings;
-use tnsearch::problem::CheckedObjective;
-use tnsearch::problem::{Stop, Target};
+use tnsearch::problem::Target;
 use tnsearch::search::{
-    Exact, ExactSettings, Greedy, GreedySettings, Strategy, Tnale, TnaleSettings, Tnga,
-    TngaSettings, Tnls, TnlsSettings,
+    Context, Exact, ExactSettings, SearchError, Strategy, StrategySpec, TngaSettings, TnlsSettings,
 };
 
 /// Structures over the complete graph, and all of Table 3, are not fitted where a sweep takes more multiply-adds an
 /// entry of the tensor. (Rings of rank 7 take some hundred, the hidden structures of Table 3 at most 145.)
 pub(super) const MAX_COST: f64 = 500.0;
 
-/// What a search strategy is made for.
-pub struct Setting<'a> {
-    /// The tensor and the template.
-    pub trial: &'a Trial,
-    /// What is asked for.
-    pub objective: CheckedObjective,
-    /// The bounds from the tensor's cuts.
-    pub bound: &'a CutBound,
-    /// Seen by strategies that compute for long.
-    pub stop: &'a Stop,
-}
-
 pub(super) type Decompose =
     dyn Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError> + Send + Sync;
-pub(super) type Search = dyn for<'a> Fn(&Setting<'a>, u64) -> Result<Box<dyn Strategy + 'a>, ReproduceError>
-    + Send
-    + Sync;
+type Make = dyn Fn(&Context<'_>, u64) -> Result<Box<dyn Strategy>, SearchError> + Send + Sync;
+
+/// Where the strategy of a search comes from.
+pub(super) enum By {
+    /// The library.
+    Named(StrategySpec),
+    /// Elsewhere.
+    Own(Box<Make>),
+}
 
 pub(super) enum Kind {
     Decompose(Box<Decompose>),
-    Search(Box<Search>),
+    Search(By),
 }
 
 /// A method: a decomposition with adaptive ranks, or a search.
@@ -65,17 +56,26 @@ pub struct Method {
 }
 
 impl Method {
-    /// A search by a strategy, made anew for every tensor and seed.
+    /// A search by a strategy of one's own, made anew for every tensor and seed.
     pub fn search(
         name: &str,
-        strategy: impl for<'a> Fn(&Setting<'a>, u64) -> Result<Box<dyn Strategy + 'a>, ReproduceError>
+        strategy: impl Fn(&Context<'_>, u64) -> Result<Box<dyn Strategy>, SearchError>
         + Send
         + Sync
         + 'static,
     ) -> Method {
+        Method::by(name, By::Own(Box::new(strategy)))
+    }
+
+    /// A search by a strategy of the library.
+    pub fn named(name: &str, strategy: StrategySpec) -> Method {
+        Method::by(name, By::Named(strategy))
+    }
+
+    fn by(name: &str, by: By) -> Method {
         Method {
             name: name.to_owned(),
-            kind: Kind::Search(Box::new(strategy)),
+            kind: Kind::Search(by),
             prune: true,
             rescue: 0,
             max_phi: 10.0,
@@ -133,85 +133,64 @@ impl Method {
     }
 
     pub(super) fn greedy() -> Method {
-        Method {
-            max_runs: 1,
-            takes_lambda: false,
-            ..Method::search("Greedy", |s, _| {
-                let settings = GreedySettings::default().check()?;
-                let order = s.trial.target.dims().len();
-                Ok(Box::new(Greedy::new(order, s.objective, settings)?))
-            })
-        }
-        .over_all_graphs()
+        let greedy = Method::named("Greedy", StrategySpec::new("greedy"));
+        Method { max_runs: 1, takes_lambda: false, ..greedy }.over_all_graphs()
     }
 
     /// The genetic search over all graphs.
-    pub(super) fn tnga_star(settings: TngaSettings) -> Method {
-        let method = Method::search("TNGA*", move |s, seed| {
-            let order = s.trial.target.dims().len();
-            Ok(Box::new(Tnga::star(order, settings.clone().check()?, seed)?))
-        });
+    pub(super) fn tnga_star(settings: &TngaSettings) -> Method {
         // Most of what it proposes is costly: a run takes minutes at order 8.
+        let method = Method::named("TNGA*", genetic("tnga-star", settings));
         Method { max_runs: 1, ..method }.over_all_graphs()
     }
 
-    pub(super) fn tnga_plus(settings: TngaSettings) -> Method {
-        Method::search("TNGA+", move |s, seed| {
-            Ok(Box::new(Tnga::plus(s.trial.template.clone(), settings.clone().check()?, seed)))
-        })
+    pub(super) fn tnga_plus(settings: &TngaSettings) -> Method {
+        Method::named("TNGA+", genetic("tnga-plus", settings))
     }
 
-    pub(super) fn tnls(settings: TnlsSettings) -> Method {
-        Method::search("TNLS", move |s, seed| {
-            Ok(Box::new(Tnls::new(s.trial.template.clone(), settings.clone().check()?, seed)))
-        })
+    pub(super) fn tnls(settings: &TnlsSettings) -> Method {
+        let spec = StrategySpec::new("tnls");
+        let spec = spec.set("iterations", settings.iterations).set("samples", settings.samples);
+        Method::named("TNLS", spec)
     }
 
     /// TNLS as in the paper: every sample that is new is fitted.
-    pub(super) fn tnls_unpruned(settings: TnlsSettings) -> Method {
+    pub(super) fn tnls_unpruned(settings: &TnlsSettings) -> Method {
         let name = "TNLS, all fitted".to_owned();
         Method { prune: false, max_runs: 1, name, ..Method::tnls(settings) }
     }
 
-    pub(super) fn tnale(settings: TnaleSettings) -> Method {
-        Method::search("TnALE", move |s, seed| {
-            let (template, dims) = (&s.trial.template, s.trial.target.dims());
-            let settings = settings.clone().check()?;
-            Ok(Box::new(Tnale::new(template, dims, s.objective, settings, seed)))
-        })
+    pub(super) fn tnale() -> Method {
+        Method::named("TnALE", StrategySpec::new("tnale"))
     }
 
-    pub(super) fn exact(settings: ExactSettings, max_rank: usize) -> Method {
-        Method {
-            max_runs: 1,
-            rescue: 8,
-            takes_lambda: false,
-            ..Method::search("exact", move |s, _| {
-                let template = s.trial.template.clone();
-                let (bound, stop) = (s.bound, s.stop);
-                let relaxation =
-                    Relaxation::stoppable(template, s.objective, bound, max_rank, stop, stop);
-                Ok(Box::new(Exact::new(relaxation, s.objective, settings.clone().check()?)))
-            })
-        }
+    /// Exact search alone: where it ends without an answer, nothing goes on.
+    pub(super) fn exact() -> Method {
+        let exact = Method::search("exact", |context, _| {
+            let settings = ExactSettings::default().check()?;
+            let relaxation = context.relaxation().ok_or(SearchError::NoBounds)?;
+            Ok(Box::new(Exact::new(relaxation, context.objective, settings)))
+        });
+        Method { max_runs: 1, rescue: 8, takes_lambda: false, ..exact }
     }
 
     /// The best ranks for a given place of every mode.
-    pub(super) fn ranks_only(permutation: Vec<usize>, max_rank: usize) -> Method {
-        Method {
-            max_runs: 1,
-            rescue: 0,
-            takes_lambda: false,
-            ..Method::search("ranks only", move |s, _| {
-                Ok(Box::new(RanksOnly::new(s, &permutation, max_rank)?))
-            })
-        }
+    pub(super) fn ranks_only(permutation: Vec<usize>) -> Method {
+        let ranks = Method::search("ranks only", move |context, _| {
+            Ok(Box::new(RanksOnly::new(context, &permutation, MAX_RANK)?))
+        });
+        Method { max_runs: 1, rescue: 0, takes_lambda: false, ..ranks }
     }
 
     /// What is far too costly is not fitted.
     fn over_all_graphs(self) -> Method {
         Method { max_cost: Some(MAX_COST), ..self }
     }
+}
+
+fn genetic(name: &str, settings: &TngaSettings) -> StrategySpec {
+    let spec = StrategySpec::new(name).set("generations", settings.generations);
+    spec.set("population", settings.population)
 }
 
 /// The modes in the order of the tensor, which is all that a decomposition can take.

@@ -16,7 +16,7 @@ mod trial;
 
 pub use cell::{Cell, Setup};
 pub use experiment::{Experiment, Options, Output, Task};
-pub use method::{Method, Setting};
+pub use method::Method;
 pub use trial::Trial;
 
 use thiserror::Error;

@@ -1,9 +1,8 @@
 //! The smallest ranks for a fixed place of every mode, by enumeration: for small orders.
 
-use super::{ReproduceError, Setting};
+use tnsearch::SettingError;
 use tnsearch::graph::Structure;
-use tnsearch::problem::Objective;
-use tnsearch::search::{Outcome, Strategy};
+use tnsearch::search::{Ask, Context, Generation, Outcome, SearchError, Strategy};
 
 /// Structures asked for at a time.
 const AT_ONCE: usize = 4;
@@ -18,22 +17,22 @@ pub(super) struct RanksOnly {
 
 impl RanksOnly {
     pub fn new(
-        setting: &Setting,
+        context: &Context<'_>,
         permutation: &[usize],
         max_rank: usize,
-    ) -> Result<Self, ReproduceError> {
-        let Objective::MaxError(eps) = setting.objective.get() else {
-            let (value, expected) =
-                (format!("{:?}", setting.objective), "it must be a largest RSE");
-            return Err(ReproduceError::Option { name: "objective", value, expected });
+    ) -> Result<Self, SearchError> {
+        let Some(eps) = context.objective.max_error() else {
+            let value = format!("{:?}", context.objective.get());
+            return Err(SettingError::new("objective", value, "it must be a largest error").into());
         };
-        let (template, dims) = (&setting.trial.template, setting.trial.target.dims());
+        let bound = context.bound.ok_or(SearchError::NoBounds)?;
+        let (template, dims) = (context.template, context.dims);
         let edges = template.edges().len();
         let mut left = Vec::new();
         let mut ranks = vec![1; edges];
         loop {
             let structure = Structure::new(template.clone(), permutation.to_vec(), ranks.clone())?;
-            if setting.bound.rse(&structure.canonical().graph, eps) <= eps {
+            if bound.rse(&structure.canonical().graph, eps) <= eps {
                 left.push(structure);
             }
             // The next in the order of counting; the end where all are at their largest.
@@ -47,19 +46,19 @@ impl RanksOnly {
 }
 
 impl Strategy for RanksOnly {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "ranks-only"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         if self.reached {
-            return Vec::new();
+            return Ask::Done;
         }
         let keep = self.left.len().saturating_sub(AT_ONCE);
-        self.left.split_off(keep).into_iter().rev().collect()
+        Generation::new(self.left.split_off(keep).into_iter().rev().collect()).ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
-        self.reached |= outcomes.iter().any(|o| o.rse.is_some_and(|rse| rse <= self.eps));
+        self.reached |= outcomes.iter().any(|o| o.error.is_some_and(|error| error <= self.eps));
     }
 }

@@ -7,10 +7,12 @@
 
 mod cuts;
 mod order;
+mod prepare;
 mod relax;
 mod rest;
 mod spectra;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
+pub use prepare::{BoundError, BoundLimits, check_template, needs_svd};
 pub use relax::{Candidate, Next, Relaxation};
 pub use spectra::{ModeSet, Spectra, SpectraSettings, Spectrum};

@@ -201,7 +201,7 @@ impl<'s> Ring<'s> {
         self.sweeps += found.sweeps;
         let network = Network::from_fitted(structure, target.dims().to_vec(), found.cores)?;
         let (sweeps, interrupted) = (found.sweeps, found.interrupted);
-        Ok(Decomposition { network, rse: found.rse, sweeps, interrupted })
+        Ok(Decomposition { network, rse: found.error, sweeps, interrupted })
     }
 
     /// A fit of a grown ring; none where it was interrupted at once or would take too much memory, so that

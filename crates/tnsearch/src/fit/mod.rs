@@ -6,11 +6,13 @@ mod control;
 mod lm;
 mod plan;
 mod reduce;
+mod request;
 mod settings;
 mod solve;
 mod starts;
 mod workspace;
 
+pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
@@ -22,6 +24,7 @@ use control::Control;
 use lm::Lm;
 use plan::{Plan, Walk};
 use reduce::Reduced;
+use serde::{Deserialize, Serialize};
 use starts::Starts;
 use thiserror::Error;
 use workspace::Workspace;
@@ -68,12 +71,13 @@ fn check_bytes(needed: f64, limit: Option<u64>) -> Result<(), FitError> {
 }
 
 /// What a fit found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
     /// One core a vertex of the mode graph, shaped as [`ModeGraph::core_dims`].
     pub cores: Vec<Tensor>,
-    /// The RSE of these cores, from an explicit residual.
-    pub rse: f64,
+    /// The error of these cores, from an explicit residual.
+    #[serde(rename = "rse")]
+    pub error: f64,
     /// Sweeps (ALS), steps (Adam) or iterations (LM), over all restarts made.
     pub sweeps: usize,
     /// Restarts made: fewer than asked for when one reached the stopping error.
@@ -114,7 +118,7 @@ pub fn fit(
     warm: Option<&[Tensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Request { target, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
+    Task { target, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
 }
 
 /// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
@@ -126,12 +130,12 @@ pub fn fit_parallel(
     warm: Option<&[Tensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Request { target, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    Task { target, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
 }
 
 /// What is to be fitted, and how.
 #[derive(Clone, Copy)]
-struct Request<'r> {
+struct Task<'r> {
     target: &'r Target,
     graph: &'r ModeGraph,
     settings: &'r CheckedFit,
@@ -143,10 +147,10 @@ struct Request<'r> {
 /// Makes all starts, in turn or in parallel.
 type Run = fn(&Starts) -> Result<Fitted, FitError>;
 
-impl Request<'_> {
+impl Task<'_> {
     /// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
     fn fit(self, run: Run) -> Result<Fitted, FitError> {
-        let Request { graph, settings, .. } = self;
+        let Task { graph, settings, .. } = self;
         let dims = self.target.dims();
         if self.warm.is_some() || graph.modes() != dims.len() {
             return self.fit_as_given(run);
@@ -155,7 +159,7 @@ impl Request<'_> {
         // The cores come back with all their ranks.
         let bytes = 8.0 * graph.params(dims) as f64;
         check_bytes(bytes, settings.max_bytes.filter(|_| reduced.differs()))?;
-        let fitted = Request { graph: &reduced.graph, ..self }.fit_as_given(run)?;
+        let fitted = Task { graph: &reduced.graph, ..self }.fit_as_given(run)?;
         Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
     }
 
@@ -169,7 +173,7 @@ impl Request<'_> {
         let first = run(&starts)?;
         let rescue = settings.rescue > 0
             && settings.method == Method::Als
-            && !starts.enough(first.rse)
+            && !starts.enough(first.error)
             && !first.interrupted
             && !limit.is_set()
             && Lm::iteration_flops(&starts.plan) <= RESCUE_FLOPS;
@@ -186,7 +190,7 @@ impl Request<'_> {
             ..FitSettings::clone(settings)
         };
         let lm = lm.check()?;
-        let starts = Starts::new(Request { settings: &lm, warm: None, ..self }, limit);
+        let starts = Starts::new(Task { settings: &lm, warm: None, ..self }, limit);
         let second = match starts.and_then(|s| run(&s)) {
             Ok(second) => Fitted { rescued: true, ..second },
             // Too large after all, or interrupted: the first answer stands.
@@ -194,7 +198,7 @@ impl Request<'_> {
         };
         let (sweeps, restarts) = (first.sweeps + second.sweeps, first.restarts + second.restarts);
         let interrupted = second.interrupted;
-        let best = if second.rse < first.rse { second } else { first };
+        let best = if second.error < first.error { second } else { first };
         Ok(Fitted { sweeps, restarts, interrupted, ..best })
     }
 }

@@ -153,8 +153,17 @@ fn is_one(scouts: &usize) -> bool {
 }
 
 /// Settings that were checked; reads like [`FitSettings`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "FitSettings")]
 pub struct CheckedFit(FitSettings);
+
+impl TryFrom<FitSettings> for CheckedFit {
+    type Error = SettingError;
+
+    fn try_from(settings: FitSettings) -> Result<Self, SettingError> {
+        settings.check()
+    }
+}
 
 impl Deref for CheckedFit {
     type Target = FitSettings;

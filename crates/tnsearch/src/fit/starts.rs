@@ -4,7 +4,7 @@ use super::control::Control;
 use super::lm::Lm;
 use super::plan::Plan;
 use super::workspace::Workspace;
-use super::{FitError, FitSettings, Fitted, Improve, Method, Request, adam, als, check_bytes};
+use super::{FitError, FitSettings, Fitted, Improve, Method, Task, adam, als, check_bytes};
 use crate::graph::ModeGraph;
 use crate::problem::Stop;
 use crate::rng;
@@ -40,8 +40,8 @@ pub(super) struct Starts<'s> {
 }
 
 impl<'s> Starts<'s> {
-    pub fn new(request: Request<'s>, limit: &'s Stop) -> Result<Self, FitError> {
-        let Request { target, graph, settings, seed, warm, stop } = request;
+    pub fn new(request: Task<'s>, limit: &'s Stop) -> Result<Self, FitError> {
+        let Task { target, graph, settings, seed, warm, stop } = request;
         let method: &'static dyn Improve = match settings.method {
             Method::Als => &als::Als,
             Method::Adam => &adam::Adam,
@@ -173,7 +173,7 @@ impl<'s> Starts<'s> {
         let best = best.ok_or(FitError::Interrupted)?;
         let interrupted = self.stop.is_set();
         let Start { cores, rse, .. } = best;
-        Ok(Fitted { cores, rse, sweeps, restarts, rescued: false, interrupted })
+        Ok(Fitted { cores, error: rse, sweeps, restarts, rescued: false, interrupted })
     }
 }
 

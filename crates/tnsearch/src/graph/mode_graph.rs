@@ -1,6 +1,8 @@
 //! The canonical form of a structure: an edge-labelled graph on the modes.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::str::FromStr;
 
 /// A structure written on the modes themselves: vertex `n < modes` carries mode `n`, the vertices
 /// `modes..modes + internal` carry none, edges are `(u, v, rank)` with `u < v` and `rank >= 2`, sorted.
@@ -137,5 +139,62 @@ impl fmt::Display for ModeGraph {
             write!(f, "{}{u}-{v}x{r}", if k == 0 { "" } else { "," })?;
         }
         Ok(())
+    }
+}
+
+impl FromStr for ModeGraph {
+    type Err = String;
+
+    /// Reads what [`ModeGraph`] writes; the message says what is wrong.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("'{text}' is no mode graph such as 3+0:0-1x2,1-2x4");
+        let number = |word: &str| word.parse::<usize>().map_err(|_| bad());
+        let (head, tail) = text.split_once(':').ok_or_else(bad)?;
+        let (modes, internal) = head.split_once('+').ok_or_else(bad)?;
+        let (modes, internal) = (number(modes)?, number(internal)?);
+        let vertices = modes.checked_add(internal).ok_or_else(bad)?;
+        let mut edges: Vec<(usize, usize, usize)> = Vec::new();
+        for word in tail.split(',').filter(|word| !word.is_empty()) {
+            let (ends, rank) = word.split_once('x').ok_or_else(bad)?;
+            let (u, v) = ends.split_once('-').ok_or_else(bad)?;
+            let edge = (number(u)?, number(v)?, number(rank)?);
+            let in_order = edges.last().is_none_or(|last| (last.0, last.1) < (edge.0, edge.1));
+            if !(edge.0 < edge.1 && edge.1 < vertices && edge.2 > 1 && in_order) {
+                return Err(bad());
+            }
+            edges.push(edge);
+        }
+        Ok(ModeGraph { modes, internal, edges })
+    }
+}
+
+impl Serialize for ModeGraph {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ModeGraph {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_is_read_as_it_is_written() {
+        let graph = ModeGraph::new(3, 1, vec![(0, 3, 2), (1, 3, 12), (0, 1, 5)]);
+        assert_eq!(graph.to_string().parse(), Ok(graph.clone()));
+        assert_eq!("2+0:".parse(), Ok(ModeGraph::new(2, 0, vec![])));
+        let json = serde_json::to_string(&graph).unwrap();
+        assert_eq!(serde_json::from_str::<ModeGraph>(&json).unwrap(), graph);
+        for bad in
+            ["", "3", "3+0", "2+0:0-1", "2+0:0-2x3", "2+0:1-0x3", "2+0:0-1x1", "3+0:1-2x2,0-1x2"]
+        {
+            assert!(bad.parse::<ModeGraph>().is_err(), "{bad}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What can go wrong before or during a search.
 
 use crate::SettingError;
+use crate::bound::BoundError;
 use crate::fit::FitError;
 use crate::graph::GraphError;
 use thiserror::Error;
@@ -14,7 +15,7 @@ pub enum SearchError {
     Setting(#[from] SettingError),
     /// No structure can be as small as asked for.
     #[error(
-        "max-params is {max_params}, but even with all ranks 1 a network has {least} parameters"
+        "max-params is {max_params}, too few: with all ranks 1 this template has {least} params"
     )]
     TooFewParams {
         /// The budget given.
@@ -22,6 +23,12 @@ pub enum SearchError {
         /// The parameters of the smallest network.
         least: u128,
     },
+    /// A strategy that needs bounds cannot have them.
+    #[error(transparent)]
+    Bound(#[from] BoundError),
+    /// A strategy asked for bounds that nobody computed.
+    #[error("this strategy needs the bounds of the tensor's cuts, which are not at hand")]
+    NoBounds,
     /// A strategy proposed a structure that does not fit the tensor.
     #[error(transparent)]
     Graph(#[from] GraphError),

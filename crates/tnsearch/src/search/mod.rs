@@ -1,17 +1,10 @@
-//! Searching structures: strategies propose, the runner evaluates and keeps the best.
+//! Searching structures: strategies propose, the engine has them fitted and keeps the best.
 
-mod batch;
-mod driver;
+mod builder;
+mod description;
+mod engine;
 mod error;
-mod evaluator;
-mod history;
-mod journal;
-mod lane;
-mod ledger;
-mod lineage;
-mod result;
-mod run;
-mod runner;
+mod executor;
 mod settings;
 mod strategies;
 mod strategy;
@@ -21,22 +14,22 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use error::SearchError;
-pub use evaluator::{Evaluator, FitEvaluator, RseBound};
-pub use history::{HistoryPoint, ParetoPoint};
-pub use journal::{
-    BeginRecord, EndRecord, EvaluationRecord, FoundRecord, GenerationRecord, Journal, JournalError,
-    JournalLine,
+pub use builder::{CheckedSearch, PreparedSearch, Search};
+pub use description::{
+    Bounds, Context, Description, Graphs, OptionDescription, OptionKind, Plan, STRATEGIES,
+    StrategySpec,
 };
-pub use result::{Best, Counts, Observer, Progress, RunSummary, SearchResult, StoppedBy};
-pub use runner::Runner;
-
-use crate::problem::{CheckedObjective, LowerBound, Objective, Score};
-pub use settings::{CheckedRunner, RunnerSettings};
+pub use engine::{
+    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, GenerationRecord, HistoryPoint,
+    Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy,
+};
+pub use error::SearchError;
+pub use executor::{Evaluator, Executor, FitEvaluator, Local, Ticket};
+pub use settings::{Budget, SearchSettings};
 pub use strategies::{
-    Annealing, AnnealingSettings, Auto, CheckedAnnealing, CheckedExact, CheckedGreedy,
-    CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, Greedy,
+    Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
+    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Greedy,
     GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls,
     TnlsSettings, sample_neighbour,
 };
-pub use strategy::{Effort, Outcome, Source, Strategy};
+pub use strategy::{Ask, Generation, Outcome, Source, Strategy};

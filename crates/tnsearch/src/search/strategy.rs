@@ -1,53 +1,32 @@
 //! The interface of a search strategy.
 
+use crate::fit::Effort;
 use crate::graph::Structure;
-use serde::{Deserialize, Serialize};
 
-/// Proposes structures and learns from what became of them; the [`super::Runner`] does the rest.
+/// Proposes structures and learns from what became of them; the engine does the rest.
 ///
-/// One ask is one generation. The runner answers every generation with one tell, one outcome a
+/// One ask is one generation. The engine answers every generation with one tell, one outcome per
 /// structure, in the same order; then it asks again. A strategy must be a pure function of its settings,
 /// its seed and what it was told, never of time: that is what makes a resumed search end like an
-/// uninterrupted one.
+/// uninterrupted one, and a search on a thousand workers like one on a single thread.
 pub trait Strategy: Send {
     /// The strategy's name on the command line and in reports.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
-    /// The next generation; none when the strategy has finished, or while it is [`Strategy::thinking`].
-    fn ask(&mut self) -> Vec<Structure>;
+    /// What it wants to know next.
+    fn ask(&mut self) -> Ask;
 
-    /// Whether an empty ask only means that it needs more time: it is told of an empty generation and asked
-    /// again. So a strategy that computes for long lets the runner look at its clock and report progress.
-    fn thinking(&self) -> bool {
-        false
-    }
-
-    /// What became of the structures of the last ask, in its order.
+    /// What became of the structures of the last ask, in its order; nothing after [`Ask::Thinking`].
     fn tell(&mut self, outcomes: &[Outcome]);
 
-    /// How much work the fits of the last ask are worth. A structure that was fitted quickly is fitted again
-    /// where it is proposed with full effort.
-    fn effort(&self) -> Effort {
-        Effort::Full
-    }
-
-    /// The structure from whose cores the fits of the last ask begin: one that was fitted before in this run,
-    /// with the same template and permutation and no larger ranks. None (the default): from random cores. Fits
-    /// that are only quick have no parent. A structure keeps the result of its first full fit in a run, whatever
-    /// parent a later ask names.
-    fn parent(&self) -> Option<&Structure> {
+    /// The same strategy in the same state, to be told what *might* come: the engine uses it to fit, on workers
+    /// that would be idle, what may be asked for next. None (the default): it cannot be copied.
+    fn fork(&self) -> Option<Box<dyn Strategy>> {
         None
     }
 
-    /// Where only a loss below this matters to the strategy, and of those of one generation only the
-    /// smallest: the runner may then prune what a bound rules out, and the strategy's way stays the same.
-    /// None (the default): every loss matters.
-    fn only_below(&self) -> Option<f64> {
-        None
-    }
-
-    /// What no structure can go below, where the strategy has proven it: a number of parameters (`MaxError`), a
-    /// loss (`Lambda`) or an RSE (`MaxParams`).
+    /// What no structure can go below, where the strategy has proven it, in the units of
+    /// [`crate::problem::Objective::value`].
     fn lower_bound(&self) -> Option<f64> {
         None
     }
@@ -59,11 +38,11 @@ pub trait Strategy: Send {
 }
 
 impl<S: Strategy + ?Sized> Strategy for Box<S> {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         (**self).name()
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         (**self).ask()
     }
 
@@ -71,20 +50,8 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).tell(outcomes);
     }
 
-    fn thinking(&self) -> bool {
-        (**self).thinking()
-    }
-
-    fn effort(&self) -> Effort {
-        (**self).effort()
-    }
-
-    fn parent(&self) -> Option<&Structure> {
-        (**self).parent()
-    }
-
-    fn only_below(&self) -> Option<f64> {
-        (**self).only_below()
+    fn fork(&self) -> Option<Box<dyn Strategy>> {
+        (**self).fork()
     }
 
     fn lower_bound(&self) -> Option<f64> {
@@ -96,34 +63,84 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     }
 }
 
-/// How much work a fit is worth.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Effort {
-    /// One start, to sort out what is easy.
-    Quick,
-    /// All the starts that the fit's settings ask for.
-    #[default]
-    Full,
+/// What a strategy wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// These structures, fitted.
+    Generation(Generation),
+    /// More time: it is told of nothing and asked again. So a strategy that computes for long lets the engine look
+    /// at its clock and report progress.
+    Thinking,
+    /// Nothing more.
+    Done,
 }
 
-impl Effort {
-    /// Whether it is [`Effort::Full`].
-    pub fn is_full(&self) -> bool {
-        *self == Effort::Full
+impl Ask {
+    /// The structures asked for, if any.
+    pub fn structures(&self) -> &[Structure] {
+        match self {
+            Ask::Generation(generation) => &generation.structures,
+            _ => &[],
+        }
+    }
+}
+
+/// Structures to be fitted together, none of which depends on the outcome of another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generation {
+    /// The structures.
+    pub structures: Vec<Structure>,
+    /// How much work their fits are worth. A structure that was fitted quickly is fitted again where it is
+    /// proposed with full effort.
+    pub effort: Effort,
+    /// The structure from whose cores the fits begin: one that was fitted before in this run, with the same template
+    /// and permutation and no larger ranks. None: from random cores. Fits that are only quick have no parent. A
+    /// structure keeps the result of its first full fit in a run, whatever parent a later generation names.
+    pub parent: Option<Structure>,
+    /// Where only a loss below this matters to the strategy, and of those of this generation only the
+    /// smallest: the engine may then prune what a bound rules out, and the strategy's way stays the same.
+    /// None: every loss matters.
+    pub only_below: Option<f64>,
+}
+
+impl Generation {
+    /// Structures worth full effort, from random cores, each of whose losses matters.
+    pub fn new(structures: Vec<Structure>) -> Self {
+        Generation { structures, effort: Effort::Full, parent: None, only_below: None }
+    }
+
+    /// The same where only the smallest loss, and only one below this, matters.
+    pub fn only_below(mut self, loss: f64) -> Self {
+        self.only_below = Some(loss);
+        self
+    }
+
+    /// The same with another effort.
+    pub fn effort(mut self, effort: Effort) -> Self {
+        self.effort = effort;
+        self
+    }
+
+    /// The same with fits that begin at the cores of a structure fitted before.
+    pub fn parent(mut self, parent: Structure) -> Self {
+        self.parent = Some(parent);
+        self
+    }
+
+    /// To be returned from [`Strategy::ask`]; [`Ask::Done`] where there is no structure.
+    pub fn ask(self) -> Ask {
+        if self.structures.is_empty() { Ask::Done } else { Ask::Generation(self) }
     }
 }
 
 /// What became of a proposed structure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// The number to minimise ([`super::CheckedObjective::loss`]). Where the structure was not fitted,
+    /// The number to minimise ([`crate::problem::CheckedObjective::loss`]). Where the structure was not fitted,
     /// a value that it cannot go below (pruned), or that of the zero network (refused).
     pub loss: f64,
-    /// The RSE of its fit, where there was one.
-    pub rse: Option<f64>,
+    /// The error of its fit, where there was one.
+    pub error: Option<f64>,
     /// Its number of parameters.
     pub params: u128,
     /// How the loss was obtained.

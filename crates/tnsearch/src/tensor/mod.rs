@@ -5,6 +5,7 @@ mod permute;
 
 pub use permute::Permutation;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Why an array cannot be used as a tensor.
@@ -52,10 +53,26 @@ pub enum TensorError {
 }
 
 /// A dense tensor of real numbers, row-major (the last index runs fastest).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Raw")]
 pub struct Tensor {
     dims: Vec<usize>,
     data: Vec<f64>,
+}
+
+/// A tensor as it is read: not checked yet.
+#[derive(Deserialize)]
+struct Raw {
+    dims: Vec<usize>,
+    data: Vec<f64>,
+}
+
+impl TryFrom<Raw> for Tensor {
+    type Error = TensorError;
+
+    fn try_from(raw: Raw) -> Result<Self, TensorError> {
+        Tensor::new(raw.dims, raw.data)
+    }
 }
 
 impl Tensor {

@@ -12,11 +12,18 @@
 
 use super::neighbourhood::{Spread, sample_anywhere, sample_around};
 use super::settings::{count, positive, shrinkage};
-use super::{Outcome, SettingError, Strategy, TnlsSettings};
+use super::tnls::{C1, C2, ITERATIONS, SAMPLES};
+use super::{Ask, Generation, Outcome, SettingError, Strategy, TnlsSettings};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
+use crate::search::SearchError;
+use crate::search::description::OptionKind::Real;
+use crate::search::description::{
+    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -79,8 +86,41 @@ impl Deref for CheckedAnnealing {
     }
 }
 
+/// Simulated annealing.
+pub(crate) const ANNEALING: Description = Description {
+    name: "annealing",
+    summary: "simulated annealing, a baseline",
+    options: &OPTIONS,
+    graphs: Graphs::Template,
+    bounds: Bounds::Optional,
+    rescue: 0,
+    max_cost: None,
+    plan: |options, max_rank| {
+        Ok(Box::new(settings_from::<AnnealingSettings>(options, max_rank)?.check()?))
+    },
+};
+
+const OPTIONS: [OptionDescription; 6] = [
+    ITERATIONS,
+    SAMPLES,
+    C1,
+    C2,
+    option("temperature", "T", Real, "The first temperature, in units of the loss"),
+    option("cooling", "C", Real, "What a temperature is multiplied by to give the next"),
+];
+
+impl Plan for CheckedAnnealing {
+    fn settings(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        Ok(Box::new(Annealing::new(context.template.clone(), self.clone(), seed)))
+    }
+}
+
 /// The strategy of simulated annealing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Annealing {
     template: Arc<Template>,
     settings: CheckedAnnealing,
@@ -128,13 +168,18 @@ impl Annealing {
 }
 
 impl Strategy for Annealing {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "annealing"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         self.proposed = self.propose();
-        self.proposed.iter().map(|(structure, _)| structure.clone()).collect()
+        match &self.proposed {
+            Some((structure, threshold)) => {
+                Generation::new(vec![structure.clone()]).only_below(*threshold).ask()
+            }
+            None => Ask::Done,
+        }
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
@@ -145,8 +190,8 @@ impl Strategy for Annealing {
         }
     }
 
-    fn only_below(&self) -> Option<f64> {
-        self.proposed.as_ref().map(|(_, threshold)| *threshold)
+    fn fork(&self) -> Option<Box<dyn Strategy>> {
+        Some(Box::new(self.clone()))
     }
 
     fn planned_samples(&self) -> Option<u64> {

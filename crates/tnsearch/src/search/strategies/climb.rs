@@ -95,7 +95,7 @@ mod tests {
                 .iter()
                 .map(|s| Outcome {
                     loss: missing(s) as f64,
-                    rse: Some(missing(s) as f64),
+                    error: Some(missing(s) as f64),
                     params: s.params(&[2; 4]),
                     source: Source::Evaluated,
                 })
@@ -120,7 +120,7 @@ mod tests {
                 }
                 asked += count;
                 let fail =
-                    Outcome { loss: 1.0, rse: Some(1.0), params: 9, source: Source::Evaluated };
+                    Outcome { loss: 1.0, error: Some(1.0), params: 9, source: Source::Evaluated };
                 climb.tell(&vec![fail; count], |_| false);
             }
             assert_eq!(asked, expected);

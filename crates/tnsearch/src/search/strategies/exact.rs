@@ -10,7 +10,7 @@
 //! smaller ones that failed get all their starts, the nearest to the error first.
 
 use super::climb::Climb;
-use super::{CheckedObjective, Effort, Outcome, SettingError, Strategy};
+use super::{Ask, CheckedObjective, Effort, Generation, Outcome, SettingError, Strategy};
 use crate::bound::{Candidate, Next, Relaxation};
 use crate::graph::{ModeGraph, Structure};
 use crate::problem::Score;
@@ -151,8 +151,8 @@ impl Exact {
 
     /// What an outcome is worth in the units of the relaxed problem; none where it is no answer.
     fn value(&self, outcome: &Outcome) -> Option<f64> {
-        let Outcome { loss, rse, params, .. } = *outcome;
-        self.objective.value(&Score { loss, error: rse?, params })
+        let Outcome { loss, error, params, .. } = *outcome;
+        self.objective.value(&Score { loss, error: error?, params })
     }
 
     /// Whether a structure of this value is no better than what was found (losses and errors: than what
@@ -211,7 +211,7 @@ impl Exact {
     }
 
     /// The next steps of the way up (and down again), for an error that nothing else has reached.
-    fn ask_climb(&mut self) -> Vec<Structure> {
+    fn ask_climb(&mut self) -> Ask {
         if self.climb.is_none()
             && !self.has_answer()
             && let (Some(_), Some(nearest)) = (self.objective.max_error(), self.nearest())
@@ -220,7 +220,8 @@ impl Exact {
             self.climb = Some(Climb::new(nearest.clone(), max_rank, self.settings.growth));
         }
         self.effort = Effort::Quick;
-        self.climb.as_mut().map_or(Vec::new(), |climb| climb.ask().to_vec())
+        let structures = self.climb.as_mut().map_or(Vec::new(), |climb| climb.ask().to_vec());
+        Generation::new(structures).effort(self.effort).ask()
     }
 
     /// The next structures of the relaxed problem.
@@ -244,11 +245,11 @@ impl Exact {
 }
 
 impl Strategy for Exact {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "exact"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         self.asked.clear();
         self.thinking = false;
         if self.climb.is_some() {
@@ -264,24 +265,20 @@ impl Strategy for Exact {
         if self.asked.is_empty() && !self.thinking {
             self.ask_again();
         }
-        if self.asked.is_empty() && !self.thinking {
-            return self.ask_climb();
+        match (self.asked.is_empty(), self.thinking) {
+            (true, true) => Ask::Thinking,
+            (true, false) => self.ask_climb(),
+            (false, _) => {
+                let structures = self.asked.iter().map(|c| c.structure.clone()).collect();
+                Generation::new(structures).effort(self.effort).ask()
+            }
         }
-        self.asked.iter().map(|c| c.structure.clone()).collect()
-    }
-
-    fn thinking(&self) -> bool {
-        self.thinking && self.asked.is_empty()
-    }
-
-    fn effort(&self) -> Effort {
-        self.effort
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         if let Some(climb) = &mut self.climb {
             let objective = self.objective;
-            climb.tell(outcomes, |o| o.rse.is_some_and(|rse| objective.reached(o.params, rse)));
+            climb.tell(outcomes, |o| o.error.is_some_and(|e| objective.reached(o.params, e)));
             let at = climb.at().clone();
             let found = outcomes.iter().filter_map(|outcome| self.value(outcome));
             let found = found.fold(f64::INFINITY, f64::min);
@@ -297,8 +294,8 @@ impl Strategy for Exact {
             }
             if let Some(value) = self.value(outcome) {
                 self.incumbent = self.incumbent.min(value);
-            } else if let (Effort::Quick, Some(rse)) = (self.effort, outcome.rse) {
-                self.failed.push((rse, candidate));
+            } else if let (Effort::Quick, Some(error)) = (self.effort, outcome.error) {
+                self.failed.push((error, candidate));
             }
         }
     }

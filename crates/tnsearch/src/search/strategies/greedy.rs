@@ -2,10 +2,10 @@
 //!
 //! Starts with rank 1 everywhere, on the complete graph: every pair of modes may be joined, so the answer need
 //! not have the template's format. A step fits the structures with one rank more on one edge, each from the
-//! cores of the structure before it ([`Strategy::parent`]), and goes to the one with the smallest loss. It
+//! cores of the structure before it ([`Generation::parent`]), and goes to the one with the smallest loss. It
 //! ends
 //!
-//! - with [`Objective::MaxError`], when the error is met (or nothing larger can be fitted);
+//! - with [`Objective::MaxError`](crate::problem::Objective::MaxError), when the error is met (or nothing larger can be fitted);
 //! - with the other objectives, when no step lowers the loss.
 //!
 //! The paper chooses the step of the smallest error; the loss of all three objectives orders steps so but for
@@ -14,9 +14,12 @@
 
 use super::neighbourhood::structure;
 use super::settings::count;
-use super::{CheckedObjective, Objective, Outcome, SettingError, Source, Strategy};
+use super::{Ask, CheckedObjective, Generation, Outcome, SettingError, Source, Strategy};
 use crate::graph::{GraphError, Structure, Template};
+use crate::search::SearchError;
+use crate::search::description::{Bounds, Context, Description, Graphs, Plan};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -50,6 +53,32 @@ impl Deref for CheckedGreedy {
 
     fn deref(&self) -> &GreedySettings {
         &self.0
+    }
+}
+
+/// Structures over the complete graph are not fitted where a sweep costs more than this many multiply-adds per
+/// entry of the tensor: with few parameters they can still take hours.
+pub(super) const MAX_COST: f64 = 1000.0;
+
+/// One rank at a time, over all graphs.
+pub(crate) const GREEDY: Description = Description {
+    name: "greedy",
+    summary: "one rank at a time",
+    options: &[],
+    graphs: Graphs::All,
+    bounds: Bounds::Optional,
+    rescue: 0,
+    max_cost: Some(MAX_COST),
+    plan: |_, max_rank| Ok(Box::new(GreedySettings { max_rank }.check()?)),
+};
+
+impl Plan for CheckedGreedy {
+    fn settings(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn strategy(&self, context: &Context<'_>, _: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        Ok(Box::new(Greedy::new(context.dims.len(), context.objective, self.clone())?))
     }
 }
 
@@ -96,16 +125,16 @@ impl Greedy {
 
     /// Whether a step is taken although the loss does not fall.
     fn climbs(&self) -> bool {
-        matches!(self.objective.get(), Objective::MaxError(_))
+        self.objective.max_error().is_some()
     }
 }
 
 impl Strategy for Greedy {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "greedy"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         self.asked = match &self.current {
             _ if self.finished => Vec::new(),
             Some((current, _)) => self.steps(current),
@@ -114,7 +143,14 @@ impl Strategy for Greedy {
                 vec![structure(&self.template, self.template.external_vertices(), ranks)]
             }
         };
-        self.asked.clone()
+        let generation = Generation::new(self.asked.clone());
+        match &self.current {
+            None => generation.only_below(f64::INFINITY).ask(),
+            Some((current, loss)) => {
+                let only_below = if self.climbs() { f64::INFINITY } else { *loss };
+                generation.parent(current.clone()).only_below(only_below).ask()
+            }
+        }
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
@@ -130,20 +166,9 @@ impl Strategy for Greedy {
             Some((structure, outcome)) => {
                 self.current = Some((structure, outcome.loss));
                 self.finished = self.climbs()
-                    && outcome.rse.is_some_and(|rse| self.objective.reached(outcome.params, rse));
+                    && outcome.error.is_some_and(|e| self.objective.reached(outcome.params, e));
             }
             None => self.finished = true,
-        }
-    }
-
-    fn parent(&self) -> Option<&Structure> {
-        self.current.as_ref().map(|(structure, _)| structure)
-    }
-
-    fn only_below(&self) -> Option<f64> {
-        match &self.current {
-            Some((_, loss)) if !self.climbs() => Some(*loss),
-            _ => Some(f64::INFINITY),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The search methods, one file each.
 
 mod annealing;
-mod auto;
 mod climb;
 mod exact;
+mod exact_then_tnls;
 mod greedy;
 mod neighbourhood;
 mod random;
@@ -12,8 +12,8 @@ mod tnga;
 mod tnls;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
-pub use auto::Auto;
 pub use exact::{CheckedExact, Exact, ExactSettings};
+pub use exact_then_tnls::ExactThenTnls;
 pub use greedy::{CheckedGreedy, Greedy, GreedySettings};
 pub use neighbourhood::sample_neighbour;
 pub use random::{CheckedRandom, RandomSearch, RandomSettings};
@@ -21,8 +21,17 @@ pub use tnale::{CheckedTnale, Tnale, TnaleSettings};
 pub use tnga::{CheckedTnga, Tnga, TngaSettings};
 pub use tnls::{CheckedTnls, Tnls, TnlsSettings};
 
+pub(super) use annealing::ANNEALING;
+pub(super) use exact_then_tnls::{AUTO, EXACT};
+pub(super) use greedy::GREEDY;
+pub(super) use random::RANDOM;
+pub(super) use tnale::TNALE;
+pub(super) use tnga::{TNGA_PLUS, TNGA_STAR};
+pub(super) use tnls::TNLS;
+
 // What all of them build on.
-use super::{Effort, Outcome, Source, Strategy};
+use super::{Ask, Generation, Outcome, Source, Strategy};
 use crate::SettingError;
 use crate::error as settings;
-use crate::problem::{CheckedObjective, Objective};
+use crate::fit::Effort;
+use crate::problem::CheckedObjective;

@@ -6,10 +6,14 @@
 
 use super::neighbourhood::sample_anywhere;
 use super::settings::count;
-use super::{Outcome, SettingError, Strategy};
-use crate::graph::{Structure, Template};
+use super::tnls::{ITERATIONS, SAMPLES};
+use super::{Ask, Generation, Outcome, SettingError, Strategy};
+use crate::graph::Template;
 use crate::rng::{self, Rng};
+use crate::search::SearchError;
+use crate::search::description::{Bounds, Context, Description, Graphs, Plan, settings_from};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -52,8 +56,36 @@ impl Deref for CheckedRandom {
     }
 }
 
+/// Uniform structures.
+pub(crate) const RANDOM: Description = Description {
+    name: "random",
+    summary: "uniform structures, a baseline",
+    options: &[ITERATIONS, SAMPLES],
+    graphs: Graphs::Template,
+    bounds: Bounds::Optional,
+    rescue: 0,
+    max_cost: None,
+    plan: |options, max_rank| {
+        Ok(Box::new(settings_from::<RandomSettings>(options, max_rank)?.check()?))
+    },
+};
+
+impl Plan for CheckedRandom {
+    fn settings(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn at_once(&self) -> (&'static str, usize) {
+        ("samples", self.samples)
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        Ok(Box::new(RandomSearch::new(context.template.clone(), self.clone(), seed)))
+    }
+}
+
 /// The strategy of random search.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RandomSearch {
     template: Arc<Template>,
     settings: CheckedRandom,
@@ -72,25 +104,26 @@ impl RandomSearch {
 }
 
 impl Strategy for RandomSearch {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "random"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         if self.iteration == self.settings.iterations {
-            return Vec::new();
+            return Ask::Done;
         }
         self.iteration += 1;
         let (samples, max_rank) = (self.settings.samples, self.settings.max_rank);
-        (0..samples).map(|_| sample_anywhere(&self.template, max_rank, &mut self.rng)).collect()
+        let sample = |_| sample_anywhere(&self.template, max_rank, &mut self.rng);
+        Generation::new((0..samples).map(sample).collect()).only_below(self.low).ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         self.low = outcomes.iter().map(|o| o.loss).fold(self.low, f64::min);
     }
 
-    fn only_below(&self) -> Option<f64> {
-        Some(self.low)
+    fn fork(&self) -> Option<Box<dyn Strategy>> {
+        Some(Box::new(self.clone()))
     }
 
     fn planned_samples(&self) -> Option<u64> {

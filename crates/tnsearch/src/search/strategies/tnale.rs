@@ -29,11 +29,18 @@
 
 use super::neighbourhood::{sample_anywhere, sample_neighbour, structure};
 use super::settings::count;
-use super::{CheckedObjective, Outcome, SettingError, Strategy};
+use super::tnls::ITERATIONS;
+use super::{Ask, CheckedObjective, Generation, Outcome, SettingError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
+use crate::search::SearchError;
+use crate::search::description::OptionKind::{Count, Whole};
+use crate::search::description::{
+    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 
@@ -81,21 +88,59 @@ impl Deref for CheckedTnale {
     }
 }
 
+/// Alternating local enumeration.
+pub(crate) const TNALE: Description = Description {
+    name: "tnale",
+    summary: "alternating enumeration",
+    options: &OPTIONS,
+    graphs: Graphs::Template,
+    bounds: Bounds::Optional,
+    rescue: 0,
+    max_cost: None,
+    plan: |options, max_rank| {
+        Ok(Box::new(settings_from::<TnaleSettings>(options, max_rank)?.check()?))
+    },
+};
+
+const OPTIONS: [OptionDescription; 4] = [
+    ITERATIONS,
+    option("radius", "N", Count, "How far a rank moves"),
+    option("init-iterations", "N", Whole, "Rounds that estimate by interpolation, at most"),
+    option("init-radius", "N", Count, "How far a rank moves in those"),
+];
+
+impl Plan for CheckedTnale {
+    fn settings(&self) -> Value {
+        json!(self.0)
+    }
+
+    /// A window of ranks is enumerated at once.
+    fn at_once(&self) -> (&'static str, usize) {
+        let radius = self.radius.max(self.init_radius);
+        ("radius", radius.saturating_mul(2).saturating_add(1).min(self.max_rank))
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        let Context { template, dims, objective, .. } = *context;
+        Ok(Box::new(Tnale::new(template, dims, objective, self.clone(), seed)))
+    }
+}
+
 /// What is known of a structure that was fitted (or refused).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Known {
     loss: f64,
-    rse: Option<f64>,
+    error: Option<f64>,
 }
 
 impl From<&Outcome> for Known {
     fn from(outcome: &Outcome) -> Self {
-        Known { loss: outcome.loss, rse: outcome.rse }
+        Known { loss: outcome.loss, error: outcome.error }
     }
 }
 
 /// The TnALE strategy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Tnale {
     dims: Vec<usize>,
     objective: CheckedObjective,
@@ -234,7 +279,7 @@ impl Tnale {
         // The walk's own value decides ties, then the smaller rank.
         fitted.sort_by_key(|(s, _)| s.ranks()[edge]);
         let points: Vec<(usize, f64)> =
-            fitted.iter().filter_map(|(s, k)| Some((s.ranks()[edge], k.rse?))).collect();
+            fitted.iter().filter_map(|(s, k)| Some((s.ranks()[edge], k.error?))).collect();
         let mut best = self.known.map(|known| (self.current.clone(), known.loss, Some(known)));
         for rank in self.window(edge) {
             let exact = fitted.iter().find(|(s, _)| s.ranks()[edge] == rank);
@@ -328,11 +373,11 @@ fn interpolate(points: &[(usize, f64)], rank: usize) -> Option<f64> {
 }
 
 impl Strategy for Tnale {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "tnale"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         self.asked.clear();
         while let Some(place) = self.place {
             self.asked = self.enumeration(place);
@@ -341,7 +386,12 @@ impl Strategy for Tnale {
             }
             self.advance(place);
         }
-        self.asked.clone()
+        let generation = Generation::new(self.asked.clone());
+        let edge = self.place.and_then(|place| self.edge_at(place));
+        match edge {
+            Some(edge) if self.estimates(edge) => generation.ask(),
+            _ => generation.only_below(self.known.map_or(f64::INFINITY, |known| known.loss)).ask(),
+        }
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
@@ -355,12 +405,8 @@ impl Strategy for Tnale {
         self.advance(place);
     }
 
-    fn only_below(&self) -> Option<f64> {
-        let edge = self.place.and_then(|place| self.edge_at(place));
-        match edge {
-            Some(edge) if self.estimates(edge) => None,
-            _ => Some(self.known.map_or(f64::INFINITY, |known| known.loss)),
-        }
+    fn fork(&self) -> Option<Box<dyn Strategy>> {
+        Some(Box::new(self.clone()))
     }
 }
 

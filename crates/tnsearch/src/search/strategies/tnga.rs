@@ -17,14 +17,21 @@
 //! The weights of recombination and the exchange of a vertex are those of the authors' program; the papers name
 //! alpha and beta without a formula. Every place in the population counts, so nothing is pruned.
 
+use super::greedy::MAX_COST;
 use super::neighbourhood::structure;
 use super::settings::{count, positive, probability};
-use super::{Outcome, SettingError, Strategy};
+use super::{Ask, Generation, Outcome, SettingError, Strategy};
 use crate::graph::{GraphError, Structure, Template};
 use crate::rng::{self, Rng};
+use crate::search::SearchError;
+use crate::search::description::OptionKind::{Count, Real, Whole};
+use crate::search::description::{
+    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+};
 use rand::RngExt as _;
 use rand::distr::weighted::WeightedIndex;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -103,6 +110,86 @@ impl Deref for CheckedTnga {
 
     fn deref(&self) -> &TngaSettings {
         &self.0
+    }
+}
+
+/// Genetic search on the template.
+pub(crate) const TNGA_PLUS: Description = Description {
+    name: "tnga-plus",
+    summary: "genetic search",
+    options: &OPTIONS,
+    graphs: Graphs::Template,
+    bounds: Bounds::Optional,
+    rescue: 0,
+    max_cost: None,
+    plan: |options, max_rank| Ok(Box::new(Plus(plan(options, max_rank)?))),
+};
+
+/// Genetic search over all graphs.
+pub(crate) const TNGA_STAR: Description = Description {
+    name: "tnga-star",
+    summary: "genetic search",
+    graphs: Graphs::All,
+    max_cost: Some(MAX_COST),
+    plan: |options, max_rank| Ok(Box::new(Star(plan(options, max_rank)?))),
+    ..TNGA_PLUS
+};
+
+const OPTIONS: [OptionDescription; 7] = [
+    option("generations", "N", Count, "Generations"),
+    option("population", "N", Count, "Structures per generation"),
+    option("elimination", "P", Real, "The part of a generation that has no children"),
+    option("reproduction", "N", Whole, "How many of the best go on unchanged"),
+    option(
+        "alpha",
+        "ALPHA",
+        Real,
+        "Parent k = 0, 1, ... is drawn with weight ln(ALPHA / (0.01 + BETA k))",
+    ),
+    option("beta", "BETA", Real, "See --alpha"),
+    option(
+        "mutation",
+        "P",
+        Real,
+        "The probability that a gene (a rank, a place) of a child is drawn anew",
+    ),
+];
+
+fn plan(options: &Map<String, Value>, max_rank: usize) -> Result<CheckedTnga, SettingError> {
+    settings_from::<TngaSettings>(options, max_rank)?.check()
+}
+
+/// TNGA+ with its settings.
+struct Plus(CheckedTnga);
+
+/// TNGA* with its settings.
+struct Star(CheckedTnga);
+
+impl Plan for Plus {
+    fn settings(&self) -> Value {
+        json!(*self.0)
+    }
+
+    fn at_once(&self) -> (&'static str, usize) {
+        ("population", self.0.population)
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        Ok(Box::new(Tnga::plus(context.template.clone(), self.0.clone(), seed)))
+    }
+}
+
+impl Plan for Star {
+    fn settings(&self) -> Value {
+        json!(*self.0)
+    }
+
+    fn at_once(&self) -> (&'static str, usize) {
+        ("population", self.0.population)
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        Ok(Box::new(Tnga::star(context.dims.len(), self.0.clone(), seed)?))
     }
 }
 
@@ -232,15 +319,15 @@ fn places(keys: &[f64]) -> Vec<usize> {
 }
 
 impl Strategy for Tnga {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         if self.generation == self.settings.generations {
-            return Vec::new();
+            return Ask::Done;
         }
-        self.population.iter().map(|c| self.decode(c)).collect()
+        Generation::new(self.population.iter().map(|c| self.decode(c)).collect()).ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {

@@ -21,10 +21,16 @@
 
 use super::neighbourhood::{Spread, sample_anywhere, sample_around};
 use super::settings::{count, shrinkage};
-use super::{Outcome, SettingError, Strategy};
+use super::{Ask, Generation, Outcome, SettingError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::rng::{self, Rng};
+use crate::search::SearchError;
+use crate::search::description::OptionKind::{Count, Real};
+use crate::search::description::{
+    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -83,6 +89,58 @@ impl Deref for CheckedTnls {
     }
 }
 
+/// Local sampling, as in the paper.
+pub(crate) const TNLS: Description = Description {
+    name: "tnls",
+    summary: "the paper's local sampling",
+    options: &OPTIONS,
+    graphs: Graphs::Template,
+    bounds: Bounds::Optional,
+    rescue: 0,
+    max_cost: None,
+    plan: |options, max_rank| Ok(Box::new(plan(options, max_rank)?)),
+};
+
+pub(super) const ITERATIONS: OptionDescription = option(
+    "iterations",
+    "N",
+    Count,
+    "Rounds of structures (tnale: after its initial ones), or temperatures",
+);
+pub(super) const SAMPLES: OptionDescription =
+    option("samples", "N", Count, "Structures per round, or steps per temperature");
+pub(super) const C1: OptionDescription =
+    option("c1", "C1", Real, "How fast rank steps shrink; variance C1^(m-1) in round m");
+pub(super) const C2: OptionDescription = option(
+    "c2",
+    "C2",
+    Real,
+    "How fast swaps get rarer; probability C2^(m-1) in round m [default: by order, 0.9 to 0.98]",
+);
+const OPTIONS: [OptionDescription; 4] = [ITERATIONS, SAMPLES, C1, C2];
+
+/// Checked settings from options.
+pub(super) fn plan(
+    options: &Map<String, Value>,
+    max_rank: usize,
+) -> Result<CheckedTnls, SettingError> {
+    settings_from::<TnlsSettings>(options, max_rank)?.check()
+}
+
+impl Plan for CheckedTnls {
+    fn settings(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn at_once(&self) -> (&'static str, usize) {
+        ("samples", self.samples)
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        Ok(Box::new(Tnls::new(context.template.clone(), self.clone(), seed)))
+    }
+}
+
 /// The TNLS strategy.
 ///
 /// ```
@@ -91,10 +149,10 @@ impl Deref for CheckedTnls {
 /// use tnsearch::search::{Strategy, Tnls, TnlsSettings};
 /// let template = Arc::new(Template::ring(6).unwrap());
 /// let mut tnls = Tnls::new(template, TnlsSettings::default().check().unwrap(), 1);
-/// assert_eq!(tnls.ask().len(), 1); // the random start, alone
+/// assert_eq!(tnls.ask().structures().len(), 1); // the random start, alone
 /// assert_eq!(tnls.planned_samples(), Some(1801));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Tnls {
     template: Arc<Template>,
     settings: CheckedTnls,
@@ -141,11 +199,11 @@ impl Tnls {
 }
 
 impl Strategy for Tnls {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "tnls"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         self.asked = match self.centre.as_ref().map(|(structure, _)| structure.clone()) {
             None => vec![self.start.take().unwrap_or_else(|| {
                 sample_anywhere(&self.template, self.settings.max_rank, &mut self.rng)
@@ -159,7 +217,11 @@ impl Strategy for Tnls {
                 (0..samples).map(|_| sample()).collect()
             }
         };
-        self.asked.clone()
+        let generation = Generation::new(self.asked.clone());
+        match &self.centre {
+            Some((_, loss)) => generation.only_below(*loss).ask(),
+            None => generation.ask(),
+        }
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
@@ -170,8 +232,8 @@ impl Strategy for Tnls {
         }
     }
 
-    fn only_below(&self) -> Option<f64> {
-        self.centre.as_ref().map(|(_, loss)| *loss)
+    fn fork(&self) -> Option<Box<dyn Strategy>> {
+        Some(Box::new(self.clone()))
     }
 
     fn planned_samples(&self) -> Option<u64> {

@@ -4,7 +4,7 @@
 //! is fitted again when it is needed, from its own parent, and so on: the cores of a structure are a function of
 //! the seed and its ancestors, so that a resumed search has them too.
 
-use super::batch::Job;
+use super::run::{Job, Place};
 use crate::graph::{ModeGraph, Structure};
 use crate::network::Network;
 use crate::rng::{self, Rng};
@@ -26,7 +26,7 @@ pub(super) struct Lineage {
     /// The network that the fits under way begin at.
     held: Option<(ModeGraph, Arc<Network>)>,
     /// The best fit since then: its loss, its place in the order of jobs, its cores.
-    best: Option<(f64, u64, ModeGraph, Vec<Tensor>)>,
+    best: Option<(f64, Place, ModeGraph, Vec<Tensor>)>,
 }
 
 impl Lineage {
@@ -44,9 +44,9 @@ impl Lineage {
 
     /// A job with a parent was fitted. Which fit is kept does not depend on the order in which they end.
     pub(super) fn fitted(&mut self, job: &Job, loss: f64, cores: &[Tensor]) {
-        let beats = |best: &(f64, u64, _, _)| (loss, job.sequence) < (best.0, best.1);
+        let beats = |best: &(f64, Place, _, _)| (loss, job.place) < (best.0, best.1);
         if self.best.as_ref().is_none_or(beats) {
-            self.best = Some((loss, job.sequence, job.graph.clone(), cores.to_vec()));
+            self.best = Some((loss, job.place, job.graph.clone(), cores.to_vec()));
         }
     }
 

@@ -1,52 +1,28 @@
-//! What a search returns, and what it reports on the way.
+//! What a search returns.
 
-use super::{HistoryPoint, JournalError, Outcome, ParetoPoint, Source};
+use super::{Counts, EndRecord, Evaluation, HistoryPoint, ListenerError, ParetoPoint};
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use crate::problem::{LowerBound, Score};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of the proposed structures, in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Structures proposed; the sum of the others.
-    pub samples: u64,
-    /// Structures fitted.
-    pub evaluations: u64,
-    /// Structures that had been proposed before in their run.
-    pub cached: u64,
-    /// Structures known without a fit not to be the answer.
-    pub pruned: u64,
-    /// Structures too large to be fitted.
-    pub refused: u64,
-}
-
-impl Counts {
-    pub(super) fn add(&mut self, outcome: &Outcome) {
-        self.samples += 1;
-        *match outcome.source {
-            Source::Evaluated => &mut self.evaluations,
-            Source::Cached => &mut self.cached,
-            Source::Pruned => &mut self.pruned,
-            Source::Refused => &mut self.refused,
-        } += 1;
-    }
-}
-
 /// The best structure and its cores.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Best {
     /// The structure as it was proposed.
     pub structure: Structure,
     /// Its canonical form, on whose vertices the cores sit.
     pub graph: ModeGraph,
-    /// Its cores and their RSE.
+    /// Its cores and their error.
     pub fitted: Fitted,
-    /// Its loss, RSE and parameters.
+    /// Its loss, error and parameters.
     pub score: Score,
     /// params / product of the dimensions.
     pub phi: f64,
+    /// The record of its evaluation.
+    pub evaluation: Evaluation,
     /// The run that found it, from 0.
     pub run: usize,
     /// That run's seed: one run with this seed finds it again.
@@ -76,7 +52,7 @@ pub enum StoppedBy {
     MaxEvaluations,
     /// The time was up.
     MaxSeconds,
-    /// The interrupt flag was set (Ctrl-C).
+    /// It was asked to stop (Ctrl-C).
     Interrupted,
 }
 
@@ -100,9 +76,10 @@ impl fmt::Display for StoppedBy {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SearchResult {
     /// The strategy's name.
-    pub strategy: &'static str,
+    pub strategy: String,
     /// The answer; none where nothing could be fitted (interrupted before the first fit was done, or
     /// every structure refused or beyond the budget).
     pub best: Option<Best>,
@@ -126,38 +103,25 @@ pub struct SearchResult {
     pub proven_impossible: bool,
     /// Whether the answer is proven optimal.
     pub certified_optimal: bool,
-    /// Why the journal is incomplete, if it is.
-    pub journal_error: Option<JournalError>,
+    /// Fits made by idle workers that nothing asked for in the end. Depends on the number of workers.
+    pub speculative: u64,
+    /// Why a listener gave up (a journal is incomplete), if one did.
+    pub listener_error: Option<ListenerError>,
 }
 
-/// How far a search is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// What became of the structures so far.
-    pub counts: Counts,
-    /// The best so far.
-    pub best: Option<Score>,
-    /// Whether that is what was asked for.
-    pub target_reached: bool,
-    /// The generation, from 1 (the same for all runs).
-    pub generation: u64,
-    /// The structures that all strategies together will propose, where they know.
-    pub planned_samples: Option<u64>,
-    /// What a strategy has proven so far that no structure can go below ([`super::Strategy::lower_bound`]).
-    pub lower_bound: Option<f64>,
-    /// Seconds since the search began, the time before a resume included.
-    pub seconds: f64,
-}
-
-/// Sees the progress of a search after each evaluation and each generation. It is called from the thread
-/// that called [`super::Runner::search`] and cannot change the result. Any `FnMut(&Progress)` is one.
-pub trait Observer {
-    /// Called with the state of the search.
-    fn on_progress(&mut self, progress: &Progress);
-}
-
-impl<F: FnMut(&Progress)> Observer for F {
-    fn on_progress(&mut self, progress: &Progress) {
-        self(progress);
+impl SearchResult {
+    /// The end as the listeners hear it.
+    pub fn end_record(&self) -> EndRecord {
+        EndRecord {
+            strategy: self.strategy.clone(),
+            stopped_by: self.stopped_by,
+            counts: self.counts,
+            seconds: self.seconds,
+            best: self.best.as_ref().map(|best| best.evaluation.clone()),
+            target_reached: self.target_reached,
+            lower_bound: self.lower_bound,
+            certified_optimal: self.certified_optimal,
+            proven_impossible: self.proven_impossible,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a search leaves behind besides its answer: how the best improved, and the Pareto front.
 
-use super::Score;
+use crate::problem::Score;
 use serde::{Deserialize, Serialize};
 
 /// A moment of the search: the best structure so far and what it took to get there.
@@ -12,8 +12,9 @@ pub struct HistoryPoint {
     pub samples: u64,
     /// The best structure's loss.
     pub loss: f64,
-    /// Its RSE.
-    pub rse: f64,
+    /// Its error.
+    #[serde(rename = "rse")]
+    pub error: f64,
     /// Its parameters.
     pub params: u128,
     /// Seconds since the search began, the time before a resume included.
@@ -25,8 +26,9 @@ pub struct HistoryPoint {
 pub struct ParetoPoint {
     /// Its parameters.
     pub params: u128,
-    /// Its RSE.
-    pub rse: f64,
+    /// Its error.
+    #[serde(rename = "rse")]
+    pub error: f64,
 }
 
 /// The improvements of the best, in the order the structures were proposed, and a last point.
@@ -45,9 +47,9 @@ impl History {
 
     /// Notes a new best.
     pub(super) fn improved(&mut self, evaluations: u64, samples: u64, best: Score) {
-        let Score { loss, error: rse, params } = best;
+        let Score { loss, error, params } = best;
         let seconds = self.seconds;
-        self.points.push(HistoryPoint { evaluations, samples, loss, rse, params, seconds });
+        self.points.push(HistoryPoint { evaluations, samples, loss, error, params, seconds });
     }
 
     /// The points, with one more for the end.
@@ -66,21 +68,21 @@ impl History {
     }
 }
 
-/// The non-dominated points seen: params ascending, RSE descending.
+/// The non-dominated points seen: params ascending, error descending.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pareto(Vec<ParetoPoint>);
 
 impl Pareto {
     /// Adds a point unless another is as good in both.
-    pub(super) fn add(&mut self, params: u128, rse: f64) {
+    pub(super) fn add(&mut self, params: u128, error: f64) {
         let at = self.0.partition_point(|p| p.params < params);
-        let dominated = at.checked_sub(1).is_some_and(|k| self.0[k].rse <= rse)
-            || self.0.get(at).is_some_and(|p| p.params == params && p.rse <= rse);
+        let dominated = at.checked_sub(1).is_some_and(|k| self.0[k].error <= error)
+            || self.0.get(at).is_some_and(|p| p.params == params && p.error <= error);
         if dominated {
             return;
         }
-        let beaten = self.0[at..].iter().take_while(|p| p.rse >= rse).count();
-        self.0.splice(at..at + beaten, [ParetoPoint { params, rse }]);
+        let beaten = self.0[at..].iter().take_while(|p| p.error >= error).count();
+        self.0.splice(at..at + beaten, [ParetoPoint { params, error }]);
     }
 
     /// The front.
@@ -106,7 +108,7 @@ mod tests {
             expected.sort_by_key(|p| p.0);
             expected.dedup();
             let found: Vec<(u128, f64)> =
-                front.into_points().iter().map(|p| (p.params, p.rse)).collect();
+                front.into_points().iter().map(|p| (p.params, p.error)).collect();
             prop_assert_eq!(found, expected);
         }
     }

@@ -1,0 +1,54 @@
+//! A fit as a value that can be sent anywhere: to a thread, to another process, to another machine.
+
+use super::CheckedFit;
+use crate::graph::ModeGraph;
+use crate::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How much work a fit is worth.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// One start, to sort out what is easy.
+    Quick,
+    /// All the starts that the fit's settings ask for.
+    #[default]
+    Full,
+}
+
+impl Effort {
+    /// Whether it is [`Effort::Full`].
+    pub fn is_full(&self) -> bool {
+        *self == Effort::Full
+    }
+}
+
+/// Which structure is to be fitted, and how. The result is a pure function of the request and the data, wherever
+/// it is computed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The structure, in its canonical form.
+    pub graph: ModeGraph,
+    /// How it is fitted.
+    pub settings: Arc<CheckedFit>,
+    /// The seed of the random starts.
+    pub seed: u64,
+    /// How much work it is worth.
+    pub effort: Effort,
+    /// The cores at which the first start begins, shaped as [`ModeGraph::core_dims`]; none: at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Arc<Vec<Tensor>>>,
+    /// The fingerprint of the data it is about, where the request leaves the process that holds the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+}
+
+impl Request {
+    /// A full fit from random cores.
+    pub fn new(graph: ModeGraph, settings: Arc<CheckedFit>, seed: u64) -> Self {
+        Request { graph, settings, seed, effort: Effort::Full, warm: None, data: None }
+    }
+}

@@ -1,0 +1,416 @@
+//! The one call that wires a search: spectra, pruning, strategy, runs, resume, certificate.
+
+use super::description::{Bounds, Context, Description, Graphs, Plan};
+use super::engine::{Engine, Evaluation, Listener, SearchResult};
+use super::executor::{Evaluator, Executor, FitEvaluator, Local};
+use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
+use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
+use crate::fit::{CheckedFit, FitSettings};
+use crate::graph::{Structure, Template};
+use crate::problem::{CheckedObjective, Objective, Stop, Target};
+use crate::rng;
+use crate::tensor::size;
+use serde_json::Value;
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::time::Instant;
+
+type Make<'a> = dyn Fn(&Context<'_>, u64) -> Result<Box<dyn Strategy>, SearchError> + 'a;
+
+/// A search for the smallest network of a tensor.
+///
+/// ```
+/// use tnsearch::prelude::*;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // x_ijk = i + 2 j + 4 k has rank 2 in every unfolding.
+/// let entry = |n: usize| (n / 9 + 2 * (n / 3 % 3) + 4 * (n % 3)) as f64;
+/// let x = Target::new(Tensor::new(vec![3; 3], (0..27).map(entry).collect())?)?;
+/// let found = Search::new(&x, Template::path(3)?).max_error(1e-10).seed(1).run()?;
+/// let best = found.best.ok_or("nothing")?;
+/// assert_eq!(best.structure.ranks(), [2, 2]);
+/// assert!(found.certified_optimal);
+/// # Ok(()) }
+/// ```
+pub struct Search<'a> {
+    target: Target,
+    template: Arc<Template>,
+    settings: SearchSettings,
+    own: Option<(Description, Box<Make<'a>>)>,
+    evaluator: Option<Arc<dyn Evaluator>>,
+    executor: Option<&'a mut dyn Executor>,
+    records: Vec<Evaluation>,
+    listeners: Vec<&'a mut dyn Listener>,
+    stop: Stop,
+    speculate: bool,
+}
+
+impl<'a> Search<'a> {
+    /// A search of a template with default settings: the fewest parameters with an RSE of at most 1e-4.
+    pub fn new(target: &Target, template: impl Into<Arc<Template>>) -> Self {
+        Search {
+            target: target.clone(),
+            template: template.into(),
+            settings: SearchSettings::default(),
+            own: None,
+            evaluator: None,
+            executor: None,
+            records: Vec::new(),
+            listeners: Vec::new(),
+            stop: Stop::new(),
+            speculate: true,
+        }
+    }
+
+    /// Takes all settings at once.
+    pub fn settings(mut self, settings: SearchSettings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// What counts as the smallest network.
+    pub fn objective(mut self, objective: Objective) -> Self {
+        self.settings.objective = objective;
+        self
+    }
+
+    /// The fewest parameters with an error of at most this.
+    pub fn max_error(self, eps: f64) -> Self {
+        self.objective(Objective::MaxError(eps))
+    }
+
+    /// How structures are proposed.
+    pub fn strategy(mut self, strategy: StrategySpec) -> Self {
+        self.settings.strategy = strategy;
+        self
+    }
+
+    /// A strategy of one's own, made for each run from its context and seed; `graphs` says what it searches.
+    pub fn own_strategy<S: Strategy + 'static>(
+        mut self,
+        graphs: Graphs,
+        make: impl Fn(&Context<'_>, u64) -> Result<S, SearchError> + 'a,
+    ) -> Self {
+        let description = Description {
+            name: "own",
+            summary: "a strategy of one's own",
+            options: &[],
+            graphs,
+            bounds: Bounds::Optional,
+            rescue: 0,
+            max_cost: None,
+            plan: |_, _| unreachable!("made by its own function"),
+        };
+        let make = move |context: &Context<'_>, seed| {
+            make(context, seed).map(|s| Box::new(s) as Box<dyn Strategy>)
+        };
+        self.own = Some((description, Box::new(make)));
+        self
+    }
+
+    /// The largest rank of an edge.
+    pub fn max_rank(mut self, max_rank: usize) -> Self {
+        self.settings.max_rank = max_rank;
+        self
+    }
+
+    /// Same seed, same data, same settings: same result, at any number of workers.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = seed;
+        self
+    }
+
+    /// Independent runs with derived seeds; the best counts.
+    pub fn runs(mut self, runs: usize) -> Self {
+        self.settings.runs = runs;
+        self
+    }
+
+    /// How structures are fitted.
+    pub fn fit(mut self, fit: FitSettings) -> Self {
+        self.settings.fit = fit;
+        self
+    }
+
+    /// Whether structures are left out that a bound proves cannot win (the default).
+    pub fn prune(mut self, prune: bool) -> Self {
+        self.settings.prune = prune;
+        self
+    }
+
+    /// What the search may use.
+    pub fn budget(mut self, change: impl FnOnce(&mut Budget)) -> Self {
+        change(&mut self.settings.budget);
+        self
+    }
+
+    /// Continues a search from (any part of) its evaluations.
+    pub fn resume(mut self, records: impl IntoIterator<Item = Evaluation>) -> Self {
+        self.records.extend(records);
+        self
+    }
+
+    /// Tells a listener what happens: a journal, a progress bar, any closure.
+    pub fn listen(mut self, listener: &'a mut dyn Listener) -> Self {
+        self.listeners.push(listener);
+        self
+    }
+
+    /// Ends the search with the best so far when this is set.
+    pub fn stop(mut self, stop: &Stop) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+
+    /// Whether idle workers fit what may be asked for next (the default). It changes no result.
+    pub fn speculate(mut self, speculate: bool) -> Self {
+        self.speculate = speculate;
+        self
+    }
+
+    /// Fits in another way, on this machine's threads.
+    pub fn evaluator(mut self, evaluator: Arc<dyn Evaluator>) -> Self {
+        self.evaluator = Some(evaluator);
+        self
+    }
+
+    /// Has the fits made elsewhere than on this machine's threads.
+    pub fn executor(mut self, executor: &'a mut dyn Executor) -> Self {
+        self.executor = Some(executor);
+        self
+    }
+
+    /// Checks everything; nothing is computed yet.
+    pub fn check(self) -> Result<CheckedSearch<'a>, SearchError> {
+        let description = match &self.own {
+            Some((own, _)) => own,
+            None => self.settings.strategy.description()?,
+        };
+        let (graphs, bounds, max_cost) =
+            (description.graphs, description.bounds, description.max_cost);
+        let (objective, fit) = self.settings.check(description.rescue)?;
+        let plan = match &self.own {
+            Some(_) => None,
+            None => Some(self.settings.strategy.check(self.settings.max_rank)?),
+        };
+        self.settings.check_at_once(plan.as_ref().map_or(("runs", 1), |plan| plan.at_once()))?;
+        let dims = self.target.dims();
+        self.template.check_order(dims.len())?;
+        if let Some(max_params) = objective.max_params() {
+            let ranks = vec![1; self.template.edges().len()];
+            let least = Structure::identity(self.template.clone(), ranks)?.params(dims);
+            if max_params < least {
+                return Err(SearchError::TooFewParams { max_params, least });
+            }
+        }
+        let max_cost = self.settings.max_cost.or(max_cost);
+        Ok(CheckedSearch { search: self, objective, fit, plan, graphs, bounds, max_cost })
+    }
+
+    /// Checks, prepares and runs the search.
+    pub fn run(self) -> Result<SearchResult, SearchError> {
+        self.check()?.prepare()?.run()
+    }
+}
+
+/// A search whose settings were checked.
+pub struct CheckedSearch<'a> {
+    search: Search<'a>,
+    objective: CheckedObjective,
+    fit: CheckedFit,
+    plan: Option<Box<dyn Plan>>,
+    graphs: Graphs,
+    bounds: Bounds,
+    max_cost: Option<f64>,
+}
+
+impl<'a> CheckedSearch<'a> {
+    /// The settings.
+    pub fn settings(&self) -> &SearchSettings {
+        &self.search.settings
+    }
+
+    /// The objective.
+    pub fn objective(&self) -> CheckedObjective {
+        self.objective
+    }
+
+    /// The settings of fits, with all that follows from the others.
+    pub fn fit(&self) -> &CheckedFit {
+        &self.fit
+    }
+
+    /// Which graphs are searched.
+    pub fn graphs(&self) -> Graphs {
+        self.graphs
+    }
+
+    /// The graph whose structures are proposed.
+    pub fn searched(&self) -> Result<Arc<Template>, SearchError> {
+        Ok(match self.graphs {
+            Graphs::Template => self.search.template.clone(),
+            Graphs::All => Arc::new(Template::complete(self.search.target.dims().len())?),
+        })
+    }
+
+    /// All settings of the strategy, for reports.
+    pub fn strategy_settings(&self) -> Value {
+        self.plan.as_ref().map_or(Value::Null, |plan| plan.settings())
+    }
+
+    /// Those of exact search, where it is a part of the strategy.
+    pub fn exact_settings(&self) -> Option<Value> {
+        self.plan.as_ref().and_then(|plan| plan.exact())
+    }
+
+    /// Structures are not fitted whose sweep takes more multiply-adds per entry.
+    pub fn max_cost(&self) -> Option<f64> {
+        self.max_cost
+    }
+
+    /// Continues a search from (any part of) its evaluations.
+    pub fn resume(mut self, records: impl IntoIterator<Item = Evaluation>) -> Self {
+        self.search.records.extend(records);
+        self
+    }
+
+    /// Tells a listener what happens.
+    pub fn listen(mut self, listener: &'a mut dyn Listener) -> Self {
+        self.search.listeners.push(listener);
+        self
+    }
+
+    /// Computes what bounds need, in at most a third of the time allowed.
+    pub fn prepare(self) -> Result<PreparedSearch<'a>, SearchError> {
+        let begun = Instant::now();
+        let Search { target, template, settings, stop, .. } = &self.search;
+        let budget = &settings.budget;
+        let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
+        let late = stop.within_seconds(seconds);
+        let hurry = late.within_seconds(seconds / 3.0);
+        let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
+        let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
+        let bound = match wanted {
+            false => None,
+            true => {
+                let stops = (&late, &hurry);
+                match CutBound::prepared(target, template, settings.objective, &limits, stops) {
+                    Ok(bound) => Some(bound),
+                    Err(e) if self.bounds == Bounds::Needed => return Err(e.into()),
+                    // Without bounds nothing is pruned or proven; the search is the same.
+                    Err(_) => None,
+                }
+            }
+        };
+        Ok(PreparedSearch { checked: self, bound, late, hurry, begun })
+    }
+
+    /// Whether a lower bound is to be proven: one over the template says nothing about other graphs.
+    fn certifies(&self) -> bool {
+        self.search.settings.certificate_nodes > 0
+            && self.graphs == Graphs::Template
+            && check_template(&self.search.template).is_ok()
+    }
+}
+
+/// A search that can begin.
+pub struct PreparedSearch<'a> {
+    checked: CheckedSearch<'a>,
+    bound: Option<CutBound>,
+    /// Set when the time is up.
+    late: Stop,
+    /// Set when a third of it is spent: proofs give way to fits.
+    hurry: Stop,
+    begun: Instant,
+}
+
+impl PreparedSearch<'_> {
+    /// The bounds from the tensor's cuts, where they could be computed.
+    pub fn bound(&self) -> Option<&CutBound> {
+        self.bound.as_ref()
+    }
+
+    /// Runs the search.
+    pub fn run(self) -> Result<SearchResult, SearchError> {
+        let certifies = self.checked.certifies();
+        let PreparedSearch { checked, bound, late, hurry, begun } = self;
+        let CheckedSearch { search, objective, fit, plan, max_cost, .. } = checked;
+        let Search {
+            target,
+            template,
+            settings,
+            own,
+            evaluator,
+            executor,
+            records,
+            listeners,
+            stop,
+            speculate,
+        } = search;
+        let (dims, budget) = (target.dims(), &settings.budget);
+        let open_bytes = budget.max_bytes.map(|bytes| bytes as f64 / 4.0 / settings.runs as f64);
+        let relaxation = |bound: &CutBound, hurry: &Stop| {
+            let relaxation = Relaxation::stoppable(
+                template.clone(),
+                objective,
+                bound,
+                settings.max_rank,
+                &late,
+                hurry,
+            );
+            match open_bytes {
+                Some(bytes) => relaxation.within(bytes),
+                None => relaxation,
+            }
+        };
+        // All runs start from the same relaxed problem; its tables are made once.
+        let shared: OnceCell<Relaxation> = OnceCell::new();
+        let relax = |bound: &CutBound| shared.get_or_init(|| relaxation(bound, &hurry)).clone();
+        let context = Context {
+            template: &template,
+            dims,
+            objective,
+            bound: bound.as_ref(),
+            stop: &late,
+            relaxation: &relax,
+        };
+        let strategy = |seed: u64| match (&own, &plan) {
+            (Some((_, make)), _) => make(&context, seed),
+            (None, Some(plan)) => plan.strategy(&context, seed),
+            (None, None) => unreachable!("one of both was checked"),
+        };
+        let strategies = (0..settings.runs).map(|k| strategy(rng::derived_seed(settings.seed, k)));
+        let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
+        // However long the preparation took, something is to be fitted.
+        let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 100.0));
+        let mut engine = Engine::new(dims, objective, fit)
+            .runs(settings.seed, settings.runs, |_| {
+                strategies.next().unwrap_or_else(|| unreachable!("one per run"))
+            })
+            .max_evaluations(budget.max_evaluations)
+            .max_phi(settings.max_phi)
+            .max_cost(max_cost)
+            .speculate(speculate)
+            .resume(records)
+            .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
+            .begun(begun);
+        for listener in listeners {
+            engine = engine.listen(listener);
+        }
+        // Where a stop was asked for during the preparation, the spectra are still to be computed: then no proof.
+        if let Some(bound) = bound.as_ref().filter(|_| !stop.is_set()) {
+            if settings.prune {
+                engine = engine.prune(bound.clone());
+            }
+            if certifies {
+                engine = engine.certify(|| relaxation(bound, &late), settings.certificate_nodes);
+            }
+        }
+        if let Some(executor) = executor {
+            return engine.run(executor);
+        }
+        let evaluator = evaluator.unwrap_or_else(|| Arc::new(FitEvaluator::new(&target)));
+        let workers = budget.workers(size(dims).saturating_mul(8));
+        let threads = Local::new(evaluator, workers);
+        engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)
+    }
+}

@@ -1,0 +1,75 @@
+//! What a search tells while it runs: journal, progress bar and report listen to the same stream.
+
+use super::{Counts, EndRecord, Evaluation, GenerationRecord};
+use crate::problem::Score;
+use std::fmt;
+use thiserror::Error;
+
+/// Something that happened in a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'e> {
+    /// A structure was fitted because its strategy asked for it.
+    Evaluated(&'e Evaluation),
+    /// A generation of every run has ended.
+    Generation(&'e GenerationRecord),
+    /// How far the search is: after each evaluation and each generation.
+    Progress(&'e Progress),
+    /// The search has ended.
+    End(&'e EndRecord),
+}
+
+/// How far a search is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// What became of the structures so far.
+    pub counts: Counts,
+    /// The best so far.
+    pub best: Option<Score>,
+    /// Whether that is what was asked for.
+    pub target_reached: bool,
+    /// Generations that have ended (the same for all runs).
+    pub generation: u64,
+    /// The structures that all strategies together will propose, where they know.
+    pub planned_samples: Option<u64>,
+    /// What a strategy has proven so far that no structure can go below ([`crate::search::Strategy::lower_bound`]).
+    pub lower_bound: Option<f64>,
+    /// Seconds since the search began, the time before a resume included.
+    pub seconds: f64,
+}
+
+/// Hears the events of a search. It is called from the thread that runs the search and cannot change its result. Any
+/// `FnMut(&Event)` is one.
+pub trait Listener {
+    /// Takes an event. After an error the listener hears nothing more, and the search goes on.
+    fn hear(&mut self, event: &Event<'_>) -> Result<(), ListenerError>;
+}
+
+impl<F: FnMut(&Event<'_>)> Listener for F {
+    fn hear(&mut self, event: &Event<'_>) -> Result<(), ListenerError> {
+        self(event);
+        Ok(())
+    }
+}
+
+/// Keeps the evaluations in memory: all that a search can be resumed from.
+impl Listener for Vec<Evaluation> {
+    fn hear(&mut self, event: &Event<'_>) -> Result<(), ListenerError> {
+        if let Event::Evaluated(evaluation) = event {
+            self.push((*evaluation).clone());
+        }
+        Ok(())
+    }
+}
+
+/// Why a listener has given up (a disk that is full), in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ListenerError(String);
+
+impl ListenerError {
+    /// An error that reads like this.
+    pub fn new(message: impl fmt::Display) -> Self {
+        ListenerError(message.to_string())
+    }
+}

@@ -1,0 +1,115 @@
+//! The end of a search: its answer, its cores, its certificate.
+
+use super::run::Job;
+use super::{Best, Driver, Evaluation, Event, RunSummary, SearchResult, StoppedBy};
+use crate::bound::{Candidate, Next};
+use crate::fit::Fitted;
+use crate::problem::{LowerBound, Reason, Score};
+use crate::search::SearchError;
+use std::sync::Arc;
+
+impl Driver<'_, '_> {
+    pub(super) fn finish(mut self) -> Result<SearchResult, SearchError> {
+        let best = self.best()?;
+        let (lower_bound, proven_impossible) = self.certificate();
+        let objective = self.engine.rules.objective;
+        let reached =
+            |score: Option<&Score>| score.is_some_and(|s| objective.reached(s.params, s.error));
+        let met = |best: &Best| lower_bound.is_some_and(|bound| bound.is_met_by(&best.score));
+        let target_reached = reached(best.as_ref().map(|b| &b.score));
+        let certified_optimal = target_reached && best.as_ref().is_some_and(met);
+        let (seconds, counts) = (self.seconds(), self.account.counts);
+        let runs = self.engine.runs.iter().map(|run| RunSummary {
+            seed: run.seed,
+            counts: run.counts,
+            best: run.best,
+            target_reached: reached(run.best.as_ref()),
+        });
+        let history = std::mem::take(&mut self.account.history);
+        let mut result = SearchResult {
+            strategy: self.engine.runs[0].strategy.name().to_owned(),
+            target_reached,
+            best,
+            counts,
+            runs: runs.collect(),
+            stopped_by: self.stopped_by.unwrap_or(StoppedBy::Finished),
+            seconds,
+            history: history.finish(counts.evaluations, counts.samples, seconds),
+            pareto: std::mem::take(&mut self.account.pareto).into_points(),
+            lower_bound,
+            proven_impossible,
+            certified_optimal,
+            speculative: self.speculative,
+            listener_error: None,
+        };
+        self.tell(&Event::End(&result.end_record()));
+        result.listener_error = self.listener_error;
+        Ok(result)
+    }
+
+    /// The answer with its cores.
+    fn best(&mut self) -> Result<Option<Best>, SearchError> {
+        let mut cores = self.account.take_cores();
+        let mut leader = self.account.leader.take();
+        if let (None, Some((job, score, fitted))) = (&leader, self.cut_short.take()) {
+            let evaluation = self.evaluation(&job, score.loss, &fitted);
+            (leader, cores) = (Some((job, Arc::new(evaluation))), Some(fitted));
+        }
+        let Some((job, evaluation)) = leader else { return Ok(None) };
+        // A best that came from a journal is fitted again, not to be interrupted: without cores
+        // there is no answer.
+        let fitted = match cores {
+            Some(fitted) => fitted,
+            None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
+        };
+        Ok(Some(self.answer(&job, &evaluation, fitted)))
+    }
+
+    fn answer(&self, job: &Job, evaluation: &Evaluation, fitted: Fitted) -> Best {
+        // Same as recorded, unless fits have a time limit; the cores' own error is the true one.
+        let score = self.engine.rules.objective.score(job.params, job.phi, fitted.error);
+        let run = job.place.run;
+        Best {
+            score,
+            evaluation: Evaluation { error: score.error, loss: score.loss, ..evaluation.clone() },
+            fitted,
+            structure: job.structure.clone(),
+            graph: job.graph.clone(),
+            phi: job.phi,
+            run,
+            seed: self.engine.runs[run].seed,
+        }
+    }
+
+    /// The best lower bound a strategy has proven, or that of the certificate; and whether it shows that
+    /// nothing is what was asked for.
+    fn certificate(&mut self) -> (Option<LowerBound>, bool) {
+        let objective = self.engine.rules.objective;
+        let proven = self.engine.runs.iter().filter_map(|run| run.strategy.lower_bound());
+        if let Some(value) = proven.reduce(f64::max) {
+            let bound = value.is_finite().then(|| objective.lower_bound(value));
+            return (bound, value == f64::INFINITY);
+        }
+        let Some((make, nodes)) = self.engine.certificate.take() else { return (None, false) };
+        let asked = || self.engine.stop.reason() == Some(Reason::Asked);
+        if asked() {
+            return (None, false);
+        }
+        let mut relaxation = make();
+        loop {
+            /// Nodes between two looks at the stop.
+            const SLICE: u64 = 10_000;
+            match relaxation.next(SLICE.min(nodes.saturating_sub(relaxation.expanded()))) {
+                Next::Spent(_)
+                    if relaxation.expanded() < nodes
+                        && !relaxation.is_full()
+                        && !relaxation.hurried()
+                        && !asked() => {}
+                Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
+                    return (Some(objective.lower_bound(value)), false);
+                }
+                Next::Nothing => return (None, true),
+            }
+        }
+    }
+}

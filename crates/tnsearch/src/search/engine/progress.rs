@@ -1,0 +1,105 @@
+//! What a search tells on its way.
+
+use super::rules::Rules;
+use super::run::{Closed, Job, Resolved, Round, Step};
+use super::{Counts, Driver, Event, GenerationRecord, Progress};
+use crate::problem::Score;
+
+/// What has happened so far: the account's state, and what is not entered yet.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub counts: Counts,
+    pub best: Option<Score>,
+}
+
+impl Seen {
+    /// A generation was planned: what is answered already.
+    pub fn planned(&mut self, round: &Round) {
+        for step in &round.steps {
+            if let Step::Known(outcome) = step {
+                self.counts.add(outcome);
+            }
+        }
+    }
+
+    /// A job was fitted, found on record, or refused.
+    pub fn resolved(&mut self, rules: &Rules, job: &Job, resolved: &Resolved) {
+        let outcome = rules.outcome(job, resolved);
+        self.counts.add(&outcome);
+        if let Some(error) = outcome.error {
+            let score = Score { loss: outcome.loss, error, params: job.params };
+            if self.best.is_none_or(|best| rules.objective.better(&score, &best)) {
+                self.best = Some(score);
+            }
+        }
+    }
+
+    /// A generation has ended: what was pruned on the way, and what came twice.
+    pub fn closed(&mut self, closed: &Closed) {
+        for (step, outcome) in closed.round.steps.iter().zip(&closed.outcomes) {
+            let Some(outcome) = outcome else { continue };
+            let counted = match step {
+                Step::Known(_) => true,
+                Step::Job(k) => !matches!(closed.round.resolved[*k], Some(Resolved::Pruned)),
+                Step::SameAs(_) => false,
+            };
+            if !counted {
+                self.counts.add(outcome);
+            }
+        }
+    }
+}
+
+impl Driver<'_, '_> {
+    /// Seconds since the search began, the time before a resume included.
+    pub(super) fn seconds(&self) -> f64 {
+        self.before + self.engine.begun.elapsed().as_secs_f64()
+    }
+
+    /// Tells all listeners. One that fails hears nothing more; the search goes on.
+    pub(super) fn tell(&mut self, event: &Event<'_>) {
+        let mut listeners = std::mem::take(&mut self.engine.listeners);
+        listeners.retain_mut(|listener| match listener.hear(event) {
+            Ok(()) => true,
+            Err(error) => {
+                self.listener_error.get_or_insert(error);
+                false
+            }
+        });
+        self.engine.listeners = listeners;
+    }
+
+    /// Tells the state after a generation.
+    pub(super) fn tell_generation(&mut self) {
+        let proven = self.proven.iter().flatten().copied().filter(|b| b.is_finite());
+        let objective = self.engine.rules.objective;
+        let record = GenerationRecord {
+            number: self.entered,
+            counts: self.account.counts,
+            lower_bound: proven.reduce(f64::max).map(|value| objective.lower_bound(value)),
+            seconds: self.seconds(),
+        };
+        self.tell(&Event::Generation(&record));
+    }
+
+    /// Tells how far the search is.
+    pub(super) fn tell_progress(&mut self) {
+        let runs = &self.engine.runs;
+        let proven = runs.iter().filter_map(|run| run.strategy.lower_bound());
+        let best = self.seen.best;
+        let progress = Progress {
+            counts: self.seen.counts,
+            best,
+            target_reached: best
+                .is_some_and(|s| self.engine.rules.objective.reached(s.params, s.error)),
+            generation: self.entered,
+            planned_samples: runs
+                .iter()
+                .map(|run| run.strategy.planned_samples())
+                .try_fold(0u64, |sum, n| n.map(|n| sum.saturating_add(n))),
+            lower_bound: proven.filter(|b| b.is_finite()).reduce(f64::max),
+            seconds: self.seconds(),
+        };
+        self.tell(&Event::Progress(&progress));
+    }
+}

@@ -1,0 +1,89 @@
+//! What holds for all runs of a search: what is asked, what is not fitted, what an outcome is worth.
+
+use super::run::{Job, Place, Resolved};
+use crate::fit::{Effort, sweep_cost};
+use crate::graph::{GraphError, ModeGraph, Structure};
+use crate::problem::CheckedObjective;
+use crate::search::{Outcome, Source};
+use crate::tensor::size;
+use std::sync::Arc;
+
+/// Bounds the error of structures from below.
+pub trait ErrorBound: Send + Sync {
+    /// A number that no fit of the structure can go below. May stop looking once it has reached `enough`.
+    fn error(&self, graph: &ModeGraph, enough: f64) -> f64;
+}
+
+impl ErrorBound for crate::bound::CutBound {
+    fn error(&self, graph: &ModeGraph, enough: f64) -> f64 {
+        self.rse(graph, enough)
+    }
+}
+
+pub(super) struct Rules {
+    pub dims: Vec<usize>,
+    pub objective: CheckedObjective,
+    /// What prunes, if anything does.
+    pub bound: Option<Arc<dyn ErrorBound>>,
+    pub max_phi: f64,
+    pub max_cost: Option<f64>,
+    /// Whether a budget of evaluations cuts in the order of proposal: without pruning, fits are made in that order.
+    pub cuts_in_order: bool,
+}
+
+impl Rules {
+    pub fn job(
+        &self,
+        place: Place,
+        structure: Structure,
+        effort: Effort,
+        parent: Option<Arc<Structure>>,
+        bounded: bool,
+    ) -> Result<Job, GraphError> {
+        let dims = &self.dims;
+        if structure.permutation().len() != dims.len() {
+            return Err(GraphError::ModeCount {
+                template: structure.template().name().to_owned(),
+                external: structure.permutation().len(),
+                order: dims.len(),
+            });
+        }
+        let (params, phi) = (structure.params(dims), structure.phi(dims));
+        let graph = structure.canonical().graph;
+        let bound = self.bound.as_ref().filter(|_| bounded);
+        let error = bound.map_or(0.0, |bound| bound.error(&graph, f64::INFINITY));
+        let at_best = self.objective.score(params, phi, error);
+        Ok(Job { place, effort, structure, parent, graph, params, phi, at_best })
+    }
+
+    /// The outcome of a structure that need not be fitted whatever else is: one beyond the parameter budget,
+    /// or too large for any use. (What bounds rule out depends on what else was found.)
+    pub fn verdict_without_fit(&self, job: &Job) -> Option<Outcome> {
+        let outcome = |loss, source| Outcome { loss, error: None, params: job.params, source };
+        if let Some(loss) = self.objective.loss_beyond_budget(job.params) {
+            return Some(outcome(loss, Source::Pruned));
+        }
+        let costs =
+            |limit: f64| sweep_cost(&job.graph, &self.dims) > limit * size(&self.dims) as f64;
+        let too_large = job.phi >= self.max_phi || self.max_cost.is_some_and(costs);
+        too_large.then(|| outcome(self.as_zero(job), Source::Refused))
+    }
+
+    /// The loss of the zero network.
+    fn as_zero(&self, job: &Job) -> f64 {
+        self.objective.loss(job.params, job.phi, 1.0)
+    }
+
+    /// What a strategy is told of a job.
+    pub fn outcome(&self, job: &Job, resolved: &Resolved) -> Outcome {
+        let (loss, error, source) = match resolved {
+            Resolved::Evaluated(e) => {
+                let loss = self.objective.loss(job.params, job.phi, e.error);
+                (loss, Some(e.error), Source::Evaluated)
+            }
+            Resolved::Refused => (self.as_zero(job), None, Source::Refused),
+            Resolved::Pruned => (job.at_best.loss, None, Source::Pruned),
+        };
+        Outcome { loss, error, params: job.params, source }
+    }
+}

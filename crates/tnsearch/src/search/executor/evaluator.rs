@@ -1,0 +1,59 @@
+//! What a worker does with a request.
+
+use crate::decompose::{Limits, forest_svd};
+use crate::fit::{self, FitError, FitSettings, Fitted, Request};
+use crate::problem::{Stop, Target};
+
+/// Fits structures. Called from several threads at once.
+///
+/// The result must be a pure function of the request. [`FitError::Memory`] says that this structure is too large
+/// (the search goes on without it), [`FitError::Interrupted`] that the stop was seen; every other error ends the
+/// search.
+pub trait Evaluator: Send + Sync {
+    /// Fits the cores of one structure.
+    fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError>;
+}
+
+/// Fits with [`fit::fit`]; a quick fit of a structure without cycles is made by truncated SVDs, and improved only
+/// where they do not reach the error.
+#[derive(Debug, Clone)]
+pub struct FitEvaluator {
+    target: Target,
+}
+
+impl FitEvaluator {
+    /// Fits to this tensor.
+    pub fn new(target: &Target) -> Self {
+        FitEvaluator { target: target.clone() }
+    }
+}
+
+impl Evaluator for FitEvaluator {
+    fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
+        let Request { graph, settings, seed, effort, warm, .. } = request;
+        let target = &self.target;
+        if effort.is_full() || warm.is_some() {
+            let warm = warm.as_ref().map(|cores| cores.as_slice());
+            return fit::fit(target, graph, settings, *seed, warm, stop);
+        }
+        let quick = FitSettings::clone(settings);
+        let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
+        let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
+        // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
+        let svd = forest_svd(target, graph, &limits).ok().flatten();
+        let warm = match svd {
+            Some((cores, error)) if error <= settings.enough_rse.max(settings.stop_rse) => {
+                return Ok(Fitted {
+                    cores,
+                    error,
+                    sweeps: 0,
+                    restarts: 0,
+                    rescued: false,
+                    interrupted: false,
+                });
+            }
+            other => other.map(|(cores, _)| cores),
+        };
+        fit::fit(target, graph, &settings.check()?, *seed, warm.as_deref(), stop)
+    }
+}

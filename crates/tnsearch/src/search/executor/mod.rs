@@ -1,0 +1,34 @@
+//! Where fits are computed: on this machine's threads, or anywhere else.
+//!
+//! The engine decides what is fitted and in which order results count; an executor only runs [`Request`]s. Since a
+//! result is a pure function of its request, it makes no difference to the answer where, how often or in which
+//! order they are run.
+
+mod evaluator;
+mod local;
+
+pub use evaluator::{Evaluator, FitEvaluator};
+pub use local::Local;
+
+use crate::fit::{FitError, Fitted, Request};
+use std::time::Duration;
+
+/// The name of a request under way, chosen by the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// Runs fit requests. `crates/tnsearch/examples/own_executor.rs` is one outside the crate.
+pub trait Executor {
+    /// How many requests can be worked on at a time.
+    fn workers(&self) -> usize;
+
+    /// Takes a request. Each one submitted has exactly one result, also one that was cancelled.
+    fn submit(&mut self, ticket: Ticket, request: Request);
+
+    /// The next result, in whichever order they come; none where nothing has come within `wait`.
+    fn next(&mut self, wait: Duration) -> Option<(Ticket, Result<Fitted, FitError>)>;
+
+    /// The result is not needed any more: it may be given up, with [`FitError::Interrupted`], or come as it is so far
+    /// with [`Fitted::interrupted`] set.
+    fn cancel(&mut self, ticket: Ticket);
+}
