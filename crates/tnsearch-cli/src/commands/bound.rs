@@ -1,10 +1,9 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
-use super::bounds::{self, Cut};
+use super::cuts::{self, Cut};
+use super::describe::{StructureReport, line, picture_lines, size_line, tensor_text};
 use super::options::{count, load_structure, load_target, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, picture_lines, size_line, tensor_text};
-use crate::files::MemoryLimit;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt};
 use clap::Args;
@@ -13,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::CutBound;
 use tnsearch::search::RunnerSettings;
+use tnsearch_io::MemoryLimit;
 
 /// Cuts in the JSON.
 const LISTED: usize = 10;
@@ -76,9 +76,9 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
     let begun = Instant::now();
-    let spectra = bounds::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
+    let spectra = cuts::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
     if dims.len() <= ALL_CUTS {
-        bounds::prepare(&spectra, args.threads, limit, || false)?;
+        cuts::prepare(&spectra, args.threads, limit, || false)?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);

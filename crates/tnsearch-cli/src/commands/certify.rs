@@ -1,10 +1,11 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
-use super::bounds::{self, Cut};
+use super::cuts::{self, Cut};
+use super::describe::{
+    StructureReport, line, objective_text, picture_lines, size_line, tensor_text,
+};
 use super::options::{ObjectiveOptions, count, load_target, load_template, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, objective_text, picture_lines, size_line, tensor_text};
-use crate::files::{MemoryLimit, network};
 use crate::text::{duration, number, shape};
 use crate::{Exit, interrupt};
 use anyhow::bail;
@@ -18,6 +19,7 @@ use tnsearch::fit::{Interrupt, Target};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::search::{CheckedObjective, LowerBound, Objective, RunnerSettings, Score};
+use tnsearch_io::{MemoryLimit, network};
 
 /// Binding cuts in the JSON.
 const LISTED: usize = 10;
@@ -124,14 +126,14 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         (None, Some(net)) => net.structure().template().clone(),
         (None, None) => Arc::new(load_template("ring", dims.len())?),
     };
-    bounds::check_template(&template)?;
+    cuts::check_template(&template)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
     let begun = Instant::now();
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
-    let svd = bounds::needs_svd(objective.get());
-    let spectra = bounds::spectra(&target, svd, limit)?;
-    bounds::prepare(&spectra, args.threads, limit, || interrupt.is_set())?;
+    let svd = cuts::needs_svd(objective.get());
+    let spectra = cuts::spectra(&target, svd, limit)?;
+    cuts::prepare(&spectra, args.threads, limit, || interrupt.is_set())?;
     if interrupt.is_set() {
         return Ok(Exit::Interrupted);
     }
@@ -142,7 +144,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             .within(limit.bytes() as f64 / 2.0);
     let proof = prove(&mut relaxation, objective.get(), args.nodes, interrupt);
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
-    let binding = relaxed.map_or(Vec::new(), |s| bounds::binding(&bound, s, objective.get()));
+    let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
     let seconds = begun.elapsed().as_secs_f64();
 
     let net = score.map(|score| compare(&score, &proof, objective));

@@ -1,9 +1,8 @@
 //! `tnsearch demo`: a search end to end, on a tensor made for it.
 
+use super::describe::{StructureReport, line};
 use super::outputs::ReportOptions;
-use super::report::{StructureReport, line};
 use super::search::proof;
-use crate::files::{network, npy, output::Output};
 use crate::progress::Display;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt};
@@ -21,6 +20,7 @@ use tnsearch::search::{
     Auto, Best, CheckedExact, Exact, FitEvaluator, Objective, Runner, RunnerSettings, SearchResult,
     StoppedBy, TnlsSettings,
 };
+use tnsearch_io::{network, output::Output, write_tensor};
 use tnsearch_lab::Synthetic;
 
 /// The tensor and the search of the demonstration: the paper's section 5.1.
@@ -106,7 +106,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let svg = tnsearch_report::networks_svg(&pictures, &dims);
     files.picture.write(|w| w.write_all(svg.as_bytes()))?;
     if let Some((tensor, net)) = &files.data {
-        tensor.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
+        write_tensor(tensor, &made.tensor)?;
         let cores = best.fitted.cores.clone();
         let found = Network::from_fitted(best.structure.clone(), dims.clone(), cores)?;
         net.write(|w| network::write(w, &found, best.score.rse))?;

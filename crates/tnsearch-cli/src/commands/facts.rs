@@ -1,13 +1,13 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
-use super::bounds;
-use crate::files::MemoryLimit;
+use super::cuts;
 use tnsearch::bound::CutBound;
 use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, tr_svd, tt_svd};
 use tnsearch::fit::{FitSettings, Interrupt, Target, fit};
 use tnsearch::graph::Structure;
 use tnsearch::search::Objective;
-use tnsearch_report::journal::JournalFile;
+use tnsearch_io::MemoryLimit;
+use tnsearch_io::journal::JournalFile;
 use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
 
 /// Larger tensors are not decomposed for a page.
@@ -138,19 +138,19 @@ fn original_order(
 
 /// The cuts of the answer, those that bind first, then the others by how little room they leave.
 fn cuts(facts: &mut Facts, bound: &CutBound<'_>, objective: Objective, structure: &Structure) {
-    if !bounds::affordable(bound.spectra()) {
+    if !cuts::affordable(bound.spectra()) {
         facts.notes.push(
             "The cut spectra are not shown: there are too many, or they are too large.".into(),
         );
         return;
     }
-    let binding = bounds::binding(bound, structure, objective);
+    let binding = cuts::binding(bound, structure, objective);
     let all = bound.cuts(&structure.canonical().graph);
     facts.cuts_seen = all.len();
     let mut cuts: Vec<(f64, CutFacts)> = Vec::new();
     for cut in &all {
         let Some(spectrum) = bound.spectra().of(cut.modes) else { continue };
-        let report = bounds::Cut::new(cut);
+        let report = cuts::Cut::new(cut);
         let needed = match objective {
             Objective::MaxRse(eps) => Some(spectrum.rank(eps)),
             _ => None,

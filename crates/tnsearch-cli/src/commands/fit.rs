@@ -1,9 +1,8 @@
 //! `tnsearch fit`: the cores of one given structure.
 
+use super::describe::{StructureReport, line, structure_lines, tensor_text};
 use super::options::{FitOptions, count, load_structure, load_target, memory, method, real, seed};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, structure_lines, tensor_text};
-use crate::files::{MemoryLimit, network, output::Output};
 use crate::text::duration;
 use crate::{Exit, interrupt};
 use anyhow::anyhow;
@@ -14,6 +13,7 @@ use std::time::Instant;
 use tnsearch::fit::{self, FitSettings, Method};
 use tnsearch::network::Network;
 use tnsearch::search::RunnerSettings;
+use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// LM starts by default: one structure is worth the time.
 const RESCUE: usize = 8;

@@ -1,6 +1,5 @@
 //! Options that commands share, and how their values are read.
 
-use crate::files::{self, FileError, MemoryLimit, Problem, io_text};
 use anyhow::anyhow;
 use clap::Args;
 use std::path::Path;
@@ -8,6 +7,7 @@ use std::str::FromStr;
 use tnsearch::fit::{CheckedFit, FitSettings, Method, Target};
 use tnsearch::graph::{Family, Structure, StructureFile, Template};
 use tnsearch::search::{CheckedObjective, Objective, SearchError};
+use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
 
 /// What is looked for.
 #[derive(Debug, Clone, Args)]
@@ -152,8 +152,8 @@ pub fn memory(text: &str) -> Result<u64, String> {
 
 /// Reads a tensor and checks that it can be fitted.
 pub fn load_target(name: &str, limit: MemoryLimit) -> Result<Target, FileError> {
-    let loaded = files::read_tensor(name, limit)?;
-    Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(files::split_key(name).0))
+    let loaded = read_tensor(name, limit)?;
+    Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(split_key(name).0))
 }
 
 /// The template a user names, or that is in a JSON file, for a tensor of that order.

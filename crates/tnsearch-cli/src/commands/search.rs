@@ -9,18 +9,16 @@ pub use summary::proof;
 
 use strategies::{Plan, Setting, StrategyOptions};
 
-use super::bounds;
+use super::cuts;
 use super::options::{
     FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method, real, seed,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use crate::files::{MemoryLimit, output::Output};
-use crate::journal::{self, DiskJournal};
 use crate::progress::Display;
 use crate::{Exit, interrupt, terminal};
 use anyhow::bail;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +31,8 @@ use tnsearch::search::{
     CheckedObjective, CheckedRunner, FitEvaluator, Objective, Runner, RunnerSettings,
 };
 use tnsearch::tensor::size;
+use tnsearch_io::journal::{self, Header, JournalWriter};
+use tnsearch_io::{MemoryLimit, output::Output};
 
 /// Structures that may be under way at a time; each takes some hundred bytes.
 const MAX_GENERATION: usize = 1_000_000;
@@ -164,11 +164,11 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let fits = u128::from(limit.bytes()) / size(dims).saturating_mul(8 * 4);
     settings.runner.max_parallel = Some(usize::try_from(fits).unwrap_or(usize::MAX).max(1));
     let budgets = settings.runner.clone().check()?;
-    let header = args.header(&settings, &template, &target);
+    let header = args.header(&settings, &template, &target)?;
     let (disk, records) = match &args.journal {
         Some(path) => {
-            let (journal, records) = DiskJournal::open(path, &header, args.resume)?;
-            (Some(journal), records)
+            let (journal, read) = JournalWriter::open(path, &header, args.resume)?;
+            (Some(journal), read.records)
         }
         None => (None, Vec::new()),
     };
@@ -241,7 +241,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         &report,
     )?;
     if let (Some(page), Ok(end)) = (&page, end) {
-        recorder.page(args, &header, end, &target, bound.as_ref(), limit, interrupt, page)?;
+        recorder.page(args, header, end, &target, bound.as_ref(), limit, interrupt, page)?;
     }
     Ok(exit)
 }
@@ -304,45 +304,54 @@ impl Search {
         interrupt: &'static Interrupt,
         clock: &Clock,
     ) -> anyhow::Result<Option<CutBound<'t>>> {
-        let svd = bounds::needs_svd(settings.objective.get());
+        let svd = cuts::needs_svd(settings.objective.get());
         let spectra =
-            bounds::check_template(template).and_then(|()| bounds::spectra(target, svd, limit));
+            cuts::check_template(template).and_then(|()| cuts::spectra(target, svd, limit));
         let spectra = match spectra {
             Ok(spectra) => spectra,
             Err(e) if settings.plan.needs_bounds() => return Err(e),
             Err(_) => return Ok(None),
         };
         let spectra = spectra.interruptible(interrupt).interruptible(clock.late);
-        bounds::prepare(&spectra, self.threads, limit, || {
+        cuts::prepare(&spectra, self.threads, limit, || {
             interrupt.is_set() || clock.hurry.is_set()
         })?;
         Ok(Some(CutBound::new(spectra)))
     }
 
-    /// All that decides the result: what the first line of a journal holds. Budgets, threads and
-    /// memory may change from one part of a search to the next.
-    fn header(&self, settings: &Settings, template: &Template, target: &Target) -> Value {
+    /// All that decides the result: what the first line of a journal holds.
+    fn header(
+        &self,
+        settings: &Settings,
+        template: &Arc<Template>,
+        target: &Target,
+    ) -> anyhow::Result<Header> {
         let mut fit = json!(*settings.fit);
         if let Some(fields) = fit.as_object_mut() {
             fields.remove("max_bytes");
             // This follows from the objective.
             fields.remove("enough_rse");
         }
-        json!({
-            "format": journal::FORMAT,
-            "version": journal::VERSION,
-            "tnsearch": env!("CARGO_PKG_VERSION"),
-            "data": {"dims": target.dims(), "sha256": journal::fingerprint(target)},
-            "template": template.to_ref(),
-            "objective": settings.objective.get(),
-            "strategy": self.strategy.name,
-            "settings": settings.plan.settings(),
-            "exact": settings.plan.exact().map(|exact| (**exact).clone()),
-            "fit": fit,
-            "max_phi": settings.runner.max_phi,
-            "max_cost": settings.runner.max_cost,
-            "seed": self.seed,
-            "runs": self.runs,
+        let searched = match settings.plan.leaves_template() {
+            true => Arc::new(Template::complete(target.dims().len())?),
+            false => template.clone(),
+        };
+        Ok(Header {
+            version: journal::VERSION,
+            tnsearch: env!("CARGO_PKG_VERSION").to_owned(),
+            dims: target.dims().to_vec(),
+            sha256: journal::fingerprint(target),
+            template: template.clone(),
+            searched,
+            objective: settings.objective.get(),
+            strategy: self.strategy.name.clone(),
+            settings: settings.plan.settings(),
+            exact: json!(settings.plan.exact().map(|exact| (**exact).clone())),
+            fit,
+            max_phi: Some(settings.runner.max_phi),
+            max_cost: settings.runner.max_cost,
+            seed: self.seed,
+            runs: self.runs as u64,
         })
     }
 }

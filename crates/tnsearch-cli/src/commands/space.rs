@@ -3,10 +3,9 @@
 mod rate;
 mod table;
 
+use super::describe::line;
 use super::options::{count, load_target, load_template, memory, read_text, whole};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::line;
-use crate::files::{MemoryLimit, output::Output};
 use crate::text::{number, power, span};
 use crate::{Exit, interrupt};
 use anyhow::{anyhow, bail};
@@ -18,6 +17,7 @@ use std::sync::Arc;
 use tnsearch::geometry::{self, Internal, Space as Size, lemma_ln};
 use tnsearch::graph::{Family, Template, TemplateRef};
 use tnsearch::search::RunnerSettings;
+use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_report::space::{bounds_figure, growth_figure};
 
 /// Show how large the search space of a template is.

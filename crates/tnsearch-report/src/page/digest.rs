@@ -1,9 +1,9 @@
 //! What a journal tells, worked out once: the best, how it came about, the Pareto front.
 
 use super::Search;
-use crate::journal::JournalFile;
 use tnsearch::graph::Structure;
 use tnsearch::search::{CheckedObjective, Counts, LowerBound, Score, StoppedBy};
+use tnsearch_io::journal::JournalFile;
 
 /// Whether a search has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl<'a> Digest<'a> {
                 run: end.run,
             });
         }
-        let evaluations = journal.records.iter().filter(|r| !r.refused).count() as u64;
+        let evaluations = journal.records.len() as u64;
         let known = journal
             .end
             .as_ref()
@@ -129,7 +129,7 @@ pub(super) fn improvements(
     let mut best: Option<Score> = None;
     let mut out = Vec::new();
     for (k, record) in journal.records.iter().enumerate() {
-        if record.refused || run.is_some_and(|run| run != record.run) {
+        if run.is_some_and(|run| run != record.run) {
             continue;
         }
         let score = Score { loss: record.loss, rse: record.rse, params: record.params.into() };
@@ -144,7 +144,7 @@ pub(super) fn improvements(
 /// The records that no other beats in both params and RSE.
 fn front(journal: &JournalFile) -> Vec<usize> {
     let records = &journal.records;
-    let mut order: Vec<usize> = (0..records.len()).filter(|&k| !records[k].refused).collect();
+    let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&records[a], &records[b]);
         a.params.cmp(&b.params).then(a.rse.total_cmp(&b.rse))

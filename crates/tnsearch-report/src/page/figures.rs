@@ -73,7 +73,7 @@ impl Along {
 /// How the search went.
 pub(super) fn section(digest: &Digest<'_>) -> String {
     let journal = digest.journal();
-    let fitted = journal.records.iter().filter(|r| !r.refused).count();
+    let fitted = journal.records.len();
     let mut out = String::new();
     if fitted == 0 {
         return framed("<p>No evaluation is on record.</p>\n");
@@ -156,7 +156,7 @@ fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
     let mut points: Vec<Point> = Vec::with_capacity(journal.records.len());
     let mut tips = Vec::new();
     let few = journal.records.len() <= 5000;
-    for (k, record) in journal.records.iter().enumerate().filter(|(_, r)| !r.refused) {
+    for (k, record) in journal.records.iter().enumerate() {
         points.push((along.of(k, record), quantity.of(record)));
         if few {
             tips.push(tip(k, record));
@@ -249,9 +249,7 @@ pub(super) fn run_line(
     let mut points = Vec::new();
     let mut next = found.iter().peekable();
     let mut end = 0.0f64;
-    for (k, record) in
-        journal.records.iter().enumerate().filter(|(_, r)| r.run == run && !r.refused)
-    {
+    for (k, record) in journal.records.iter().enumerate().filter(|(_, r)| r.run == run) {
         count += 1;
         let x = along.of(count - 1, record);
         end = end.max(x);
@@ -324,7 +322,7 @@ fn ranks(digest: &Digest<'_>) -> Option<String> {
         .collect();
     let columns = chosen.iter().map(|k| (k + 1).to_string()).collect();
     let rows = edges.iter().map(|(u, v)| format!("{u}–{v}")).collect();
-    let top = journal.header.max_rank.unwrap_or(7).max(2) as f64;
+    let top = journal.header.max_rank().unwrap_or(7).max(2) as f64;
     let height = 90.0 + (240.0 / edges.len() as f64).clamp(15.0, 26.0) * edges.len() as f64;
     let panel = Panel::new(
         "",
@@ -363,7 +361,7 @@ pub(super) fn trade_off(digest: &Digest<'_>) -> String {
     let header = &journal.header;
     let Some(found) = &digest.found else { return String::new() };
     let re = |rse: f64| rse.max(LEAST_RSE).sqrt();
-    let fitted = || journal.records.iter().enumerate().filter(|(_, r)| !r.refused);
+    let fitted = || journal.records.iter().enumerate();
     let few = journal.records.len() <= 5000;
     let all: Vec<Point> = fitted().map(|(_, r)| (r.params as f64, re(r.rse))).collect();
     let tips = if few { fitted().map(|(k, r)| tip(k, r)).collect() } else { Vec::new() };

@@ -227,7 +227,7 @@ impl<'a, 'p> Search<'a, 'p> {
                     jobs[k].effort,
                 )) {
                     Some(record) => {
-                        let rse = (!record.refused).then_some(record.rse);
+                        let rse = Some(record.rse);
                         let seconds = record.seconds;
                         let done = self.note(&jobs[k], Done { rse, seconds });
                         resolved[k] = Some(Resolved::Done(done));
@@ -373,7 +373,6 @@ impl<'a, 'p> Search<'a, 'p> {
             sweeps,
             restarts,
             seconds: done.seconds,
-            refused: done.rse.is_none(),
             effort: job.effort,
         };
         if let Err(error) = journal.append(&record) {

@@ -24,7 +24,7 @@ pub struct EvaluationRecord {
     pub ranks: Vec<usize>,
     /// Its parameters.
     pub params: u64,
-    /// The RSE of the fit; 1 where the fit was refused.
+    /// The RSE of the fit.
     pub rse: f64,
     /// The loss.
     pub loss: f64,
@@ -34,8 +34,6 @@ pub struct EvaluationRecord {
     pub restarts: usize,
     /// Seconds since the search began, the time before a resume included.
     pub seconds: f64,
-    /// Whether the fit was refused for its size.
-    pub refused: bool,
     /// How much work the fit was given; left out where it was all.
     #[serde(default, skip_serializing_if = "Effort::is_full")]
     pub effort: Effort,
@@ -200,7 +198,6 @@ mod tests {
             sweeps: 12,
             restarts: 4,
             seconds: 1.0 / 3.0,
-            refused: false,
             effort: Effort::Quick,
         };
         let line = serde_json::to_string(&record).unwrap();

@@ -2,21 +2,19 @@
 
 use super::Search;
 use crate::commands::facts::facts;
-use crate::files::{MemoryLimit, output::Output};
-use crate::journal::DiskJournal;
-use serde_json::Value;
 use tnsearch::bound::CutBound;
 use tnsearch::fit::{Interrupt, Target};
 use tnsearch::search::{
     BeginRecord, EndRecord, EvaluationRecord, FoundRecord, GenerationRecord, Journal, JournalError,
     SearchResult,
 };
-use tnsearch_report::journal::{Header, JournalFile};
+use tnsearch_io::journal::{Header, JournalFile, JournalWriter};
+use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_report::page::{self, Digest};
 
 /// The journal on disk, where there is one, and a copy of what goes into it where a page is to be made.
 pub struct Recorder {
-    disk: Option<DiskJournal>,
+    disk: Option<JournalWriter>,
     kept: Option<Kept>,
     /// Nothing more is written after a failure.
     failed: bool,
@@ -33,7 +31,7 @@ impl Recorder {
     /// Starts to record; `records` are those of the search before a resume.
     pub fn begin(
         args: &Search,
-        mut disk: Option<DiskJournal>,
+        mut disk: Option<JournalWriter>,
         records: &[EvaluationRecord],
     ) -> Result<Self, JournalError> {
         let words = std::env::args_os().map(|a| a.to_string_lossy().into_owned());
@@ -71,7 +69,7 @@ impl Recorder {
     pub fn page(
         self,
         args: &Search,
-        header: &Value,
+        header: Header,
         end: EndRecord,
         target: &Target,
         bound: Option<&CutBound<'_>>,
@@ -84,14 +82,11 @@ impl Recorder {
             || "none: the page was written by the search itself".to_owned(),
             |name| name.to_string_lossy().into_owned(),
         );
-        let journal = JournalFile {
-            header: Header::parse(header.to_string().as_bytes())?,
-            begins: vec![kept.begin],
-            records: kept.records,
-            generations: kept.generations,
-            end: Some(end),
-            torn: false,
-        };
+        let mut journal = JournalFile::new(header);
+        journal.begins = vec![kept.begin];
+        journal.records = kept.records;
+        journal.generations = kept.generations;
+        journal.end = Some(end);
         let mut search = page::Search { name, journal, facts: None };
         let found = Digest::new(&search).found;
         search.facts =
@@ -120,7 +115,7 @@ impl Journal for Recorder {
 impl Recorder {
     fn on_disk(
         &mut self,
-        write: impl FnOnce(&mut DiskJournal) -> Result<(), JournalError>,
+        write: impl FnOnce(&mut JournalWriter) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let written = self.disk.as_mut().map_or(Ok(()), write);
         self.failed |= written.is_err();

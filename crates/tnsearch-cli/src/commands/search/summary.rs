@@ -2,11 +2,10 @@
 
 use super::{Search, Settings};
 use crate::Exit;
-use crate::commands::outputs::Report;
-use crate::commands::report::{
+use crate::commands::describe::{
     StructureReport, line, objective_text, structure_lines, tensor_text,
 };
-use crate::files::{network, output::Output};
+use crate::commands::outputs::Report;
 use crate::text::{duration, number};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -16,6 +15,7 @@ use tnsearch::search::{
     CheckedRunner, Counts, HistoryPoint, LowerBound, Objective, ParetoPoint, RunSummary,
     RunnerSettings, SearchResult, StoppedBy,
 };
+use tnsearch_io::{network, output::Output};
 
 /// The JSON summary (DESIGN section 5), and more.
 #[derive(Serialize)]

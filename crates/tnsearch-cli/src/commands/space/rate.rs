@@ -1,6 +1,5 @@
 //! How many structures can be tried in a second, measured on a tensor.
 
-use crate::files::MemoryLimit;
 use anyhow::anyhow;
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
@@ -12,6 +11,7 @@ use tnsearch::fit::{self, FitError, FitSettings, Interrupt, Target};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::rng::{Rng, stream};
 use tnsearch::search::RunnerSettings;
+use tnsearch_io::MemoryLimit;
 
 /// Structures are tried for about so long, and no more than so many.
 const SECONDS: f64 = 2.0;

@@ -1,13 +1,12 @@
 //! What the commands that bound structures share: cut spectra within the limits, and cuts in words.
 
-use crate::files::MemoryLimit;
-use crate::text::bytes;
 use anyhow::{anyhow, bail};
 use serde::Serialize;
 use tnsearch::bound::{CutBound, CutReport, ModeSet, Spectra, SpectraSettings};
 use tnsearch::fit::Target;
 use tnsearch::graph::Template;
 use tnsearch::search::Objective;
+use tnsearch_io::{MemoryLimit, text::bytes};
 
 /// Cut spectra are computed in advance where that takes at most this many operations (about a minute); else
 /// when they are asked for.
