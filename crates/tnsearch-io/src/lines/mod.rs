@@ -3,14 +3,16 @@
 //! A line is written at once, so a crash leaves it whole or torn at the very end of the file. A torn end is cut off
 //! when the file is opened again; a line that cannot be read anywhere else is damage, and named.
 
-use crate::io_text;
+mod problem;
+
+pub use problem::{LinesError, LinesProblem};
+
 use crate::output::{OutputError, sync_folder};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 /// What a file of lines is.
 #[derive(Debug)]
@@ -21,86 +23,6 @@ pub struct Kind {
     pub name: &'static str,
     /// Changes the fields of a first line that mean the same as other ones now.
     pub settle: fn(then: &mut Map<String, Value>, now: &Value),
-}
-
-/// Why a file of lines is refused, and which.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("journal {}: {problem}", path.display())]
-pub struct LinesError {
-    /// The file.
-    pub path: PathBuf,
-    /// What is wrong with it.
-    pub problem: LinesProblem,
-}
-
-/// Why a file of lines is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum LinesProblem {
-    /// It is a directory.
-    #[error("it is a directory")]
-    Directory,
-    /// Another process has locked it.
-    #[error("another process is using it")]
-    InUse,
-    /// It has records and was not to be continued.
-    #[error("it has the record of a search; use --resume to continue it, or another file")]
-    NotEmpty,
-    /// There is nothing in it.
-    #[error("it is empty: the search has not begun to write it")]
-    Empty,
-    /// It is another file.
-    #[error("not a {0} of tnsearch")]
-    Foreign(&'static str),
-    /// It was written by a later program.
-    #[error(
-        "it has version {found}, and this program reads versions 1 to {known}; use a newer tnsearch"
-    )]
-    Newer {
-        /// Its version.
-        found: u64,
-        /// The newest that is known.
-        known: u64,
-    },
-    /// The first line lacks something.
-    #[error("its first line is damaged ({0})")]
-    Header(String),
-    /// It belongs to something else.
-    #[error("it was made with {name} {then}, now {name} {now}")]
-    Differs {
-        /// The first field of the first line that differs.
-        name: String,
-        /// What it says in the file.
-        then: String,
-        /// What it would be now.
-        now: String,
-    },
-    /// It belongs to another tensor.
-    #[error("it was made with a tensor of the same shape but other entries")]
-    OtherEntries,
-    /// A line in the middle cannot be read.
-    #[error("line {line} is damaged ({reason})")]
-    Damaged {
-        /// Its number, from 1.
-        line: usize,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The system refused.
-    #[error("{0}")]
-    Io(String),
-}
-
-impl LinesProblem {
-    /// The error of this problem in that file.
-    pub fn of(self, path: impl AsRef<Path>) -> LinesError {
-        LinesError { path: path.as_ref().to_owned(), problem: self }
-    }
-}
-
-impl From<io::Error> for LinesProblem {
-    fn from(e: io::Error) -> Self {
-        LinesProblem::Io(io_text(&e))
-    }
 }
 
 /// What takes the lines after the first. A `Vec` takes records of one kind.
@@ -223,8 +145,13 @@ impl LinesFile {
 
     /// Appends one record. It survives a crash of the program at once, and one of the machine after [`Self::sync`].
     pub fn append(&mut self, record: &impl Serialize) -> Result<(), OutputError> {
-        let written = serde_json::to_string(record).map_err(io::Error::from);
-        written.and_then(|line| self.write(&line)).map_err(|e| OutputError::new(&self.path, &e))
+        let line = serde_json::to_string(record);
+        self.append_line(&line.map_err(|e| OutputError::new(&self.path, &e.into()))?)
+    }
+
+    /// Appends a record that is a line already.
+    pub(crate) fn append_line(&mut self, line: &str) -> Result<(), OutputError> {
+        self.write(line).map_err(|e| OutputError::new(&self.path, &e))
     }
 
     /// Brings all that was appended to the disk.
@@ -240,11 +167,7 @@ impl LinesFile {
         Ok(())
     }
 
-    /// Appends one line in one write.
-    pub(crate) fn append_line(&mut self, line: &str) -> Result<(), OutputError> {
-        self.write(line).map_err(|e| OutputError::new(&self.path, &e))
-    }
-
+    /// Appends a line in one write.
     fn write(&mut self, line: &str) -> io::Result<()> {
         self.unsynced = true;
         self.file.write_all(format!("{line}\n").as_bytes())
