@@ -1,9 +1,7 @@
 //! The `tnsearch` command.
 
 mod commands;
-mod files;
 mod interrupt;
-mod journal;
 mod progress;
 mod terminal;
 mod text;

@@ -5,7 +5,7 @@ use crate::text::{duration, number};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tnsearch::search::{Observer, Progress, RunnerSettings};
+use tnsearch::search::{Budget, Event, Listener, ListenerError, Progress};
 
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ enum Way {
 
 impl Display {
     /// A display, if one is wanted: on a terminal unless quiet, elsewhere only if asked for.
-    pub fn new(quiet: bool, asked: bool, budgets: &RunnerSettings) -> Self {
+    pub fn new(quiet: bool, asked: bool, budget: &Budget) -> Self {
         let way = if quiet {
             Way::Hidden
         } else if std::io::stderr().is_terminal() {
@@ -47,8 +47,8 @@ impl Display {
         };
         Display {
             way,
-            max_evaluations: budgets.max_evaluations,
-            max_seconds: budgets.max_seconds,
+            max_evaluations: budget.max_evaluations,
+            max_seconds: budget.max_seconds,
             begun: Instant::now(),
             resumed: None,
         }
@@ -101,8 +101,9 @@ impl Display {
     }
 }
 
-impl Observer for Display {
-    fn on_progress(&mut self, progress: &Progress) {
+impl Listener for Display {
+    fn hear(&mut self, event: &Event<'_>) -> Result<(), ListenerError> {
+        let Event::Progress(progress) = event else { return Ok(()) };
         self.resumed.get_or_insert(progress.counts.evaluations.saturating_sub(1));
         match &self.way {
             Way::Hidden => {}
@@ -116,6 +117,7 @@ impl Observer for Display {
                 self.way = Way::Lines { last: Instant::now() };
             }
         }
+        Ok(())
     }
 }
 

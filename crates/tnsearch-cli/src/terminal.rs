@@ -1,8 +1,8 @@
 //! Standard output and standard error.
 
-use crate::files::io_text;
 use anyhow::anyhow;
 use std::io::{ErrorKind, Write};
+use tnsearch_io::io_text;
 
 /// Prints to standard output. A reader that has gone away (`| head`) is no error.
 pub fn print(text: &str) -> anyhow::Result<()> {

@@ -1,16 +1,5 @@
 //! Numbers for people.
 
-/// An amount of memory in the unit that suits it.
-pub fn bytes(n: u128) -> String {
-    match n {
-        0..1_000 => format!("{n} bytes"),
-        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
-        1_000_000_000..1_000_000_000_000_000 => format!("{:.2} GB", n as f64 / 1e9),
-        _ => format!("{:.1e} GB", n as f64 / 1e9),
-    }
-}
-
 /// Dimensions as `3 x 4 x 5`.
 pub fn shape(dims: &[usize]) -> String {
     dims.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
@@ -72,10 +61,6 @@ mod tests {
         assert_eq!(
             [0.44, 38.2, 725.0, 12_000.0].map(duration).join(", "),
             "0.4 s, 38 s, 12 min 5 s, 3 h 20 min"
-        );
-        assert_eq!(
-            [12, 5_832, 134_217_728, 8_000_000_000].map(bytes).join(" "),
-            "12 bytes 5.8 kB 134.2 MB 8.00 GB"
         );
         assert_eq!(shape(&[3, 4]), "3 x 4");
         assert_eq!([0.4, 3.4, 10.162, 139.55].map(power).join(" "), "2.51 2512 1.45e10 10^139.6");

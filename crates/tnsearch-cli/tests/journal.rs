@@ -175,6 +175,56 @@ fn stopped_by_a_budget_and_resumed_without() {
     assert_eq!(resumed(&place, SEARCH, 1), (summary, network));
 }
 
+/// The journal as version 2 had it, and of another strategy if one is named.
+fn rewritten(place: &Place, strategy: Option<&str>) -> String {
+    let text = String::from_utf8(place.read("run.jsonl")).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let mut header: Value = serde_json::from_str(first).unwrap();
+    match strategy {
+        Some(name) => header["strategy"] = name.into(),
+        None => {
+            assert_eq!((&header["version"], &header["searched"]), (&3.into(), &"ring".into()));
+            header["version"] = 2.into();
+            header.as_object_mut().unwrap().remove("searched");
+        }
+    }
+    let old = |line: &str| match (line.strip_prefix("{\"run\""), strategy) {
+        (Some(_), None) => format!("{},\"refused\":false}}\n", &line[..line.len() - 1]),
+        _ => format!("{line}\n"),
+    };
+    rest.lines().fold(format!("{header}\n"), |text, line| text + &old(line))
+}
+
+#[test]
+fn a_journal_of_version_2_is_continued_as_one() {
+    let place = Place::new();
+    place.ring("x.npy", 6, 5);
+    let (summary, network, _) = reference(&place, SEARCH);
+    place.json(&format!("{SEARCH} --journal run.jsonl --max-evaluations 50"));
+    let old = rewritten(&place, None);
+    place.write("run.jsonl", &old);
+    assert_eq!(resumed(&place, SEARCH, 2), (summary, network));
+    let after = String::from_utf8(place.read("run.jsonl")).unwrap();
+    assert!(after.starts_with(&old) && after.len() > old.len());
+    assert!(evaluations(&place).iter().all(|line| line.ends_with(b"\"refused\":false}\n")));
+}
+
+#[test]
+fn a_journal_of_an_unknown_strategy_is_shown() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    for strategy in ["greedy", "random --iterations 2 --samples 3"] {
+        let search = format!("search x.npy --strategy {strategy} --max-rank 2 --max-evaluations 3");
+        assert_ne!(place.run(&format!("{search} --journal run.jsonl --quiet")).code, 2);
+        place.write("run.jsonl", rewritten(&place, Some("my-own")));
+        let shown = place.run("watch run.jsonl");
+        assert_eq!(shown.code, 0, "{}", shown.stderr);
+        assert!(shown.stdout.contains("my-own") && shown.stdout.contains("3 evaluated"));
+        assert_eq!(place.run("report run.jsonl -o page.html --quiet").code, 0);
+        std::fs::remove_file(place.path("run.jsonl")).unwrap();
+    }
+}
+
 #[test]
 fn a_journal_in_use_is_refused() {
     let place = Place::new();

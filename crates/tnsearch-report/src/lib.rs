@@ -1,6 +1,5 @@
 //! Pictures of networks and searches.
 
-pub mod journal;
 pub mod network;
 pub mod page;
 pub mod plot;

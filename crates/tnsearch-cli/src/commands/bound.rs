@@ -1,19 +1,18 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
-use super::bounds::{self, Cut};
-use super::options::{count, load_structure, load_target, memory};
+use super::cuts::{self, Cut};
+use super::describe::{StructureReport, line, picture_lines, size_line, tensor_text};
+use super::options::{check_threads, count, load_structure, load_target, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, picture_lines, size_line, tensor_text};
-use crate::files::MemoryLimit;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use tnsearch::bound::CutBound;
+use tnsearch::bound::{CutBound, Spectra};
 use tnsearch::problem::Stop;
-use tnsearch::search::RunnerSettings;
+use tnsearch_io::MemoryLimit;
 
 /// Cuts in the JSON.
 const LISTED: usize = 10;
@@ -62,7 +61,7 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Bound) -> anyhow::Result<Exit> {
-    RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
+    check_threads(args.threads)?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
         &[("--json", args.report.json_path())],
@@ -77,9 +76,10 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
     let begun = Instant::now();
-    let spectra = bounds::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
+    let limits = cuts::limits(args.threads, limit);
+    let spectra = Spectra::within(&target, target.tensor().len() <= SVD_ENTRIES, &limits)?;
     if dims.len() <= ALL_CUTS {
-        bounds::prepare(&spectra, args.threads, limit, &Stop::new())?;
+        spectra.prepare_within(&limits, &Stop::new())?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);

@@ -1,10 +1,9 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
-use super::bounds::{self, Cut};
-use super::options::{ObjectiveOptions, count, load_target, load_template, memory};
+use super::cuts::{self, Cut};
+use super::describe::{StructureReport, line, picture_lines, size_line, tensor_text};
+use super::options::{ObjectiveOptions, check_threads, count, load_target, load_template, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, objective_text, picture_lines, size_line, tensor_text};
-use crate::files::{MemoryLimit, network};
 use crate::text::{duration, number, shape};
 use crate::{Exit, interrupt};
 use anyhow::bail;
@@ -13,12 +12,11 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{Candidate, CutBound, Next, Relaxation};
+use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Spectra, check_template, needs_svd};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
-use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score};
-use tnsearch::problem::{Stop, Target};
-use tnsearch::search::RunnerSettings;
+use tnsearch::problem::{CheckedObjective, LowerBound, Measure, Objective, Score, Stop, Target};
+use tnsearch_io::{MemoryLimit, network};
 
 /// Binding cuts in the JSON.
 const LISTED: usize = 10;
@@ -110,7 +108,7 @@ struct Proof {
 
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let objective = args.objective.check()?;
-    RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
+    check_threads(args.threads)?;
     let tensor = tensor_path(&args.tensor);
     let mut inputs = vec![("the tensor", tensor.as_path())];
     inputs.extend(args.net.as_deref().map(|net| ("--net", net)));
@@ -125,14 +123,14 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         (None, Some(net)) => net.structure().template().clone(),
         (None, None) => Arc::new(load_template("ring", dims.len())?),
     };
-    bounds::check_template(&template)?;
+    check_template(&template)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
     let begun = Instant::now();
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
-    let svd = bounds::needs_svd(objective.get());
-    let spectra = bounds::spectra(&target, svd, limit)?;
-    bounds::prepare(&spectra, args.threads, limit, &interrupt)?;
+    let limits = cuts::limits(args.threads, limit);
+    let spectra = Spectra::within(&target, needs_svd(objective.get()), &limits)?;
+    spectra.prepare_within(&limits, &interrupt)?;
     if interrupt.is_set() {
         return Ok(Exit::Interrupted);
     }
@@ -143,7 +141,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             .within(limit.bytes() as f64 / 2.0);
     let proof = prove(&mut relaxation, objective.get(), args.nodes, &interrupt);
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
-    let binding = relaxed.map_or(Vec::new(), |s| bounds::binding(&bound, s, objective.get()));
+    let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
     let seconds = begun.elapsed().as_secs_f64();
 
     let net = score.map(|score| compare(&score, &proof, objective));
@@ -256,7 +254,7 @@ fn text(
     let mut out = String::new();
     let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
     line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-    line(&mut out, "asked", format!("{}; {class}", objective_text(objective)));
+    line(&mut out, "asked", format!("{}; {class}", objective.text(&Measure::RSE)));
     line(&mut out, "proven", proven_text(proof, objective, &class));
     if let Some(net) = net {
         let name = args.net.as_deref().map_or(String::new(), |p| p.display().to_string());
@@ -284,23 +282,13 @@ fn text(
 
 fn proven_text(proof: &Proof, objective: Objective, class: &str) -> String {
     let Some(bound) = proof.bound else {
-        let reach = match objective {
-            Objective::MaxParams(_) => "has so few params",
-            _ => "reaches the error; try a larger --max-rank",
+        let reach = match objective.max_params() {
+            Some(_) => "has so few params",
+            None => "reaches the error; try a larger --max-rank",
         };
         return format!("no {class} {reach}");
     };
-    match (bound.params, bound.error, bound.loss) {
-        (Some(params), ..) => {
-            format!("every {class} that reaches the error has at least {params} params")
-        }
-        (_, Some(rse), _) => {
-            format!("every {class} within the budget has RSE >= {}", number(rse))
-        }
-        (_, _, loss) => {
-            format!("every {class} has a loss of at least {}", number(loss.unwrap_or(0.0)))
-        }
-    }
+    bound.text(class, &Measure::RSE, number)
 }
 
 fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
@@ -335,7 +323,7 @@ fn binding_lines(out: &mut String, binding: &[Cut], objective: Objective, order:
         0 => {}
         n => line(out, "", format!("and {n} more cuts")),
     }
-    if matches!(objective, Objective::MaxError(_)) && !binding.is_empty() {
+    if objective.max_error().is_some() && !binding.is_empty() {
         line(out, "", "(no edge across these cuts can be any narrower)");
     }
 }

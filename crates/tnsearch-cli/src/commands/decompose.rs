@@ -1,9 +1,8 @@
 //! `tnsearch decompose`: a fixed format, without a search.
 
+use super::describe::{StructureReport, line, structure_lines, tensor_text};
 use super::options::{count, load_target, load_template, memory, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, structure_lines, tensor_text};
-use crate::files::{MemoryLimit, network, output::Output};
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
 use anyhow::bail;
@@ -20,6 +19,7 @@ use tnsearch::decompose::{
 use tnsearch::fit::{CheckedFit, FitSettings};
 use tnsearch::graph::{Family, Template};
 use tnsearch::problem::Target;
+use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// Decompose a tensor into a fixed format, without a search.
 ///

@@ -1,9 +1,8 @@
 //! `tnsearch demo`: a search end to end, on a tensor made for it.
 
+use super::describe::{StructureReport, line};
 use super::outputs::ReportOptions;
-use super::report::{StructureReport, line};
 use super::search::proof;
-use crate::files::{network, npy, output::Output};
 use crate::progress::Display;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt};
@@ -13,16 +12,11 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tnsearch::bound::{CutBound, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{FitSettings, Method};
 use tnsearch::graph::{Structure, Template};
-use tnsearch::network::{Network, draw};
-use tnsearch::problem::Objective;
-use tnsearch::problem::Target;
-use tnsearch::search::{
-    Auto, Best, CheckedExact, Exact, FitEvaluator, Runner, RunnerSettings, SearchResult, StoppedBy,
-    TnlsSettings,
-};
+use tnsearch::network::draw;
+use tnsearch::problem::{Measure, Target};
+use tnsearch::search::{Best, Budget, Search, SearchResult, SearchSettings, StoppedBy};
+use tnsearch_io::{network, output::Output, write_tensor};
 use tnsearch_lab::Synthetic;
 
 /// The tensor and the search of the demonstration: the paper's section 5.1.
@@ -76,24 +70,11 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let made = Synthetic::new(ring.clone(), dims.clone(), RANKS).generate(HIDDEN_SEED)?;
     let target = Target::new(made.tensor.clone())?;
 
-    let tnls = TnlsSettings::default().check()?;
-    let objective = Objective::MaxError(MAX_RSE).check()?;
-    let settings = FitSettings { enough_rse: MAX_RSE, ..FitSettings::of(Method::Als) }.check()?;
-    let evaluator = FitEvaluator { target: &target, settings };
-    let interrupt = interrupt::on_ctrl_c()?;
-    let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+    let stop = interrupt::on_ctrl_c()?;
     let result = {
-        let mut display = Display::new(args.report.quiet, false, &RunnerSettings::default());
-        Runner::new(&dims, objective, &evaluator)
-            .runs(1, 1, |seed| {
-                let relaxation = Relaxation::new(ring.clone(), objective, &bound, tnls.max_rank);
-                let exact = Exact::new(relaxation, objective, CheckedExact::default());
-                Auto::new(exact, ring.clone(), tnls.clone(), seed)
-            })
-            .prune(&bound)
-            .observer(&mut display)
-            .interrupt(&interrupt)
-            .search()?
+        let mut display = Display::new(args.report.quiet, false, &Budget::default());
+        let search = Search::new(&target, ring.clone()).max_error(MAX_RSE).seed(1);
+        search.stop(&stop).listen(&mut display).run()?
     };
     let interrupted = result.stopped_by == StoppedBy::Interrupted;
     let Some(best) = &result.best else {
@@ -108,9 +89,8 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let svg = tnsearch_report::networks_svg(&pictures, &dims);
     files.picture.write(|w| w.write_all(svg.as_bytes()))?;
     if let Some((tensor, net)) = &files.data {
-        tensor.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
-        let cores = best.fitted.cores.clone();
-        let found = Network::from_fitted(best.structure.clone(), dims.clone(), cores)?;
+        write_tensor(tensor, &made.tensor)?;
+        let found = best.network(&dims)?;
         net.write(|w| network::write(w, &found, best.score.error))?;
     }
     let summary = Summary {
@@ -182,7 +162,7 @@ fn text(
             counts.samples, counts.evaluations
         ),
     );
-    line(&mut out, "proof", proof(result, TnlsSettings::default().max_rank));
+    line(&mut out, "proof", proof(result, SearchSettings::default().max_rank, &Measure::RSE));
     line(&mut out, "picture", picture.display());
     let next = match &args.output {
         Some(dir) => {

@@ -1,8 +1,8 @@
 //! `tnsearch distance`: how far apart two structures are.
 
+use super::describe::line;
 use super::options::load_structure;
 use super::outputs::{ReportOptions, check_distinct};
-use super::report::line;
 use super::space::InternalOption;
 use crate::Exit;
 use crate::text::number;

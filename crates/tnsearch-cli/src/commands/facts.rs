@@ -1,14 +1,13 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
-use super::bounds;
-use crate::files::MemoryLimit;
+use super::cuts;
 use tnsearch::bound::CutBound;
 use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, tr_svd, tt_svd};
 use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Structure;
-use tnsearch::problem::Objective;
-use tnsearch::problem::{Stop, Target};
-use tnsearch_report::journal::JournalFile;
+use tnsearch::problem::{Objective, Stop, Target};
+use tnsearch_io::MemoryLimit;
+use tnsearch_io::journal::JournalFile;
 use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
 
 /// Larger tensors are not decomposed for a page.
@@ -42,10 +41,8 @@ pub fn facts(
     match bound {
         Some(bound) => {
             // Where no error was asked for, the cuts that hold the answer are those of its own error.
-            let objective = match objective {
-                Objective::MaxError(eps) => Objective::MaxError(eps),
-                _ => Objective::MaxError(found.rse.max(LEAST_RSE)),
-            };
+            let eps = objective.max_error().unwrap_or(found.rse.max(LEAST_RSE));
+            let objective = Objective::MaxError(eps);
             cuts(&mut facts, bound, objective, &found.structure);
         }
         None => facts.notes.push(
@@ -64,10 +61,7 @@ fn peers(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
-    let eps = match objective {
-        Objective::MaxError(eps) => eps,
-        _ => found.rse,
-    };
+    let eps = objective.max_error().unwrap_or(found.rse);
     if target.tensor().len() > MAX_ENTRIES {
         let most = MAX_ENTRIES / 1_000_000;
         facts.notes.push(format!(
@@ -87,9 +81,9 @@ fn peers(
         match method(target, &order, &goal, &limits) {
             Ok(made) => facts.peers.push(Peer {
                 name: name.to_owned(),
-                how: match objective {
-                    Objective::MaxError(_) => "to the error asked for, modes in the original order",
-                    _ => "to the error of the answer, modes in the original order",
+                how: match objective.max_error() {
+                    Some(_) => "to the error asked for, modes in the original order",
+                    None => "to the error of the answer, modes in the original order",
                 }
                 .to_owned(),
                 params: made.network.structure().params(target.dims()),
@@ -120,7 +114,7 @@ fn original_order(
         return;
     }
     let mut settings = FitSettings { max_bytes: Some(limit.bytes()), ..FitSettings::default() };
-    if let Objective::MaxError(eps) = objective {
+    if let Some(eps) = objective.max_error() {
         settings.enough_rse = eps;
     }
     let Ok(settings) = settings.check() else { return };
@@ -129,7 +123,7 @@ fn original_order(
             name: "original order".to_owned(),
             how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
             params: identity.params(target.dims()),
-            rse: fitted.rse,
+            rse: fitted.error,
             least_rse: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
         }),
         Err(e) => facts.notes.push(format!("The original order was not fitted: {e}.")),
@@ -138,23 +132,20 @@ fn original_order(
 
 /// The cuts of the answer, those that bind first, then the others by how little room they leave.
 fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &Structure) {
-    if !bounds::affordable(bound.spectra()) {
+    if !bound.spectra().affordable() {
         facts.notes.push(
             "The cut spectra are not shown: there are too many, or they are too large.".into(),
         );
         return;
     }
-    let binding = bounds::binding(bound, structure, objective);
+    let binding = cuts::binding(bound, structure, objective);
     let all = bound.cuts(&structure.canonical().graph);
     facts.cuts_seen = all.len();
     let mut cuts: Vec<(f64, CutFacts)> = Vec::new();
     for cut in &all {
         let Some(spectrum) = bound.spectra().of(cut.modes) else { continue };
-        let report = bounds::Cut::new(cut);
-        let needed = match objective {
-            Objective::MaxError(eps) => Some(spectrum.rank(eps)),
-            _ => None,
-        };
+        let report = cuts::Cut::new(cut);
+        let needed = objective.max_error().map(|eps| spectrum.rank(eps));
         let room = match needed {
             Some(needed) => cut.width / needed.max(1) as f64,
             None => -cut.rse,

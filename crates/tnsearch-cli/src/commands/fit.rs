@@ -1,9 +1,10 @@
 //! `tnsearch fit`: the cores of one given structure.
 
-use super::options::{FitOptions, count, load_structure, load_target, memory, method, real, seed};
+use super::describe::{StructureReport, line, structure_lines, tensor_text};
+use super::options::{
+    FitOptions, check_threads, count, load_structure, load_target, memory, method, real, seed,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, structure_lines, tensor_text};
-use crate::files::{MemoryLimit, network, output::Output};
 use crate::text::duration;
 use crate::{Exit, interrupt};
 use anyhow::anyhow;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::fit::{self, FitSettings, Method};
 use tnsearch::network::Network;
-use tnsearch::search::RunnerSettings;
+use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// LM starts by default: one structure is worth the time.
 const RESCUE: usize = 8;
@@ -76,8 +77,10 @@ struct Summary<'a> {
 
 pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
-    let settings = args.fitting.settings(args.method, RESCUE, None, args.max_seconds, limit)?;
-    RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
+    let settings = args.fitting.settings(args.method, args.max_seconds, limit);
+    let rescue = args.fitting.rescue.unwrap_or(RESCUE);
+    let settings = FitSettings { rescue, ..settings }.check()?;
+    check_threads(args.threads)?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
         &[("--output", args.output.as_deref()), ("--json", args.report.json_path())],
@@ -101,12 +104,12 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let seconds = begun.elapsed().as_secs_f64();
 
     let found = Network::from_fitted(structure.clone(), dims.to_vec(), fitted.cores)?;
-    let saved = output.map_or(Ok(()), |o| o.write(|w| network::write(w, &found, fitted.rse)));
+    let saved = output.map_or(Ok(()), |o| o.write(|w| network::write(w, &found, fitted.error)));
     let summary = Summary {
         structure: StructureReport::new(&structure, dims),
         seed: args.seed,
-        rse: fitted.rse,
-        re: fitted.rse.sqrt(),
+        rse: fitted.error,
+        re: fitted.error.sqrt(),
         sweeps: fitted.sweeps,
         restarts: fitted.restarts,
         seconds,
@@ -120,7 +123,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        structure_lines(&mut out, &structure, dims, fitted.rse);
+        structure_lines(&mut out, &structure, dims, fitted.error);
         let (method, starts, sweeps) = (args.method, fitted.restarts, fitted.sweeps);
         let time = duration(seconds);
         line(&mut out, "fitted", format!("{method}, {starts} starts, {sweeps} sweeps, in {time}"));

@@ -1,16 +1,16 @@
 //! `tnsearch generate`: a random tensor with a known structure.
 
+use super::describe::{StructureReport, line, structure_lines};
 use super::options::{count, load_template, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct};
-use super::report::{StructureReport, line, structure_lines};
 use crate::Exit;
-use crate::files::{network, npy, output::Output};
 use crate::text::shape;
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tnsearch_io::{network, output::Output, write_tensor};
 use tnsearch_lab::Synthetic;
 
 /// Make a random tensor from a hidden network, as in the paper's section 5.1.
@@ -98,7 +98,7 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     };
     let made = recipe.generate(args.seed)?;
     made.tensor.check().map_err(|e| anyhow!("sigma {} does not go: {e}", args.sigma))?;
-    output.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
+    write_tensor(&output, &made.tensor)?;
     if let Some(file) = structure_file {
         let text = serde_json::to_string(&made.structure().to_file())?;
         file.write(|w| w.write_all(format!("{text}\n").as_bytes()))?;

@@ -1,14 +1,17 @@
 //! `tnsearch info`: what is in a file.
 
+use super::describe::{StructureReport, line, structure_lines, tensor_text};
 use super::options::memory;
 use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
-use super::report::{StructureReport, line, structure_lines, tensor_text};
 use crate::Exit;
-use crate::files::{self, Layout, Listed, MemoryLimit, network, network::StoredNetwork};
-use crate::text::{bytes, number, shape};
+use crate::text::{number, shape};
 use clap::Args;
 use serde::Serialize;
 use tnsearch::tensor::unflatten;
+use tnsearch_io::network::{self, StoredNetwork};
+use tnsearch_io::{
+    Layout, Listed, Loaded, MemoryLimit, list_arrays, read_tensor, split_key, text::bytes,
+};
 
 /// Show what is in a network file, a tensor file or an archive.
 #[derive(Debug, Args)]
@@ -28,7 +31,7 @@ pub struct Info {
 }
 
 pub fn run(args: &Info) -> anyhow::Result<Exit> {
-    let (path, key) = files::split_key(&args.file);
+    let (path, key) = split_key(&args.file);
     check_distinct(
         &[("the file", &tensor_path(&args.file))],
         &[("--json", args.report.json_path())],
@@ -36,10 +39,10 @@ pub fn run(args: &Info) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     if key.is_none() {
-        if files::open_safetensors(&path)?.is_some_and(|f| network::is_network(&f)) {
+        if network::is_network(&path)? {
             return network_info(args, &network::read(&path, limit)?, &report);
         }
-        let arrays = files::list_arrays(&path)?;
+        let arrays = list_arrays(&path)?;
         if arrays.len() > 1 {
             return archive_info(args, &arrays, &report);
         }
@@ -99,7 +102,7 @@ struct TensorSummary<'a> {
 }
 
 fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Result<Exit> {
-    let files::Loaded { tensor, layout } = files::read_tensor(&args.file, limit)?;
+    let Loaded { tensor, layout } = read_tensor(&args.file, limit)?;
     let bad = tensor.data().iter().position(|v| !v.is_finite());
     let norm = tensor.norm_squared().sqrt();
     let summary = TensorSummary {

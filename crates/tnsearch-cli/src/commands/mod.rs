@@ -1,11 +1,12 @@
 //! The commands, one file each.
 
 mod bound;
-mod bounds;
 mod certify;
 mod completions;
+mod cuts;
 mod decompose;
 mod demo;
+mod describe;
 mod distance;
 mod facts;
 mod fit;
@@ -13,7 +14,6 @@ mod generate;
 mod info;
 mod options;
 mod outputs;
-mod page;
 mod reconstruct;
 mod report;
 mod reproduce;
@@ -60,7 +60,7 @@ enum Command {
     Space(space::Space),
     Distance(distance::Distance),
     Reconstruct(reconstruct::Reconstruct),
-    Report(page::Report),
+    Report(report::Report),
     Watch(watch::Watch),
     Info(info::Info),
     Demo(demo::Demo),
@@ -80,7 +80,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Space(args) => space::run(&args),
         Command::Distance(args) => distance::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),
-        Command::Report(args) => page::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),

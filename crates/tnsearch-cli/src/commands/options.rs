@@ -1,15 +1,15 @@
 //! Options that commands share, and how their values are read.
 
-use crate::files::{self, FileError, MemoryLimit, Problem, io_text};
 use anyhow::anyhow;
 use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
 use tnsearch::SettingError;
-use tnsearch::fit::{CheckedFit, FitSettings, Method};
+use tnsearch::fit::{FitSettings, Method};
 use tnsearch::graph::{Family, Structure, StructureFile, Template};
-use tnsearch::problem::Target;
-use tnsearch::problem::{CheckedObjective, Objective};
+use tnsearch::problem::{CheckedObjective, Objective, Target};
+use tnsearch::search::SearchSettings;
+use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
 
 /// What is looked for.
 #[derive(Debug, Clone, Args)]
@@ -65,37 +65,38 @@ pub struct FitOptions {
     sigma: Option<f64>,
     /// LM starts where ALS was not good enough and the parameters are few [default: 8; 0 in searches other than auto and exact]
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
-    rescue: Option<usize>,
+    pub rescue: Option<usize>,
 }
 
 impl FitOptions {
-    /// The checked settings of a method with these options, `rescue` being the command's default. With
-    /// `enough_rse`, a start that reaches it is the last.
+    /// The settings of a method with these options.
     pub fn settings(
         &self,
         method: Method,
-        rescue: usize,
-        enough_rse: Option<f64>,
         max_seconds: Option<f64>,
         limit: MemoryLimit,
-    ) -> anyhow::Result<CheckedFit> {
+    ) -> FitSettings {
         let of = FitSettings::of(method);
-        let settings = FitSettings {
-            method,
+        FitSettings {
             restarts: self.restarts.unwrap_or(of.restarts),
             scouts: self.scouts.unwrap_or(of.scouts),
             max_sweeps: self.max_sweeps.unwrap_or(of.max_sweeps),
             tolerance: self.tolerance.unwrap_or(of.tolerance),
             stop_rse: self.stop_rse.unwrap_or(of.stop_rse),
-            enough_rse: enough_rse.unwrap_or(of.enough_rse),
-            rescue: self.rescue.unwrap_or(rescue),
             learning_rate: self.learning_rate.unwrap_or(of.learning_rate),
             sigma: self.sigma.unwrap_or(of.sigma),
             max_seconds,
             max_bytes: Some(limit.bytes()),
-        };
-        Ok(settings.check()?)
+            ..of
+        }
     }
+}
+
+/// Refuses a number of threads that no machine has.
+pub fn check_threads(threads: Option<usize>) -> Result<(), SettingError> {
+    let mut settings = SearchSettings::default();
+    settings.budget.threads = threads;
+    settings.budget.check()
 }
 
 /// A whole number of at least 1.
@@ -154,8 +155,8 @@ pub fn memory(text: &str) -> Result<u64, String> {
 
 /// Reads a tensor and checks that it can be fitted.
 pub fn load_target(name: &str, limit: MemoryLimit) -> Result<Target, FileError> {
-    let loaded = files::read_tensor(name, limit)?;
-    Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(files::split_key(name).0))
+    let loaded = read_tensor(name, limit)?;
+    Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(split_key(name).0))
 }
 
 /// The template a user names, or that is in a JSON file, for a tensor of that order.

@@ -1,6 +1,5 @@
 //! Where results go: all checked before the work starts.
 
-use crate::files::{self, output::Output};
 use crate::terminal;
 use anyhow::bail;
 use clap::Args;
@@ -8,6 +7,7 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::io;
 use std::path::{Path, PathBuf};
+use tnsearch_io::{output::Output, split_key};
 
 /// Options of every command that reports something.
 #[derive(Debug, Clone, Args)]
@@ -150,5 +150,5 @@ fn real(path: &Path) -> PathBuf {
 
 /// The path of a tensor's file, without the key of an array.
 pub fn tensor_path(name: &str) -> PathBuf {
-    files::split_key(name).0
+    split_key(name).0
 }

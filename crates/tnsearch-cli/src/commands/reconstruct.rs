@@ -1,15 +1,15 @@
 //! `tnsearch reconstruct`: from a network back to the tensor.
 
+use super::describe::line;
 use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
-use super::report::line;
 use crate::Exit;
-use crate::files::{MemoryLimit, Problem, network, npy, output::Output};
 use crate::text::shape;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use tnsearch::tensor::size;
+use tnsearch_io::{MemoryLimit, Problem, network, output::Output, write_tensor};
 
 /// Write the dense tensor of a network, in the original mode order.
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     let dims = stored.network.dims();
     limit.check(size(dims)).map_err(|p: Problem| p.of(&args.network))?;
     let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
-    output.write(|mut w| npy::write(&mut w, tensor.dims(), tensor.data()))?;
+    write_tensor(&output, &tensor)?;
     let summary = Summary {
         dims,
         entries: tensor.len(),

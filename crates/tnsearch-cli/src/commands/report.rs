@@ -1,102 +1,103 @@
-//! What commands report: the JSON that other programs read, and the text that people read.
+//! `tnsearch report`: a page about one search or several, from their journals.
 
-use crate::text::{number, shape};
-use serde::Serialize;
-use std::fmt::Write as _;
-use tnsearch::graph::{Structure, TemplateRef};
-use tnsearch::network::draw;
-use tnsearch::problem::Objective;
-use tnsearch::tensor::size;
+use super::cuts;
+use super::facts::facts;
+use super::options::{load_target, memory};
+use super::outputs::{check_distinct, tensor_path};
+use crate::{Exit, interrupt, terminal};
+use anyhow::bail;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tnsearch::bound::{CutBound, Spectra, needs_svd};
+use tnsearch::problem::Stop;
+use tnsearch_io::journal::{JournalFile, fingerprint};
+use tnsearch_io::{MemoryLimit, output::Output};
+use tnsearch_report::page::{self, Digest, Search};
 
-/// A structure and its size on a tensor, flattened into the JSON of every command.
-#[derive(Debug, Serialize)]
-pub struct StructureReport {
-    template: TemplateRef,
-    order: usize,
-    dims: Vec<usize>,
-    permutation: Option<Vec<usize>>,
-    edges: Option<Vec<[usize; 3]>>,
-    params: Option<u128>,
-    phi: Option<f64>,
-    log10_cr: Option<f64>,
+/// Show a search, or several, as a page.
+///
+/// The page is one HTML file that needs nothing else: no network, no other file. It says in plain words what
+/// was asked and found, how it compares and how sure that is, and draws the network and the search. A journal
+/// is written by 'search --journal'; of a running search the page shows the state so far.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch search X.npy --journal run.jsonl
+  tnsearch report run.jsonl -o report.html
+  tnsearch report run.jsonl --x X.npy -o report.html
+      with what only the tensor can tell: its cut spectra, TT-SVD and TR-SVD
+  tnsearch report seed1.jsonl seed2.jsonl seed3.jsonl -o report.html
+      curves with bands over the seeds, and the best in full")]
+pub struct Report {
+    /// The journals
+    #[arg(value_name = "JOURNAL", required = true)]
+    journals: Vec<PathBuf>,
+    /// The page
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// The tensor that was searched, for its cut spectra and for TT-SVD and TR-SVD to compare with
+    #[arg(long, value_name = "TENSOR")]
+    x: Option<String>,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    max_memory: Option<u64>,
+    /// Print nothing
+    #[arg(long, short)]
+    quiet: bool,
 }
 
-impl StructureReport {
-    /// The report of a structure.
-    pub fn new(structure: &Structure, dims: &[usize]) -> Self {
-        let phi = structure.phi(dims);
-        StructureReport {
-            template: structure.template().to_ref(),
-            order: dims.len(),
-            dims: dims.to_vec(),
-            permutation: Some(structure.permutation().to_vec()),
-            edges: Some(structure.edges()),
-            params: Some(structure.params(dims)),
-            phi: Some(phi),
-            log10_cr: Some(-phi.log10()),
-        }
+pub fn run(args: &Report) -> anyhow::Result<Exit> {
+    let x = args.x.as_deref().map(tensor_path);
+    let mut inputs: Vec<(&str, &Path)> =
+        args.journals.iter().map(|j| ("the journal", j.as_path())).collect();
+    inputs.extend(x.as_deref().map(|x| ("--x", x)));
+    check_distinct(&inputs, &[("--output", Some(&args.output))])?;
+    let output = Output::check(&args.output)?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let mut searches =
+        args.journals.iter().map(|path| load(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    interrupt::end_on_ctrl_c()?;
+    if let Some(x) = &args.x {
+        add_facts(&mut searches, x, limit)?;
     }
-
-    /// The report where no structure was found.
-    pub fn nothing(template: TemplateRef, dims: &[usize]) -> Self {
-        StructureReport {
-            template,
-            order: dims.len(),
-            dims: dims.to_vec(),
-            permutation: None,
-            edges: None,
-            params: None,
-            phi: None,
-            log10_cr: None,
-        }
+    let html = page::page(&searches);
+    output.write(|w| w.write_all(html.as_bytes()))?;
+    if !args.quiet {
+        terminal::print(&format!(
+            "written     {} ({:.0} kB)\n",
+            args.output.display(),
+            html.len() as f64 / 1e3
+        ))?;
     }
+    Ok(Exit::Done)
 }
 
-/// A line of the summary: what, and what about it.
-pub fn line(out: &mut String, name: &str, text: impl std::fmt::Display) {
-    let _ = writeln!(out, "{name:<12}{text}");
+/// A journal on disk.
+pub fn load(path: &Path) -> anyhow::Result<Search> {
+    let journal = JournalFile::open(path)?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok(Search { name, journal, facts: None })
 }
 
-/// The lines about a structure: its size, its error, its permutation and its picture.
-pub fn structure_lines(out: &mut String, structure: &Structure, dims: &[usize], rse: f64) {
-    size_line(out, structure, dims);
-    line(out, "error", format!("RSE {}, RE {} (its square root)", number(rse), number(rse.sqrt())));
-    picture_lines(out, structure, dims);
-}
-
-/// The line about the size of a structure.
-pub fn size_line(out: &mut String, structure: &Structure, dims: &[usize]) {
-    let (params, dense, phi) = (structure.params(dims), size(dims), structure.phi(dims));
-    let ratio = match phi <= 1.0 {
-        true => format!("{} times smaller", number(1.0 / phi)),
-        false => format!("{} times larger", number(phi)),
-    };
-    line(out, "params", format!("{dense} -> {params}, {ratio} (log10 CR {:.3})", -phi.log10()));
-}
-
-/// The lines about where modes sit and how wide edges are, and the picture.
-pub fn picture_lines(out: &mut String, structure: &Structure, dims: &[usize]) {
-    let permutation: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
-    line(out, "permutation", format!("modes 0, 1, ... on vertices {}", permutation.join(", ")));
-    let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
-    let edges: Vec<String> = edges.map(|[u, v, r]| format!("{u}-{v}: {r}")).collect();
-    let edges = if edges.is_empty() { "all 1".to_owned() } else { edges.join(", ") };
-    line(out, "ranks", format!("{edges} (edges between vertices)"));
-    let _ = write!(out, "\n{}\n", draw(structure, dims));
-}
-
-/// An objective in words.
-pub fn objective_text(objective: Objective) -> String {
-    match objective {
-        Objective::Lambda(l) => format!("smallest phi + {l} * RSE"),
-        Objective::MaxError(e) => format!("fewest params with RSE <= {e:e}"),
-        Objective::MaxParams(p) => format!("smallest RSE with at most {p} params"),
+/// Adds what the tensor tells to every search that was made with it.
+fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Result<()> {
+    let target = load_target(x, limit)?;
+    let print = fingerprint(&target);
+    if !searches.iter().any(|s| s.journal.header.sha256 == print) {
+        bail!("{x} is not the tensor of the journal: its dimensions or entries differ");
     }
-}
-
-/// A tensor in words.
-pub fn tensor_text(name: &str, dims: &[usize]) -> String {
-    // A name may hold anything, and a terminal obeys it.
-    let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    format!("{name}, {} ({} entries)", shape(dims), size(dims))
+    let never = Stop::new();
+    let limits = cuts::limits(None, limit);
+    for search in searches.iter_mut().filter(|s| s.journal.header.sha256 == print) {
+        let Some(found) = Digest::new(search).found else { continue };
+        let svd = needs_svd(search.journal.header.objective);
+        let bound = match Spectra::within(&target, svd, &limits) {
+            Ok(spectra) => {
+                spectra.prepare_within(&limits, &never)?;
+                Some(CutBound::new(spectra))
+            }
+            Err(_) => None,
+        };
+        search.facts = Some(facts(&target, bound.as_ref(), &search.journal, &found, limit, &never));
+    }
+    Ok(())
 }

@@ -1,8 +1,6 @@
 //! `tnsearch reproduce`: the paper's synthetic experiments.
 
 use super::options::{count, method, seed};
-use crate::files::{io_text, output::Output};
-use crate::journal::DiskJournal;
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
 use anyhow::{anyhow, bail};
@@ -13,11 +11,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tnsearch::fit::Method;
+use tnsearch_io::lines::{Kind, LinesFile};
+use tnsearch_io::{io_text, output::Output};
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup, Task};
 
-/// The mark of the file of results, in its first line.
-const FORMAT: &str = "tnsearch-reproduce";
-/// The file of results in the folder.
+/// The file of results. Other programs may search otherwise, so their results are not mixed.
+static KIND: Kind =
+    Kind { format: "tnsearch-reproduce", name: "file of results", settle: |_, _| {} };
+/// Its name in the folder.
 const RESULTS: &str = "results.jsonl";
 
 /// Rerun one of the paper's synthetic experiments.
@@ -88,7 +89,7 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     std::fs::create_dir_all(folder)
         .map_err(|e| anyhow!("cannot make the folder {}: {}", folder.display(), io_text(&e)))?;
     let header = json!({
-        "format": FORMAT,
+        "format": KIND.format,
         "version": 1,
         "tnsearch": env!("CARGO_PKG_VERSION"),
         "experiment": experiment.name,
@@ -96,7 +97,8 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         "seed": args.seed,
         "fit": *setup.fit,
     });
-    let (mut journal, mut cells) = DiskJournal::open::<Cell>(&folder.join(RESULTS), &header, true)?;
+    let (mut results, mut cells) =
+        LinesFile::open(&folder.join(RESULTS), &KIND, &header, true, |_| Ok(Vec::<Cell>::new()))?;
     let done: HashSet<String> = cells.iter().map(|c| c.key.clone()).collect();
     let left: Vec<&Task> =
         experiment.tasks.iter().filter(asked).filter(|t| !done.contains(&t.key)).collect();
@@ -107,7 +109,8 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         progress.begin(number, task);
         match task.run(&setup) {
             Ok(cell) => {
-                journal.append_line(&cell)?;
+                results.append(&cell)?;
+                results.sync()?;
                 cells.push(cell);
             }
             Err(ReproduceError::Interrupted) => {

@@ -3,10 +3,9 @@
 mod rate;
 mod table;
 
-use super::options::{count, load_target, load_template, memory, read_text, whole};
+use super::describe::line;
+use super::options::{check_threads, count, load_target, load_template, memory, read_text, whole};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::report::line;
-use crate::files::{MemoryLimit, output::Output};
 use crate::text::{number, power, span};
 use crate::{Exit, interrupt};
 use anyhow::{anyhow, bail};
@@ -17,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::geometry::{self, Internal, Space as Size, lemma_ln};
 use tnsearch::graph::{Family, Template, TemplateRef};
-use tnsearch::search::RunnerSettings;
+use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_report::space::{bounds_figure, growth_figure};
 
 /// Show how large the search space of a template is.
@@ -122,7 +121,7 @@ pub fn run(args: &Space) -> anyhow::Result<Exit> {
     if args.output.is_some() {
         bail!("--output is for --table and --figure; use --json FILE for a summary");
     }
-    RunnerSettings { threads: args.threads, ..RunnerSettings::default() }.check()?;
+    check_threads(args.threads)?;
     let tensor = args.x.as_deref().map(tensor_path);
     let mut inputs = vec![("the template", Path::new(&args.template))];
     inputs.extend(tensor.as_deref().map(|path| ("the tensor", path)));

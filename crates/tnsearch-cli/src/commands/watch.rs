@@ -2,19 +2,19 @@
 
 mod view;
 
-use super::page::load;
-use super::report::{line, objective_text, structure_lines, tensor_text};
+use super::describe::{line, structure_lines, tensor_text};
+use super::report::load;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt, terminal};
 use anyhow::anyhow;
 use clap::Args;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use std::fs::{File, TryLockError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
-use tnsearch::problem::{SquaredError, Stop};
+use tnsearch::problem::Stop;
 use tnsearch::search::StoppedBy;
+use tnsearch_io::lines::being_written;
 use tnsearch_report::page::{Digest, Search, State};
 
 /// How often keys are looked for.
@@ -136,13 +136,11 @@ fn follow(path: &Path, screen: &mut ratatui::DefaultTerminal, stop: &Stop) -> an
     Ok(())
 }
 
-/// A search holds a lock on its journal; it is tried for a moment.
 fn writer(path: &Path) -> Writer {
-    let Ok(file) = File::open(path) else { return Writer::Unknown };
-    match file.try_lock_shared() {
-        Ok(()) => Writer::Nobody,
-        Err(TryLockError::WouldBlock) => Writer::Somebody,
-        Err(TryLockError::Error(_)) => Writer::Unknown,
+    match being_written(path) {
+        Some(true) => Writer::Somebody,
+        Some(false) => Writer::Nobody,
+        None => Writer::Unknown,
     }
 }
 
@@ -170,7 +168,7 @@ fn proof(digest: &Digest<'_>) -> String {
         return "optimal".to_owned();
     }
     let Some(bound) = digest.lower_bound else { return "nothing yet".to_owned() };
-    bound.short_text(&SquaredError, number)
+    bound.short_text(&digest.journal().header.measure, number)
 }
 
 /// What became of the structures.
@@ -190,10 +188,10 @@ fn counts(digest: &Digest<'_>) -> String {
 /// What was asked, in a few words.
 fn asked(digest: &Digest<'_>) -> String {
     let h = &digest.journal().header;
-    let rank = h.max_rank.map_or(String::new(), |r| format!(", ranks up to {r}"));
+    let rank = h.max_rank().map_or(String::new(), |r| format!(", ranks up to {r}"));
     format!(
         "{}; {}{rank}, {}, seed {}",
-        objective_text(h.objective),
+        h.objective.text(&h.measure),
         h.template.name(),
         h.strategy,
         h.seed

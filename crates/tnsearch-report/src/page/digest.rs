@@ -1,10 +1,10 @@
 //! What a journal tells, worked out once: the best, how it came about, the Pareto front.
 
 use super::Search;
-use crate::journal::JournalFile;
 use tnsearch::graph::Structure;
 use tnsearch::problem::{CheckedObjective, LowerBound, Score};
 use tnsearch::search::{Counts, StoppedBy};
+use tnsearch_io::journal::JournalFile;
 
 /// Whether a search has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl<'a> Digest<'a> {
             Some(Found {
                 structure: journal.structure(&r.permutation, &r.ranks)?,
                 params: r.params.into(),
-                rse: r.rse,
+                rse: r.error,
                 loss: r.loss,
                 run: r.run,
             })
@@ -78,12 +78,12 @@ impl<'a> Digest<'a> {
             found = journal.structure(&end.permutation, &end.ranks).map(|structure| Found {
                 structure,
                 params: end.params.into(),
-                rse: end.rse,
+                rse: end.error,
                 loss: end.loss,
                 run: end.run,
             });
         }
-        let evaluations = journal.records.iter().filter(|r| !r.refused).count() as u64;
+        let evaluations = journal.records.len() as u64;
         let known = journal
             .end
             .as_ref()
@@ -130,10 +130,10 @@ pub(super) fn improvements(
     let mut best: Option<Score> = None;
     let mut out = Vec::new();
     for (k, record) in journal.records.iter().enumerate() {
-        if record.refused || run.is_some_and(|run| run != record.run) {
+        if run.is_some_and(|run| run != record.run) {
             continue;
         }
-        let score = Score { loss: record.loss, error: record.rse, params: record.params.into() };
+        let score = record.score();
         if best.is_none_or(|best| objective.better(&score, &best)) {
             best = Some(score);
             out.push(k);
@@ -145,15 +145,15 @@ pub(super) fn improvements(
 /// The records that no other beats in both params and RSE.
 fn front(journal: &JournalFile) -> Vec<usize> {
     let records = &journal.records;
-    let mut order: Vec<usize> = (0..records.len()).filter(|&k| !records[k].refused).collect();
+    let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&records[a], &records[b]);
-        a.params.cmp(&b.params).then(a.rse.total_cmp(&b.rse))
+        a.params.cmp(&b.params).then(a.error.total_cmp(&b.error))
     });
     let mut least = f64::INFINITY;
     order.retain(|&k| {
-        let better = records[k].rse < least;
-        least = least.min(records[k].rse);
+        let better = records[k].error < least;
+        least = least.min(records[k].error);
         better
     });
     order

@@ -5,7 +5,7 @@ use super::html::{Table, figure, raw, section as html_section, wide_figure};
 use super::words;
 use crate::plot::{Axis, Colour, Figure, HeatMap, Layer, Panel, Point, number};
 use tnsearch::problem::Objective;
-use tnsearch::search::EvaluationRecord;
+use tnsearch::search::Evaluation;
 
 /// Smaller errors cannot be told from rounding; they are drawn here.
 const LEAST_RSE: f64 = 1e-14;
@@ -31,10 +31,10 @@ impl Quantity {
         }
     }
 
-    pub(super) fn of(self, record: &EvaluationRecord) -> f64 {
+    pub(super) fn of(self, record: &Evaluation) -> f64 {
         match self {
             Quantity::Loss => record.loss,
-            Quantity::Rse => record.rse.max(LEAST_RSE),
+            Quantity::Rse => record.error.max(LEAST_RSE),
             Quantity::Params => record.params as f64,
         }
     }
@@ -63,7 +63,7 @@ impl Along {
         }
     }
 
-    pub(super) fn of(self, index: usize, record: &EvaluationRecord) -> f64 {
+    pub(super) fn of(self, index: usize, record: &Evaluation) -> f64 {
         match self {
             Along::Evaluations => (index + 1) as f64,
             Along::Seconds => record.seconds,
@@ -74,7 +74,7 @@ impl Along {
 /// How the search went.
 pub(super) fn section(digest: &Digest<'_>) -> String {
     let journal = digest.journal();
-    let fitted = journal.records.iter().filter(|r| !r.refused).count();
+    let fitted = journal.records.len();
     let mut out = String::new();
     if fitted == 0 {
         return framed("<p>No evaluation is on record.</p>\n");
@@ -157,7 +157,7 @@ fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
     let mut points: Vec<Point> = Vec::with_capacity(journal.records.len());
     let mut tips = Vec::new();
     let few = journal.records.len() <= 5000;
-    for (k, record) in journal.records.iter().enumerate().filter(|(_, r)| !r.refused) {
+    for (k, record) in journal.records.iter().enumerate() {
         points.push((along.of(k, record), quantity.of(record)));
         if few {
             tips.push(tip(k, record));
@@ -197,12 +197,12 @@ fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
     panel
 }
 
-fn tip(index: usize, record: &EvaluationRecord) -> String {
+fn tip(index: usize, record: &Evaluation) -> String {
     format!(
         "evaluation {}: loss {}, RSE {}, {} params, after {}",
         index + 1,
         number(record.loss),
-        number(record.rse),
+        number(record.error),
         number(record.params as f64),
         words::seconds(record.seconds)
     )
@@ -250,9 +250,7 @@ pub(super) fn run_line(
     let mut points = Vec::new();
     let mut next = found.iter().peekable();
     let mut end = 0.0f64;
-    for (k, record) in
-        journal.records.iter().enumerate().filter(|(_, r)| r.run == run && !r.refused)
-    {
+    for (k, record) in journal.records.iter().enumerate().filter(|(_, r)| r.run == run) {
         count += 1;
         let x = along.of(count - 1, record);
         end = end.max(x);
@@ -325,7 +323,7 @@ fn ranks(digest: &Digest<'_>) -> Option<String> {
         .collect();
     let columns = chosen.iter().map(|k| (k + 1).to_string()).collect();
     let rows = edges.iter().map(|(u, v)| format!("{u}–{v}")).collect();
-    let top = journal.header.max_rank.unwrap_or(7).max(2) as f64;
+    let top = journal.header.max_rank().unwrap_or(7).max(2) as f64;
     let height = 90.0 + (240.0 / edges.len() as f64).clamp(15.0, 26.0) * edges.len() as f64;
     let panel = Panel::new(
         "",
@@ -349,8 +347,8 @@ fn history(digest: &Digest<'_>) -> Table {
             (k + 1).to_string(),
             raw(r.seconds),
             r.params.to_string(),
-            raw(r.rse),
-            raw(r.rse.sqrt()),
+            raw(r.error),
+            raw(r.error.sqrt()),
             raw(r.loss),
             r.run.to_string(),
         ]);
@@ -364,14 +362,14 @@ pub(super) fn trade_off(digest: &Digest<'_>) -> String {
     let header = &journal.header;
     let Some(found) = &digest.found else { return String::new() };
     let re = |rse: f64| rse.max(LEAST_RSE).sqrt();
-    let fitted = || journal.records.iter().enumerate().filter(|(_, r)| !r.refused);
+    let fitted = || journal.records.iter().enumerate();
     let few = journal.records.len() <= 5000;
-    let all: Vec<Point> = fitted().map(|(_, r)| (r.params as f64, re(r.rse))).collect();
+    let all: Vec<Point> = fitted().map(|(_, r)| (r.params as f64, re(r.error))).collect();
     let tips = if few { fitted().map(|(k, r)| tip(k, r)).collect() } else { Vec::new() };
     let front: Vec<Point> = digest
         .front
         .iter()
-        .map(|&k| (journal.records[k].params as f64, re(journal.records[k].rse)))
+        .map(|&k| (journal.records[k].params as f64, re(journal.records[k].error)))
         .collect();
     let mut panel =
         Panel::new("", Axis::log("params"), Axis::log("relative error RE")).size(760.0, 400.0);
@@ -440,8 +438,8 @@ pub(super) fn trade_off(digest: &Digest<'_>) -> String {
         let r = &journal.records[k];
         table.row(&[
             r.params.to_string(),
-            raw(r.rse),
-            raw(r.rse.sqrt()),
+            raw(r.error),
+            raw(r.error.sqrt()),
             raw(entries / r.params.max(1) as f64),
             (k + 1).to_string(),
         ]);

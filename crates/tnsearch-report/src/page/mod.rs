@@ -10,12 +10,12 @@ mod words;
 
 pub use digest::{Digest, Found, State};
 
-use crate::journal::JournalFile;
 use crate::network::network_inline;
 use crate::plot::{escape, number, theme};
 use html::{Table, figure, section, wide_figure};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
+use tnsearch_io::journal::JournalFile;
 
 /// A search to be shown.
 #[derive(Debug, Clone, PartialEq)]

@@ -103,7 +103,7 @@ fn rebuilt(digest: &Digest<'_>) -> String {
     let seed = header.seed.to_string();
     let mut pairs =
         vec![("template", template), ("strategy", header.strategy.clone()), ("seed", seed)];
-    if let Some(rank) = header.max_rank {
+    if let Some(rank) = header.max_rank() {
         pairs.push(("max-rank", rank.to_string()));
     }
     if header.runs > 1 {

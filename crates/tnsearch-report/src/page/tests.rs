@@ -1,8 +1,8 @@
 //! Pages from journals of every kind.
 
 use super::*;
-use crate::journal::JournalProblem;
 use serde_json::json;
+use tnsearch_io::lines::LinesProblem;
 
 /// A journal of some evaluations whose losses fall in a ragged way.
 fn journal(seed: u64, evaluations: usize, ended: bool) -> String {
@@ -176,12 +176,12 @@ fn torn_journals_are_read_up_to_the_tear_and_damaged_ones_refused() {
         page(&[Search { name: "torn".into(), journal: read, facts: None }]);
     }
     let refusal = |text: &str| JournalFile::parse(text.as_bytes()).unwrap_err();
-    assert_eq!(refusal(""), JournalProblem::Empty);
-    assert_eq!(refusal("hello\n"), JournalProblem::Foreign);
-    assert_eq!(refusal("{\"format\":\"other\"}\n"), JournalProblem::Foreign);
+    assert_eq!(refusal(""), LinesProblem::Empty);
+    assert_eq!(refusal("hello\n"), LinesProblem::Foreign("journal"));
+    assert_eq!(refusal("{\"format\":\"other\"}\n"), LinesProblem::Foreign("journal"));
     assert_eq!(
-        refusal(&text.replacen("\"version\":2", "\"version\":3", 1)),
-        JournalProblem::Newer(3)
+        refusal(&text.replacen("\"version\":2", "\"version\":4", 1)),
+        LinesProblem::Newer { found: 4, known: 3 }
     );
     assert!(
         refusal(&text.replacen("\"version\":2", "\"version\":9", 1))
@@ -189,10 +189,10 @@ fn torn_journals_are_read_up_to_the_tear_and_damaged_ones_refused() {
             .contains("use a newer tnsearch")
     );
     let damaged = refusal(&text.replacen("{\"run\":0", "{\"run\":x", 1));
-    assert!(matches!(damaged, JournalProblem::Damaged { line: 3, .. }), "{damaged}");
+    assert!(matches!(damaged, LinesProblem::Damaged { line: 3, .. }), "{damaged}");
     let no_structure =
         refusal(&text.replacen("\"permutation\":[0,2,1,3]", "\"permutation\":[0,0,1,3]", 1));
-    assert!(matches!(no_structure, JournalProblem::Damaged { .. }), "{no_structure}");
+    assert!(matches!(no_structure, LinesProblem::Damaged { .. }), "{no_structure}");
     let empty = refusal(&text.replacen("[3,3,3,3]", "[3,0,3,3]", 1));
-    assert!(matches!(empty, JournalProblem::Header(_)), "{empty}");
+    assert!(matches!(empty, LinesProblem::Header(_)), "{empty}");
 }

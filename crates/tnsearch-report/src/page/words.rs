@@ -96,7 +96,7 @@ fn asked(digest: &Digest<'_>) -> String {
         false => " Its strategy may leave that format: it searches all graphs.",
     };
     let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
-    let rank = header.max_rank.map_or(String::new(), |r| format!(", with ranks up to {r}"));
+    let rank = header.max_rank().map_or(String::new(), |r| format!(", with ranks up to {r}"));
     let aim = match header.objective {
         Objective::MaxError(eps) => format!(
             "the one with the fewest parameters whose squared relative error (RSE) is at most {}",
@@ -223,7 +223,7 @@ fn compared(digest: &Digest<'_>) -> Option<String> {
 pub(super) fn certificate(digest: &Digest<'_>) -> String {
     let journal = digest.journal();
     let header = &journal.header;
-    let scope = header.max_rank.map_or(String::new(), |r| format!(" with ranks up to {r}"));
+    let scope = header.max_rank().map_or(String::new(), |r| format!(" with ranks up to {r}"));
     let what = escape(&template(digest));
     if journal.end.as_ref().is_some_and(|end| end.proven_impossible) {
         return format!("It is proven that <b>no {what}{scope}</b> is what was asked for.");

@@ -1,27 +1,72 @@
 //! How far a network is from the data, and what that number is called.
 
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
+
+/// The names of an error: what objectives, journals, reports and commands need to know about a loss.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measure {
+    /// The key in files and options: `rse` makes `--max-rse` and the field `rse`.
+    pub id: Cow<'static, str>,
+    /// The name for people, such as `RSE`.
+    pub name: Cow<'static, str>,
+    /// What the number is, in a few words.
+    pub meaning: Cow<'static, str>,
+    /// The name of its square root, where people use that as well.
+    pub root: Option<Cow<'static, str>>,
+}
+
+impl Measure {
+    /// The squared relative error, which the paper's program minimises; its tables of images print the root.
+    pub const RSE: Measure =
+        Measure::new("rse", "RSE", "squared relative error ||X - Z||^2 / ||X||^2", Some("RE"));
+
+    /// The names of a loss.
+    pub const fn new(
+        id: &'static str,
+        name: &'static str,
+        meaning: &'static str,
+        root: Option<&'static str>,
+    ) -> Self {
+        let root = match root {
+            Some(root) => Some(Cow::Borrowed(root)),
+            None => None,
+        };
+        let [id, name, meaning] = [Cow::Borrowed(id), Cow::Borrowed(name), Cow::Borrowed(meaning)];
+        Measure { id, name, meaning, root }
+    }
+
+    /// An error in words, with its root where that has a name; `number` writes a quantity.
+    pub fn text(&self, error: f64, number: impl Fn(f64) -> String) -> String {
+        let value = format!("{} {}", self.name, number(error));
+        match &self.root {
+            Some(root) => format!("{value}, {root} {} (its square root)", number(error.sqrt())),
+            None => value,
+        }
+    }
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Measure::RSE
+    }
+}
 
 /// A loss per entry, summed over the data and divided by that of a network without information.
 ///
 /// The *error* of a network is one number, `sum of value(x, z) / baseline`, and smaller is better. Objectives,
-/// bounds, journals, reports and commands know nothing else about it and ask here for its name and meaning, so
-/// that another loss is one more type and no change anywhere else.
+/// bounds, journals, reports and commands know nothing else about it but its [`Measure`], so that another loss is one
+/// more type and no change anywhere else.
 ///
 /// ```
-/// use tnsearch::problem::Loss;
+/// use tnsearch::problem::{Loss, Measure};
 /// /// Outliers count by their distance only.
 /// #[derive(Debug)]
 /// struct Absolute;
 /// impl Loss for Absolute {
-///     fn id(&self) -> &str {
-///         "rae"
-///     }
-///     fn name(&self) -> &str {
-///         "RAE"
-///     }
-///     fn meaning(&self) -> &str {
-///         "relative absolute error, sum |x - z| / sum |x|"
+///     fn measure(&self) -> Measure {
+///         Measure::new("rae", "RAE", "relative absolute error, sum |x - z| / sum |x|", None)
 ///     }
 ///     fn value(&self, x: f64, z: f64) -> f64 {
 ///         (x - z).abs()
@@ -33,19 +78,8 @@ use std::fmt;
 /// assert_eq!(Absolute.baseline(&[1.0, -3.0]), 4.0);
 /// ```
 pub trait Loss: fmt::Debug + Send + Sync {
-    /// The key in files and options: `rse` makes `--max-rse` and the field `rse`.
-    fn id(&self) -> &str;
-
-    /// The name for people, such as `RSE`.
-    fn name(&self) -> &str;
-
-    /// What the number is, in a few words.
-    fn meaning(&self) -> &str;
-
-    /// The key and the name of its square root, where people use that as well.
-    fn root(&self) -> Option<(&str, &str)> {
-        None
-    }
+    /// What the error is called.
+    fn measure(&self) -> Measure;
 
     /// The loss of one entry, x in the data and z in the network.
     fn value(&self, x: f64, z: f64) -> f64;
@@ -75,20 +109,8 @@ pub trait Loss: fmt::Debug + Send + Sync {
 pub struct SquaredError;
 
 impl Loss for SquaredError {
-    fn id(&self) -> &str {
-        "rse"
-    }
-
-    fn name(&self) -> &str {
-        "RSE"
-    }
-
-    fn meaning(&self) -> &str {
-        "squared relative error ||X - Z||^2 / ||X||^2"
-    }
-
-    fn root(&self) -> Option<(&str, &str)> {
-        Some(("re", "RE"))
+    fn measure(&self) -> Measure {
+        Measure::RSE
     }
 
     fn value(&self, x: f64, z: f64) -> f64 {

@@ -10,6 +10,6 @@ mod objective;
 mod stop;
 
 pub use data::Target;
-pub use loss::{Loss, SquaredError};
+pub use loss::{Loss, Measure, SquaredError};
 pub use objective::{CheckedObjective, LowerBound, Objective, Score};
 pub use stop::{Reason, Stop};

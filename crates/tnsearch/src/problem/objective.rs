@@ -1,6 +1,6 @@
 //! What a search looks for, and the order of structures that leads there.
 
-use super::Loss;
+use super::Measure;
 use crate::SettingError;
 use crate::error::positive;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ const MISS: f64 = 0.02;
 pub struct Score {
     /// The loss of the objective.
     pub loss: f64,
-    /// The error: the value of the problem's [`Loss`].
+    /// The error: the value of the problem's [`Loss`](super::Loss).
     #[serde(rename = "rse")]
     pub error: f64,
     /// The parameters.
@@ -94,8 +94,8 @@ impl Objective {
     }
 
     /// The objective in words.
-    pub fn text(self, loss: &dyn Loss) -> String {
-        let name = loss.name();
+    pub fn text(self, measure: &Measure) -> String {
+        let name = &measure.name;
         match self {
             Objective::Lambda(l) => format!("smallest phi + {l} * {name}"),
             Objective::MaxError(e) => format!("fewest params with {name} <= {e:e}"),
@@ -104,10 +104,10 @@ impl Objective {
     }
 
     /// The objective as an option of the command: `--max-rse 1e-4`.
-    pub fn option(self, loss: &dyn Loss) -> String {
+    pub fn option(self, measure: &Measure) -> String {
         match self {
             Objective::Lambda(l) => format!("--lambda {l}"),
-            Objective::MaxError(e) => format!("--max-{} {e:e}", loss.id()),
+            Objective::MaxError(e) => format!("--max-{} {e:e}", measure.id),
             Objective::MaxParams(p) => format!("--max-params {p}"),
         }
     }
@@ -258,13 +258,13 @@ impl LowerBound {
 
     /// What is proven of every `class` ("structure", "ring with ranks up to 7"), in words; `number` writes a
     /// quantity.
-    pub fn text(&self, class: &str, loss: &dyn Loss, number: impl Fn(f64) -> String) -> String {
+    pub fn text(&self, class: &str, measure: &Measure, number: impl Fn(f64) -> String) -> String {
         match (self.params, self.error, self.loss) {
             (Some(params), ..) => {
                 format!("every {class} that reaches the error has at least {params} params")
             }
             (_, Some(error), _) => {
-                format!("every {class} within the budget has {} >= {}", loss.name(), number(error))
+                format!("every {class} within the budget has {} >= {}", measure.name, number(error))
             }
             (_, _, value) => {
                 format!("every {class} has a loss of at least {}", number(value.unwrap_or(0.0)))
@@ -273,10 +273,10 @@ impl LowerBound {
     }
 
     /// The same in a few words.
-    pub fn short_text(&self, loss: &dyn Loss, number: impl Fn(f64) -> String) -> String {
+    pub fn short_text(&self, measure: &Measure, number: impl Fn(f64) -> String) -> String {
         match (self.params, self.error, self.loss) {
             (Some(params), ..) => format!("at least {params} params"),
-            (_, Some(error), _) => format!("{} at least {}", loss.name(), number(error)),
+            (_, Some(error), _) => format!("{} at least {}", measure.name, number(error)),
             (_, _, value) => format!("loss at least {}", number(value.unwrap_or(0.0))),
         }
     }

@@ -267,6 +267,11 @@ impl<'a> CheckedSearch<'a> {
         self.max_cost
     }
 
+    /// The evaluations that the search continues from.
+    pub fn records(&self) -> &[Evaluation] {
+        &self.search.records
+    }
+
     /// Continues a search from (any part of) its evaluations.
     pub fn resume(mut self, records: impl IntoIterator<Item = Evaluation>) -> Self {
         self.search.records.extend(records);

@@ -122,6 +122,13 @@ impl SearchSettings {
         Ok((objective, self.fit_settings(default_rescue).check()?))
     }
 
+    /// Checks everything that can be checked without data.
+    pub fn check_all(&self) -> Result<(), SettingError> {
+        let description = self.strategy.description()?;
+        self.check(description.rescue)?;
+        self.check_at_once(self.strategy.check(self.max_rank)?.at_once())
+    }
+
     /// The settings of fits: a fit that has reached the error need not go on.
     fn fit_settings(&self, default_rescue: usize) -> FitSettings {
         let of = &self.fit;

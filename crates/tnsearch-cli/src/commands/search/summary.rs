@@ -1,24 +1,23 @@
 //! What a search reports: JSON for programs, text for people.
 
-use super::{Search, Settings};
+use super::Search;
 use crate::Exit;
+use crate::commands::describe::{StructureReport, line, structure_lines, tensor_text};
 use crate::commands::outputs::Report;
-use crate::commands::report::{
-    StructureReport, line, objective_text, structure_lines, tensor_text,
-};
-use crate::files::{network, output::Output};
 use crate::text::{duration, number};
 use serde::Serialize;
 use std::path::PathBuf;
+use std::sync::Arc;
+use tnsearch::fit::FitSettings;
 use tnsearch::graph::Template;
-use tnsearch::network::Network;
-use tnsearch::problem::{LowerBound, Objective};
+use tnsearch::problem::{LowerBound, Measure, Objective, Target};
 use tnsearch::search::{
-    CheckedRunner, Counts, HistoryPoint, ParetoPoint, RunSummary, RunnerSettings, SearchResult,
-    StoppedBy,
+    Budget, CheckedSearch, Counts, Graphs, HistoryPoint, ParetoPoint, RunSummary, SearchResult,
+    SearchSettings, StoppedBy,
 };
+use tnsearch_io::{network, output::Output};
 
-/// The JSON summary (DESIGN section 5), and more.
+/// The JSON summary (`docs/formats.md`).
 #[derive(Serialize)]
 struct Summary<'a> {
     strategy: &'a str,
@@ -30,6 +29,7 @@ struct Summary<'a> {
     loss: Option<f64>,
     #[serde(flatten)]
     counts: Counts,
+    speculative: u64,
     seconds: f64,
     stopped_by: StoppedBy,
     lower_bound: Option<LowerBound>,
@@ -44,74 +44,203 @@ struct Summary<'a> {
     run: Option<usize>,
     run_seed: Option<u64>,
     runs: &'a [RunSummary],
-    settings: serde_json::Value,
-    fit: &'a tnsearch::fit::FitSettings,
-    budgets: &'a RunnerSettings,
+    settings: &'a serde_json::Value,
+    fit: &'a FitSettings,
+    budgets: Budgets<'a>,
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
 
-#[expect(clippy::too_many_arguments, reason = "the last step needs all that was made before")]
-pub(super) fn finish(
-    args: &Search,
-    settings: &Settings,
-    budgets: &CheckedRunner,
-    template: &Template,
-    dims: &[usize],
-    result: SearchResult,
-    output: Option<&Output>,
-    report: &Report,
-) -> anyhow::Result<Exit> {
-    let best = result.best.as_ref();
-    let mut saved = Ok(());
-    if let (Some(best), Some(output)) = (best, output) {
-        let cores = best.fitted.cores.clone();
-        let found = Network::from_fitted(best.structure.clone(), dims.to_vec(), cores)?;
-        saved = output.write(|w| network::write(w, &found, best.score.error));
+/// What the search might use, and what it did not fit.
+#[derive(Serialize)]
+struct Budgets<'a> {
+    #[serde(flatten)]
+    budget: &'a Budget,
+    max_phi: f64,
+    max_cost: Option<f64>,
+}
+
+/// What was asked, for when the answer is there.
+pub(super) struct Described<'a> {
+    args: &'a Search,
+    template: Arc<Template>,
+    dims: Vec<usize>,
+    settings: SearchSettings,
+    strategy_settings: serde_json::Value,
+    fit: FitSettings,
+    max_cost: Option<f64>,
+    leaves_template: bool,
+    measure: Measure,
+}
+
+impl<'a> Described<'a> {
+    pub fn new(
+        args: &'a Search,
+        search: &CheckedSearch<'_>,
+        template: &Arc<Template>,
+        target: &Target,
+    ) -> Self {
+        Described {
+            args,
+            template: template.clone(),
+            dims: target.dims().to_vec(),
+            settings: search.settings().clone(),
+            strategy_settings: search.strategy_settings(),
+            fit: FitSettings::clone(search.fit()),
+            max_cost: search.max_cost(),
+            leaves_template: search.graphs() == Graphs::All,
+            measure: Measure::RSE,
+        }
     }
-    let format_preserved = best.and_then(|b| template.holds(&b.graph));
-    let summary = Summary {
-        strategy: result.strategy,
-        structure: match best {
-            Some(best) => StructureReport::new(&best.structure, dims),
-            None => StructureReport::nothing(template.to_ref(), dims),
-        },
-        seed: args.seed,
-        rse: best.map(|b| b.score.error),
-        re: best.map(|b| b.score.error.sqrt()),
-        loss: best.map(|b| b.score.loss),
-        counts: result.counts,
-        seconds: result.seconds,
-        stopped_by: result.stopped_by,
-        lower_bound: result.lower_bound,
-        certified_optimal: result.certified_optimal,
-        proven_impossible: result.proven_impossible,
-        history: &result.history,
-        pareto: &result.pareto,
-        input: &args.tensor,
-        objective: settings.objective.get(),
-        target_reached: result.target_reached,
-        format_preserved,
-        run: best.map(|b| b.run),
-        run_seed: best.map(|b| b.seed),
-        runs: &result.runs,
-        settings: settings.plan.settings(),
-        fit: &settings.fit,
-        budgets,
-        output: args.output.as_ref(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    report.write(&summary, || text(args, settings, template, dims, &result, format_preserved))?;
-    saved?;
-    Ok(match result.stopped_by {
-        StoppedBy::Interrupted => Exit::Interrupted,
-        _ if result.target_reached => Exit::Done,
-        _ => Exit::NotReached,
-    })
+
+    /// Writes the network and the reports.
+    pub fn finish(
+        &self,
+        result: SearchResult,
+        output: Option<&Output>,
+        report: &Report,
+    ) -> anyhow::Result<Exit> {
+        let (args, dims) = (self.args, &self.dims[..]);
+        let best = result.best.as_ref();
+        let mut saved = Ok(());
+        if let (Some(best), Some(output)) = (best, output) {
+            let found = best.network(dims)?;
+            saved = output.write(|w| network::write(w, &found, best.score.error));
+        }
+        let format_preserved = best.and_then(|b| self.template.holds(&b.graph));
+        let summary = Summary {
+            strategy: &result.strategy,
+            structure: match best {
+                Some(best) => StructureReport::new(&best.structure, dims),
+                None => StructureReport::nothing(self.template.to_ref(), dims),
+            },
+            seed: args.seed,
+            rse: best.map(|b| b.score.error),
+            re: best.map(|b| b.score.error.sqrt()),
+            loss: best.map(|b| b.score.loss),
+            counts: result.counts,
+            speculative: result.speculative,
+            seconds: result.seconds,
+            stopped_by: result.stopped_by,
+            lower_bound: result.lower_bound,
+            certified_optimal: result.certified_optimal,
+            proven_impossible: result.proven_impossible,
+            history: &result.history,
+            pareto: &result.pareto,
+            input: &args.tensor,
+            objective: self.settings.objective,
+            target_reached: result.target_reached,
+            format_preserved,
+            run: best.map(|b| b.run),
+            run_seed: best.map(|b| b.seed),
+            runs: &result.runs,
+            settings: &self.strategy_settings,
+            fit: &self.fit,
+            budgets: Budgets {
+                budget: &self.settings.budget,
+                max_phi: self.settings.max_phi,
+                max_cost: self.max_cost,
+            },
+            output: args.output.as_ref(),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        report.write(&summary, || self.text(&result, format_preserved))?;
+        saved?;
+        Ok(match result.stopped_by {
+            StoppedBy::Interrupted => Exit::Interrupted,
+            _ if result.target_reached => Exit::Done,
+            _ => Exit::NotReached,
+        })
+    }
+
+    /// The summary for people.
+    fn text(&self, result: &SearchResult, format_preserved: Option<bool>) -> String {
+        let (args, settings) = (self.args, &self.settings);
+        let mut out = String::new();
+        line(&mut out, "tensor", tensor_text(&args.tensor, &self.dims));
+        let objective = settings.objective.text(&self.measure);
+        let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
+        let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
+        let strategy = &settings.strategy.name;
+        let asked =
+            format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}");
+        line(&mut out, "asked", asked);
+        self.found_lines(&mut out, result);
+        let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
+        let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
+        for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
+            if n > 0 {
+                counts += &format!(", {n} {what}");
+            }
+        }
+        line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
+        if strategy == "auto" && samples > 0 {
+            line(&mut out, "strategy", format!("chosen for you: {}", chosen(result)));
+        }
+        if self.leaves_template && result.best.is_some() {
+            let preserved = match format_preserved {
+                Some(true) => {
+                    format!("preserved: it is a {name} under some permutation, or a part of one")
+                }
+                Some(false) => format!("not preserved: it is no {name} under any permutation"),
+                None => format!("not known: whether it is a {name} takes too long to find out"),
+            };
+            line(&mut out, "format", preserved);
+        }
+        line(&mut out, "proof", proof(result, rank, &self.measure));
+        if result.runs.len() > 1 {
+            let reached = result.runs.iter().filter(|r| r.target_reached).count();
+            let found =
+                result.best.as_ref().map_or(String::new(), |b| format!(", best is run {}", b.run));
+            line(&mut out, "runs", format!("{reached} of {} reached the target{found}", args.runs));
+        }
+        line(&mut out, "ended by", result.stopped_by.name().replace('_', "-"));
+        if let (Some(path), Some(_)) = (&args.output, &result.best) {
+            line(&mut out, "written", path.display());
+        }
+        if let Some(path) = &args.page {
+            line(&mut out, "report", path.display());
+        }
+        out
+    }
+
+    fn found_lines(&self, out: &mut String, result: &SearchResult) {
+        let Some(best) = &result.best else {
+            let why = match result.stopped_by {
+                _ if result.counts.evaluations + result.counts.refused > 0 => {
+                    "every structure proposed was too large; try a smaller --max-rank or more --iterations"
+                }
+                StoppedBy::Interrupted => "it was interrupted before the first fit was done",
+                StoppedBy::MaxSeconds => "the time was up before the first fit was done",
+                _ => "no structure was proposed",
+            };
+            return line(out, "found", format!("nothing: {why}"));
+        };
+        let found = match result.target_reached {
+            true => format!("loss {}", number(best.score.loss)),
+            false => "the target was NOT reached; this is the closest".to_owned(),
+        };
+        line(out, "found", found);
+        structure_lines(out, &best.structure, &self.dims, best.score.error);
+    }
+}
+
+/// Which half of `auto` gave the answer.
+fn chosen(result: &SearchResult) -> &'static str {
+    match result.strategy.as_str() {
+        "exact" if result.stopped_by == StoppedBy::Finished => {
+            "exact search: the cuts leave few enough structures"
+        }
+        "exact" => "exact search, as far as it came",
+        _ if result.lower_bound.is_none() => "TNLS: the cuts of this tensor bound nothing",
+        _ => {
+            "exact search found no answer among its first structures, so TNLS went on from the nearest"
+        }
+    }
 }
 
 /// What is proven about the answer, in words.
-pub fn proof(result: &SearchResult, max_rank: usize) -> String {
+pub fn proof(result: &SearchResult, max_rank: usize, measure: &Measure) -> String {
     if result.proven_impossible {
         return format!(
             "no structure of this template with ranks up to {max_rank} reaches the target"
@@ -123,121 +252,16 @@ pub fn proof(result: &SearchResult, max_rank: usize) -> String {
             "optimal: no structure of this template with ranks up to {max_rank} is better"
         );
     }
-    match (bound.params, bound.error, bound.loss) {
-        (Some(params), ..) => {
-            let found = result.best.as_ref().filter(|_| result.target_reached);
-            let gap = found.map_or(String::new(), |best| {
-                let gap = best.score.params as f64 / params.max(1) as f64;
-                format!(" (found is {gap:.3} times that)")
-            });
-            // Where the proof leaves a gap, what the fits below the answer came to.
-            let smaller = |p: &&ParetoPoint| found.is_some_and(|best| p.params < best.score.params);
-            let nearest = result.pareto.iter().filter(smaller).max_by_key(|p| p.params);
-            let tried = nearest.map_or(String::new(), |p| {
-                format!("; of the smaller ones fitted none came below RSE {}", number(p.rse))
-            });
-            format!(
-                "every structure that reaches the error has at least {params} params{gap}{tried}"
-            )
-        }
-        (_, Some(rse), _) => {
-            format!("every structure within the budget has an RSE of at least {}", number(rse))
-        }
-        (_, _, loss) => {
-            format!("every structure has a loss of at least {}", number(loss.unwrap_or(0.0)))
-        }
-    }
-}
-
-/// The summary for people.
-fn text(
-    args: &Search,
-    settings: &Settings,
-    template: &Template,
-    dims: &[usize],
-    result: &SearchResult,
-    format_preserved: Option<bool>,
-) -> String {
-    let mut out = String::new();
-    line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-    let objective = objective_text(settings.objective.get());
-    let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
-    let (name, rank, seed) = (template.name(), args.max_rank, args.seed);
-    line(
-        &mut out,
-        "asked",
-        format!(
-            "{objective}; {name}, ranks up to {rank}, {}, seed {seed}{runs}",
-            args.strategy.name
-        ),
-    );
-    match &result.best {
-        Some(best) => {
-            let found = match result.target_reached {
-                true => format!("loss {}", number(best.score.loss)),
-                false => "the target was NOT reached; this is the closest".to_owned(),
-            };
-            line(&mut out, "found", found);
-            structure_lines(&mut out, &best.structure, dims, best.score.error);
-        }
-        None if result.counts.evaluations + result.counts.refused == 0 => {
-            let why = match result.stopped_by {
-                StoppedBy::Interrupted => "it was interrupted before the first fit was done",
-                StoppedBy::MaxSeconds => "the time was up before the first fit was done",
-                _ => "no structure was proposed",
-            };
-            line(&mut out, "found", format!("nothing: {why}"));
-        }
-        None => line(
-            &mut out,
-            "found",
-            "nothing: every structure proposed was too large; try a smaller --max-rank or more --iterations",
-        ),
-    }
-    let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
-    let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
-    for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
-        if n > 0 {
-            counts += &format!(", {n} {what}");
-        }
-    }
-    line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
-    if args.strategy.name == "auto" && samples > 0 {
-        let why = match result.strategy {
-            "exact" if result.stopped_by == StoppedBy::Finished => {
-                "exact search: the cuts leave few enough structures"
-            }
-            "exact" => "exact search, as far as it came",
-            _ if result.lower_bound.is_none() => "TNLS: the cuts of this tensor bound nothing",
-            _ => {
-                "exact search found no answer among its first structures, so TNLS went on from the nearest"
-            }
-        };
-        line(&mut out, "strategy", format!("chosen for you: {why}"));
-    }
-    if settings.plan.leaves_template() && result.best.is_some() {
-        let preserved = match format_preserved {
-            Some(true) => {
-                format!("preserved: it is a {name} under some permutation, or a part of one")
-            }
-            Some(false) => format!("not preserved: it is no {name} under any permutation"),
-            None => format!("not known: whether it is a {name} takes too long to find out"),
-        };
-        line(&mut out, "format", preserved);
-    }
-    line(&mut out, "proof", proof(result, args.max_rank));
-    if result.runs.len() > 1 {
-        let reached = result.runs.iter().filter(|r| r.target_reached).count();
-        let found =
-            result.best.as_ref().map_or(String::new(), |b| format!(", best is run {}", b.run));
-        line(&mut out, "runs", format!("{reached} of {} reached the target{found}", args.runs));
-    }
-    line(&mut out, "ended by", result.stopped_by.name().replace('_', "-"));
-    if let (Some(path), Some(_)) = (&args.output, &result.best) {
-        line(&mut out, "written", path.display());
-    }
-    if let Some(path) = &args.page {
-        line(&mut out, "report", path.display());
-    }
-    out
+    let text = bound.text("structure", measure, number);
+    let found = result.best.as_ref().filter(|_| result.target_reached);
+    let (Some(best), Some(_)) = (found, bound.params) else { return text };
+    let gap =
+        bound.gap(&best.score).map_or(String::new(), |g| format!(" (found is {g:.3} times that)"));
+    // Where the proof leaves a gap, what the fits below the answer came to.
+    let smaller = |p: &&ParetoPoint| p.params < best.score.params;
+    let nearest = result.pareto.iter().filter(smaller).max_by_key(|p| p.params);
+    let tried = nearest.map_or(String::new(), |p| {
+        format!("; of the smaller ones fitted none came below {} {}", measure.name, number(p.error))
+    });
+    format!("{text}{gap}{tried}")
 }

@@ -1,6 +1,5 @@
 //! How many structures can be tried in a second, measured on a tensor.
 
-use crate::files::MemoryLimit;
 use anyhow::anyhow;
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
@@ -12,7 +11,8 @@ use tnsearch::fit::{self, FitError, FitSettings};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::{Rng, stream};
-use tnsearch::search::RunnerSettings;
+use tnsearch::search::SearchSettings;
+use tnsearch_io::MemoryLimit;
 
 /// Structures are tried for about so long, and no more than so many.
 const SECONDS: f64 = 2.0;
@@ -45,7 +45,7 @@ pub fn measure(
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let settings = FitSettings { max_bytes: Some(limit.bytes()), ..FitSettings::default() };
     let settings = settings.check()?;
-    let max_phi = RunnerSettings::default().max_phi;
+    let max_phi = SearchSettings::default().max_phi;
     let mut rng = stream(0, b"space rate");
     let (mut samples, mut evaluations) = (0, 0);
     let begun = Instant::now();

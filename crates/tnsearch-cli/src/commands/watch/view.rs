@@ -95,11 +95,10 @@ fn summary(digest: &Digest<'_>, writer: Writer) -> Paragraph<'static> {
 fn curve(frame: &mut Frame<'_>, area: Rect, digest: &Digest<'_>) {
     let journal = digest.journal();
     let height = |loss: f64| loss.max(1e-16).log10();
-    let fitted = journal.records.iter().filter(|r| !r.refused);
     let mut dots: Vec<(f64, f64)> = Vec::new();
     let mut best: Vec<(f64, f64)> = Vec::new();
     let mut least = f64::INFINITY;
-    for (k, record) in fitted.enumerate() {
+    for (k, record) in journal.records.iter().enumerate() {
         let at = (k + 1) as f64;
         dots.push((at, height(record.loss)));
         if record.loss < least {
@@ -164,18 +163,18 @@ mod tests {
     use super::*;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use tnsearch_report::journal::JournalFile;
+    use tnsearch_io::journal::JournalFile;
 
     fn search(evaluations: usize) -> Search {
         let mut text = String::from(
-            r#"{"format":"tnsearch-journal","version":2,"tnsearch":"0.1.0","data":{"dims":[3,3,3],"sha256":"0"},"template":"ring","objective":{"max_rse":0.0001},"strategy":"tnls","settings":{"max_rank":7},"fit":{},"seed":1,"runs":1}
+            r#"{"format":"tnsearch-journal","version":3,"tnsearch":"0.3.0","data":{"dims":[3,3,3],"sha256":"0"},"template":"ring","searched":"ring","objective":{"max_rse":0.0001},"strategy":"tnls","settings":{"max_rank":7},"fit":{},"seed":1,"runs":1}
 {"begin":{"input":"X\u001b[2J.npy","command":["tnsearch"]}}
 "#,
         );
         for k in 0..evaluations {
             let rank = 7 - k % 6;
             text += &format!(
-                "{{\"run\":0,\"key\":\"k{k}\",\"permutation\":[0,1,2],\"ranks\":[{rank},2,2],\"params\":{},\"rse\":1e-6,\"loss\":{},\"sweeps\":1,\"restarts\":1,\"seconds\":{k},\"refused\":false}}\n",
+                "{{\"run\":0,\"key\":\"k{k}\",\"permutation\":[0,1,2],\"ranks\":[{rank},2,2],\"params\":{},\"rse\":1e-6,\"loss\":{},\"sweeps\":1,\"restarts\":1,\"seconds\":{k}}}\n",
                 12 * rank + 12,
                 1.0 / (k + 1) as f64
             );

@@ -3,6 +3,7 @@
 use super::{Counts, EndRecord, Evaluation, HistoryPoint, ListenerError, ParetoPoint};
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
+use crate::network::{Network, NetworkError};
 use crate::problem::{LowerBound, Score};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,6 +28,13 @@ pub struct Best {
     pub run: usize,
     /// That run's seed: one run with this seed finds it again.
     pub seed: u64,
+}
+
+impl Best {
+    /// The network: the structure with its cores, for a tensor of these dimensions.
+    pub fn network(&self, dims: &[usize]) -> Result<Network, NetworkError> {
+        Network::from_fitted(self.structure.clone(), dims.to_vec(), self.fitted.cores.clone())
+    }
 }
 
 /// One of several independent runs.

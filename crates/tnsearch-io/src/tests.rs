@@ -1,6 +1,7 @@
 //! Files made byte by byte, read back, cut short and damaged.
 
 use super::*;
+use crate::formats::npy;
 use rand::{Rng, RngExt};
 use std::io::Write;
 use tempfile::TempDir;
@@ -153,9 +154,12 @@ fn bad_npy_files_get_one_clear_line() {
     assert!(error(&npy("<U3", "(2, 3)")).contains("(text)"));
     assert!(error(&npy("<c16", "(2, 3)")).contains("(complex)"));
     assert!(error(&npy("<f16", "(2, 3)")).contains("(long double)"));
+    assert!(error(&npy("f", "(2, 3)")).contains("entries of type 'f' are not supported"));
     assert!(error(&npy("<f8", "(2, 2)")).starts_with("damaged: the header promises 32 bytes"));
     assert!(error(&npy("<f8", "(-2, 3)")).starts_with("damaged: its npy header"));
     assert!(error(&npy("<f8", "6")).starts_with("damaged: its npy header has no shape"));
+    let twice = npy("<f8", "(9, 9), 'shape': (2, 3)");
+    assert_eq!(read(&twice).unwrap_or_else(|e| panic!("{e}")).layout.dims, [2, 3], "as numpy");
     let huge = error(&npy("<f8", "(1000, 1000, 1000)"));
     assert!(huge.contains("truncated: the header promises 1000000000 entries"), "{huge}");
     let overflow = error(&npy("<f8", &format!("({0}, {0}, {0})", u64::MAX)));

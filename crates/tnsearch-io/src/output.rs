@@ -1,6 +1,6 @@
 //! Writing results: checked before the work, whole or not at all.
 
-use super::io_text;
+use crate::io_text;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,12 @@ pub struct OutputError {
     reason: String,
 }
 
+impl OutputError {
+    pub(crate) fn new(path: &Path, e: &io::Error) -> Self {
+        OutputError { path: path.to_owned(), reason: io_text(e) }
+    }
+}
+
 /// A file to be written when the work is done.
 #[derive(Debug)]
 pub struct Output {
@@ -23,8 +29,8 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Way {
-    /// Through a temporary file in the same directory that is renamed at the end: a reader never
-    /// sees half a file, and a failure leaves the old one.
+    /// Through a temporary file in the same directory that is renamed at the end, when all of it is on the disk: a
+    /// reader never sees half a file, and a failure or a power cut leaves the old one.
     Replace { directory: PathBuf, target: PathBuf },
     /// In place: a device or a pipe, or a file in a directory that takes no new files.
     InPlace,
@@ -71,26 +77,36 @@ impl Output {
         Ok(Output { path: path.to_owned(), way })
     }
 
-    /// Writes the file.
+    /// The file as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the file. When this returns, it is on the disk.
     pub fn write(
         &self,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        self.try_write(content)
-            .map_err(|e| OutputError { path: self.path.clone(), reason: io_text(&e) })
+        self.try_write(content).map_err(|e| OutputError::new(&self.path, &e))
     }
 
     fn try_write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match &self.way {
             Way::InPlace => {
                 let file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
-                fill(&file, content)
+                fill(&file, content)?;
+                // A device or a pipe has no disk below.
+                match file.metadata()?.is_file() {
+                    true => file.sync_all(),
+                    false => Ok(()),
+                }
             }
             Way::Replace { directory, target } => {
                 let file = temporary(directory)?;
                 fill(file.as_file(), content)?;
                 file.as_file().sync_all()?;
                 file.persist(target).map_err(|e| e.error)?;
+                sync_folder(directory);
                 Ok(())
             }
         }
@@ -101,6 +117,15 @@ fn fill(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     let mut writer = BufWriter::with_capacity(1 << 16, file);
     content(&mut writer)?;
     writer.flush()
+}
+
+/// Asks the system to bring the names in a folder to the disk. A file that is there already is not failed for a file
+/// system that cannot do that.
+pub(crate) fn sync_folder(folder: &Path) {
+    #[cfg(unix)]
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    #[cfg(not(unix))]
+    let _ = folder;
 }
 
 fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {

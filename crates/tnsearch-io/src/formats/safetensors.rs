@@ -1,16 +1,28 @@
 //! The safetensors format: a JSON header, then the entries of all arrays.
 
-use super::{Dtype, Layout, MemoryLimit, Problem};
+use crate::registry::{Archive, Format, Opened, Sign};
+use crate::{Array, Dtype, Layout, MemoryLimit, Problem};
 use safetensors::tensor::{Dtype as Stored, Metadata, TensorInfo};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
+/// The format.
+pub static FORMAT: Format = Format {
+    name: ".safetensors",
+    extensions: &["safetensors"],
+    // The length of the header, then the header, which is JSON.
+    recognise: |start| if start.get(8) == Some(&b'{') { Sign::Likely } else { Sign::None },
+    lacks: None,
+    open: |file, length| Ok(Opened::Archive(Box::new(SafetensorsFile::open(file, length)?))),
+    write: None,
+};
+
 /// The format's own limit on its header.
 const MAX_HEADER: u64 = 100_000_000;
 
 /// An open safetensors file; only its header is in memory.
-pub struct SafetensorsFile {
+pub(crate) struct SafetensorsFile {
     file: BufReader<File>,
     header: Metadata,
     /// Where the entries start.
@@ -44,18 +56,23 @@ impl SafetensorsFile {
         Ok(SafetensorsFile { file, header, start: 8 + n })
     }
 
-    /// The names of its arrays, in the file's order.
-    pub fn keys(&self) -> Vec<String> {
-        self.header.offset_keys()
-    }
-
     /// What the writer noted.
     pub fn notes(&self) -> HashMap<String, String> {
         self.header.metadata().clone().unwrap_or_default()
     }
 
-    /// The layout of an array.
-    pub fn layout(&self, key: &str) -> Result<Layout, Problem> {
+    fn info(&self, key: &str) -> Result<&TensorInfo, Problem> {
+        let unknown = || Problem::UnknownKey { key: key.to_owned(), have: self.keys() };
+        self.header.info(key).ok_or_else(unknown)
+    }
+}
+
+impl Archive for SafetensorsFile {
+    fn keys(&self) -> Vec<String> {
+        self.header.offset_keys()
+    }
+
+    fn layout(&mut self, key: &str) -> Result<Layout, Problem> {
         let info = self.info(key)?;
         let dtype = match info.dtype {
             Stored::BOOL => Dtype::Bool,
@@ -76,18 +93,11 @@ impl SafetensorsFile {
         Ok(Layout { dims: info.shape.clone(), dtype, big_endian: false, fortran: false })
     }
 
-    /// Reads an array.
-    pub fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<(Layout, Vec<f64>), Problem> {
+    fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<Array, Problem> {
         let layout = self.layout(key)?;
         let (from, to) = self.info(key)?.data_offsets;
         layout.check_length((to - from) as u64)?;
         self.file.seek(SeekFrom::Start(self.start + from as u64))?;
-        let data = layout.read(&mut self.file, limit)?;
-        Ok((layout, data))
-    }
-
-    fn info(&self, key: &str) -> Result<&TensorInfo, Problem> {
-        let unknown = || Problem::UnknownKey { key: key.to_owned(), have: self.keys() };
-        self.header.info(key).ok_or_else(unknown)
+        layout.read(&mut self.file, limit)
     }
 }

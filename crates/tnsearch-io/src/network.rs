@@ -15,7 +15,9 @@
 //!     cores[int(name.split(".")[1])] = entries.reshape(core["shape"])
 //! ```
 
-use super::{FileError, MemoryLimit, Problem, SafetensorsFile, open_safetensors};
+use crate::formats::safetensors::{self, SafetensorsFile};
+use crate::registry::{Archive, find};
+use crate::{Array, FileError, MemoryLimit, Problem};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
@@ -74,21 +76,35 @@ pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> 
     Ok(())
 }
 
-/// Whether a file is marked as one of our networks.
-pub fn is_network(file: &SafetensorsFile) -> bool {
+/// Whether a file is marked as one of our networks; an error where it cannot be read at all.
+pub fn is_network(path: &Path) -> Result<bool, FileError> {
+    let file = open(path).map_err(|p| p.of(path))?;
+    Ok(file.is_some_and(|file| is_marked(&file)))
+}
+
+fn is_marked(file: &SafetensorsFile) -> bool {
     file.notes().get("format").is_some_and(|f| f == FORMAT)
+}
+
+/// Opens a safetensors file; none if the file has another format.
+fn open(path: &Path) -> Result<Option<SafetensorsFile>, Problem> {
+    let found = find(path)?;
+    match std::ptr::eq(found.format, &safetensors::FORMAT) {
+        true => SafetensorsFile::open(found.file, found.length).map(Some),
+        false => Ok(None),
+    }
 }
 
 /// Reads a network.
 pub fn read(path: &Path, limit: MemoryLimit) -> Result<StoredNetwork, FileError> {
-    let not = |why: &str| Problem::NotANetwork(why.to_owned()).of(path);
-    let mut file = open_safetensors(path)?.ok_or_else(|| not("it is no safetensors file"))?;
-    read_from(&mut file, limit).map_err(|p| p.of(path))
+    let not = || Problem::NotANetwork("it is no safetensors file".to_owned());
+    let read = || read_from(&mut open(path)?.ok_or_else(not)?, limit);
+    read().map_err(|p| p.of(path))
 }
 
 fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNetwork, Problem> {
     let not = Problem::NotANetwork;
-    if !is_network(file) {
+    if !is_marked(file) {
         return Err(not(format!("its metadata has no \"format\": \"{FORMAT}\"")));
     }
     let notes = file.notes();
@@ -115,8 +131,8 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
         if !keys.contains(&key) {
             return Err(not(format!("'{key}' is missing")));
         }
-        let (layout, data) = file.read(&key, limit)?;
-        cores.push(Tensor::new(layout.dims, data)?);
+        let Array { layout, entries } = file.read(&key, limit)?;
+        cores.push(Tensor::new(layout.dims, entries)?);
     }
     let network = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;
     let written_by = notes.get("tnsearch").cloned().unwrap_or_else(|| "unknown".to_owned());
@@ -175,7 +191,7 @@ mod tests {
     #[test]
     fn the_format_is_that_of_the_safetensors_crate() {
         let bytes = bytes(&example());
-        let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let file = ::safetensors::SafeTensors::deserialize(&bytes).unwrap();
         assert_eq!(file.len(), 3);
         let core = file.tensor("core.1").unwrap();
         assert_eq!(core.shape(), example().cores()[1].dims());

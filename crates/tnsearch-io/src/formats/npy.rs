@@ -1,14 +1,49 @@
 //! The .npy format, versions 1.0 to 3.0 (numpy's NEP 1).
 
-use super::literal::Literal;
-use super::{Dtype, Layout, Problem};
-use std::io::{self, Read, Write};
+use crate::literal::Literal;
+use crate::registry::{Format, Opened, Sign, Single};
+use crate::{Array, Dtype, Layout, MemoryLimit, Problem};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+
+/// The format.
+pub static FORMAT: Format = Format {
+    name: ".npy",
+    extensions: &["npy"],
+    recognise,
+    lacks: Some(SIGNATURE),
+    open: |file, length| Ok(Opened::Single(Box::new(Npy { file, length }))),
+    write: Some(write),
+};
 
 /// The first bytes of every .npy file.
-pub const MAGIC: &[u8] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// What is wrong where they are not there.
+const SIGNATURE: &str = "it does not start with numpy's signature";
 
 /// Longer headers are no headers of arrays of numbers.
 const MAX_HEADER: u64 = 16 << 20;
+
+fn recognise(start: &[u8]) -> Sign {
+    match start {
+        _ if start.starts_with(MAGIC) => Sign::Sure,
+        _ if !start.is_empty() && MAGIC.starts_with(start) => Sign::CutShort,
+        _ => Sign::None,
+    }
+}
+
+struct Npy {
+    file: File,
+    length: u64,
+}
+
+impl Single for Npy {
+    fn read(&mut self, limit: MemoryLimit) -> Result<Array, Problem> {
+        let mut file = BufReader::with_capacity(1 << 16, &self.file);
+        read_header(&mut file, self.length)?.read(&mut file, limit)
+    }
+}
 
 /// Reads the header of an array that has `length` bytes in all, and leaves `from` at its first
 /// entry. The array's length has been checked against `length`.
@@ -16,7 +51,7 @@ pub fn read_header(from: &mut (impl Read + ?Sized), length: u64) -> Result<Layou
     let mut start = [0u8; 8];
     exact(from, &mut start)?;
     if &start[..6] != MAGIC {
-        return Err(Problem::Format("a .npy file: it does not start with numpy's signature"));
+        return Err(Problem::Format(format!("a .npy file: {SIGNATURE}")));
     }
     let (header_length, used) = match (start[6], start[7]) {
         (1, _) => {
@@ -103,22 +138,23 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
         "f4" => Dtype::F32,
         "f8" => Dtype::F64,
         _ => {
-            return Err(Problem::Dtype(match kind.as_bytes().first() {
-                Some(b'O') => format!("'{descr}' (pickled Python objects)"),
-                Some(b'U' | b'S' | b'a') => format!("'{descr}' (text)"),
-                Some(b'c') => format!("'{descr}' (complex)"),
-                Some(b'f') => format!("'{descr}' (long double)"),
-                Some(b'M' | b'm') => format!("'{descr}' (dates)"),
-                Some(b'V') => format!("'{descr}' (raw bytes)"),
-                _ => format!("'{descr}'"),
-            }));
+            let what = match kind.split_at_checked(1).unwrap_or_default() {
+                ("O", _) => " (pickled Python objects)",
+                ("U" | "S" | "a", _) => " (text)",
+                ("c", "8" | "16" | "20" | "24" | "32") => " (complex)",
+                ("f", "10" | "12" | "16") => " (long double)",
+                ("M" | "m", _) => " (dates)",
+                ("V", _) => " (raw bytes)",
+                _ => "",
+            };
+            return Err(Problem::Dtype(format!("'{descr}'{what}")));
         }
     };
     Ok((dtype, big_endian))
 }
 
 /// Writes an array of doubles, row-major, little-endian (format version 1.0).
-pub fn write(to: &mut impl Write, dims: &[usize], data: &[f64]) -> io::Result<()> {
+pub fn write(to: &mut dyn Write, dims: &[usize], data: &[f64]) -> io::Result<()> {
     let shape = match dims {
         [d] => format!("({d},)"),
         _ => format!("({})", dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),

@@ -1,13 +1,29 @@
 //! The .npz format: a zip archive of .npy files.
 
-use super::{Layout, MemoryLimit, Problem, npy};
+use super::npy;
+use crate::registry::{Archive, Format, Opened, Sign};
+use crate::{Array, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+/// The format.
+pub static FORMAT: Format = Format {
+    name: ".npz",
+    extensions: &["npz"],
+    // The second is an archive without entries.
+    recognise: |start| match start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
+        true => Sign::Sure,
+        false => Sign::None,
+    },
+    lacks: Some("it is no zip archive"),
+    open: |file, _| Ok(Opened::Archive(Box::new(Npz::open(file)?))),
+    write: None,
+};
+
 /// An open .npz archive.
-pub struct Npz {
+struct Npz {
     archive: ZipArchive<BufReader<File>>,
     entries: Vec<Entry>,
 }
@@ -19,37 +35,13 @@ struct Entry {
 
 impl Npz {
     /// Opens an archive and lists its arrays.
-    pub fn open(file: File) -> Result<Self, Problem> {
+    fn open(file: File) -> Result<Self, Problem> {
         let archive = ZipArchive::new(BufReader::new(file)).map_err(problem)?;
         let entries = archive.file_names().enumerate().filter_map(|(index, name)| {
             Some(Entry { key: name.ok()?.strip_suffix(".npy")?.to_owned(), index })
         });
         let entries = entries.collect();
         Ok(Npz { archive, entries })
-    }
-
-    /// The names of its arrays, in the archive's order.
-    pub fn keys(&self) -> Vec<String> {
-        self.entries.iter().map(|e| e.key.clone()).collect()
-    }
-
-    /// The layout of an array.
-    pub fn layout(&mut self, key: &str) -> Result<Layout, Problem> {
-        self.with(key, |entry, length| npy::read_header(entry, length))
-    }
-
-    /// Reads an array.
-    pub fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<(Layout, Vec<f64>), Problem> {
-        self.with(key, |entry, length| {
-            let layout = npy::read_header(entry, length)?;
-            let data = layout.read(entry, limit)?;
-            // The archive's checksum is compared at the end of the entry.
-            let more = entry.read(&mut [0u8]).map_err(|e| Problem::Damaged(e.to_string()))?;
-            match more {
-                0 => Ok((layout, data)),
-                _ => Err(Problem::Damaged("an entry is longer than the archive says".into())),
-            }
-        })
     }
 
     fn with<T>(
@@ -65,6 +57,28 @@ impl Npz {
         let mut file = self.archive.by_index(entry.index).map_err(problem)?;
         let length = file.size();
         f(&mut file, length)
+    }
+}
+
+impl Archive for Npz {
+    fn keys(&self) -> Vec<String> {
+        self.entries.iter().map(|e| e.key.clone()).collect()
+    }
+
+    fn layout(&mut self, key: &str) -> Result<Layout, Problem> {
+        self.with(key, |entry, length| npy::read_header(entry, length))
+    }
+
+    fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<Array, Problem> {
+        self.with(key, |entry, length| {
+            let array = npy::read_header(entry, length)?.read(entry, limit)?;
+            // The archive's checksum is compared at the end of the entry.
+            let more = entry.read(&mut [0u8]).map_err(|e| Problem::Damaged(e.to_string()))?;
+            match more {
+                0 => Ok(array),
+                _ => Err(Problem::Damaged("an entry is longer than the archive says".into())),
+            }
+        })
     }
 }
 

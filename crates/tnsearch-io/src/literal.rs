@@ -26,10 +26,10 @@ impl Literal {
         parser.rest.is_empty().then_some(value)
     }
 
-    /// The value of a key of a dictionary.
+    /// The value of a key of a dictionary; of several the last, as in Python.
     pub fn get(&self, key: &str) -> Option<&Literal> {
         let Literal::Dict(pairs) = self else { return None };
-        pairs.iter().find(|(k, _)| matches!(k, Literal::Text(t) if t == key)).map(|(_, v)| v)
+        pairs.iter().rev().find(|(k, _)| matches!(k, Literal::Text(t) if t == key)).map(|(_, v)| v)
     }
 }
 
@@ -120,6 +120,8 @@ mod tests {
         assert_eq!(dict.get("descr"), Some(&Text("<f8".into())));
         assert_eq!(dict.get("fortran_order"), Some(&Bool(false)));
         assert_eq!(dict.get("shape"), Some(&Sequence(vec![Int(3), Int(4)])));
+        let twice = Literal::parse("{'shape': (1,), 'shape': 2}").unwrap();
+        assert_eq!(twice.get("shape"), Some(&Int(2)), "the last counts, as in Python");
         assert_eq!(Literal::parse("(5,)"), Some(Sequence(vec![Int(5)])));
         assert_eq!(Literal::parse("()"), Some(Sequence(vec![])));
     }

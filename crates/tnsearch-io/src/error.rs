@@ -1,6 +1,6 @@
 //! What can be wrong with a file, in one line each.
 
-use crate::text::bytes;
+use crate::text::{bytes, count};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tnsearch::tensor::TensorError;
@@ -29,7 +29,7 @@ pub enum Problem {
     Io(#[from] std::io::Error),
     /// None of the formats that can be read.
     #[error("not {0}")]
-    Format(&'static str),
+    Format(String),
     /// It ends too early.
     #[error("truncated: {0}")]
     Truncated(String),
@@ -54,19 +54,23 @@ pub enum Problem {
     Dtype(String),
     /// It would take too much memory.
     #[error(
-        "its {entries} entries need {} of memory as 64-bit numbers, but only {} is {why}",
-        bytes(*needed), bytes(u128::from(*limit))
+        "its {} entries need {} of memory as 64-bit numbers, but only {} is {why}",
+        count(*entries), bytes(entries.saturating_mul(8)), bytes(u128::from(*limit))
     )]
     Memory {
         /// Number of entries.
         entries: u128,
-        /// Bytes needed.
-        needed: u128,
         /// Bytes there are.
         limit: u64,
         /// Where the limit comes from.
         why: &'static str,
     },
+    /// The system has no memory for so many entries.
+    #[error(
+        "its {} entries need {} of memory as 64-bit numbers, and the system does not give as much",
+        count(*.0), bytes(.0.saturating_mul(8))
+    )]
+    NotGiven(u128),
     /// There is no such array in the archive.
     #[error("there is no array '{key}' in it; it has {}", listed(.have))]
     UnknownKey {
@@ -79,8 +83,13 @@ pub enum Problem {
     #[error("name one of its arrays as FILE:KEY; it has {}", listed(.0))]
     KeyNeeded(Vec<String>),
     /// A key was given, but the file is no archive.
-    #[error("a .npy file holds one array without a name; leave out ':{0}'")]
-    KeyNotPossible(String),
+    #[error("a {format} file holds one array without a name; leave out ':{key}'")]
+    KeyNotPossible {
+        /// The file's format.
+        format: &'static str,
+        /// The key asked for.
+        key: String,
+    },
     /// The array cannot be searched or fitted.
     #[error(transparent)]
     Tensor(#[from] TensorError),

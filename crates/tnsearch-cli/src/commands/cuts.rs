@@ -1,89 +1,13 @@
-//! What the commands that bound structures share: cut spectra within the limits, and cuts in words.
+//! Cuts in words, for the commands that bound structures.
 
-use crate::files::MemoryLimit;
-use crate::text::bytes;
-use anyhow::{anyhow, bail};
 use serde::Serialize;
-use tnsearch::bound::{CutBound, CutReport, MAX_MODES, ModeSet, Spectra, SpectraSettings};
-use tnsearch::graph::Template;
+use tnsearch::bound::{BoundLimits, CutBound, CutReport, ModeSet};
 use tnsearch::problem::Objective;
-use tnsearch::problem::{Stop, Target};
+use tnsearch_io::MemoryLimit;
 
-/// Cut spectra are computed in advance where that takes at most this many operations (about a minute); else
-/// when they are asked for.
-const PREPARE_FLOPS: f64 = 5e12;
-
-/// Below this error the squares of singular values drown in rounding.
-const GRAM_RSE: f64 = 1e-10;
-
-/// The relaxed problem knows sets of this many vertices.
-const MAX_VERTICES: usize = 64;
-
-/// Whether an objective needs singular values themselves, not their squares.
-pub fn needs_svd(objective: Objective) -> bool {
-    matches!(objective, Objective::MaxError(eps) if eps < GRAM_RSE)
-}
-
-/// The spectra of a tensor's cuts, none computed yet; refused where one cut alone would take more than half
-/// the memory allowed.
-pub fn spectra(target: &Target, svd: bool, limit: MemoryLimit) -> anyhow::Result<Spectra> {
-    let order = target.dims().len();
-    if order > MAX_MODES {
-        bail!("the tensor has {order} modes; cuts are known for at most {MAX_MODES}");
-    }
-    let spectra = Spectra::new(target, SpectraSettings { svd, ..SpectraSettings::default() });
-    if cuts_at_a_time(&spectra, limit) == 0 {
-        bail!(
-            "bounding the error of structures needs {} of memory, but only half of {} may be used \
-             for it; see --max-memory",
-            bytes(spectra.bytes() as u128),
-            bytes(limit.bytes().into())
-        );
-    }
-    Ok(spectra)
-}
-
-/// Refuses templates too large for the relaxed problem.
-pub fn check_template(template: &Template) -> anyhow::Result<()> {
-    let vertices = template.vertices();
-    if vertices > MAX_VERTICES {
-        bail!(
-            "template '{}' has {vertices} vertices; bounds over all structures need at most \
-             {MAX_VERTICES}",
-            template.name()
-        );
-    }
-    Ok(())
-}
-
-/// How many cuts may be computed at a time.
-fn cuts_at_a_time(spectra: &Spectra, limit: MemoryLimit) -> usize {
-    (limit.bytes() as f64 / 2.0 / spectra.bytes()) as usize
-}
-
-/// Whether all spectra can be computed in about a minute.
-pub fn affordable(spectra: &Spectra) -> bool {
-    spectra.prepare_flops() <= PREPARE_FLOPS
-}
-
-/// Computes the spectra in parallel, where that is affordable; ends early when it is told to.
-pub fn prepare(
-    spectra: &Spectra,
-    threads: Option<usize>,
-    limit: MemoryLimit,
-    stop: &Stop,
-) -> anyhow::Result<()> {
-    if !affordable(spectra) {
-        return Ok(());
-    }
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.unwrap_or_else(processors).min(cuts_at_a_time(spectra, limit));
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.max(1))
-        .build()
-        .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
-    pool.install(|| spectra.prepare(stop));
-    Ok(())
+/// What computing bounds may use.
+pub fn limits(threads: Option<usize>, limit: MemoryLimit) -> BoundLimits {
+    BoundLimits { threads, max_bytes: Some(limit.bytes()) }
 }
 
 /// A cut in the JSON of a command.
@@ -135,7 +59,7 @@ pub fn binding(
     objective: Objective,
 ) -> Vec<Cut> {
     let cuts = bound.cuts(&structure.canonical().graph);
-    let Objective::MaxError(eps) = objective else {
+    let Some(eps) = objective.max_error() else {
         let worst = cuts.first().map_or(0.0, |cut| cut.rse);
         let holds = |cut: &&CutReport| cut.rse > 0.0 && cut.rse >= worst * (1.0 - 1e-9);
         return cuts.iter().take_while(holds).map(Cut::new).collect();
@@ -159,7 +83,9 @@ pub fn binding(
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tnsearch::graph::Structure;
+    use tnsearch::bound::{Spectra, SpectraSettings};
+    use tnsearch::graph::{Structure, Template};
+    use tnsearch::problem::Target;
     use tnsearch_lab::Synthetic;
 
     #[test]
@@ -176,8 +102,7 @@ mod tests {
         let made = Synthetic::new(path.clone(), vec![3; 4], (2, 2)).generate(1).unwrap();
         let permutation = made.structure().permutation().to_vec();
         let target = Target::new(made.tensor).unwrap();
-        let limit = MemoryLimit::new(Some(1 << 30));
-        let bound = CutBound::new(spectra(&target, false, limit).unwrap());
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
         let of = |ranks: Vec<usize>, objective| {
             let s = Structure::new(path.clone(), permutation.clone(), ranks).unwrap();
             binding(&bound, &s, objective)
@@ -193,14 +118,5 @@ mod tests {
         let worst = of(vec![1; 3], Objective::Lambda(1.0));
         assert_eq!(worst.len(), 1);
         assert!(worst[0].rse > 0.01 && worst[0].needed.is_none());
-        assert!(!needs_svd(Objective::Lambda(1.0)) && needs_svd(Objective::MaxError(1e-12)));
-    }
-
-    #[test]
-    fn spectra_beyond_memory_are_refused() {
-        let made = Synthetic::new(Arc::new(Template::ring(4).unwrap()), vec![3; 4], (2, 2));
-        let target = Target::new(made.generate(1).unwrap().tensor).unwrap();
-        let error = spectra(&target, false, MemoryLimit::new(Some(2000))).map(|_| ()).unwrap_err();
-        assert!(error.to_string().contains("2.0 kB"), "{error}");
     }
 }

@@ -1,0 +1,267 @@
+//! The first line of a journal: all that decides the result of the search.
+
+use crate::lines::{Kind, LinesProblem};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use tnsearch::graph::{Template, TemplateRef};
+use tnsearch::problem::{Measure, Objective};
+
+/// The mark of our journals, in their first line.
+pub const FORMAT: &str = "tnsearch-journal";
+
+/// The newest version, which is written; all before are read and continued as they are.
+///
+/// Version 1 had evaluations only. Since version 3 the first line names the graph that is searched, and evaluations do
+/// not say whether they were refused: those are not on record.
+pub const VERSION: u64 = 3;
+
+/// Versions of the program whose fits are bit for bit the same: each continues journals of the others.
+pub const SAME_FITS: [&str; 2] = ["0.2.0", env!("CARGO_PKG_VERSION")];
+
+pub(super) static KIND: Kind = Kind { format: FORMAT, name: "journal", settle };
+
+/// What a search was asked: the first line of its journal. Budgets, threads and memory are no part of it: they may
+/// change from one part of a search to the next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Header {
+    /// The version of the journal's format.
+    pub version: u64,
+    /// The version of the program.
+    pub tnsearch: String,
+    /// The tensor's dimensions.
+    pub dims: Vec<usize>,
+    /// The [`fingerprint`](super::fingerprint) of its entries.
+    pub sha256: String,
+    /// The template that was asked for.
+    pub template: Arc<Template>,
+    /// The graph whose structures are proposed: the template, or another one with strategies that leave it.
+    pub searched: Arc<Template>,
+    /// What the error is called.
+    pub measure: Measure,
+    /// What is looked for.
+    pub objective: Objective,
+    /// The strategy, as on the command line.
+    pub strategy: String,
+    /// The settings of the strategy.
+    pub settings: Value,
+    /// Those of exact search where it is a part, else null.
+    pub exact: Value,
+    /// Those of the fits.
+    pub fit: Value,
+    /// Structures with this many times the tensor's entries as params are not fitted.
+    pub max_phi: Option<f64>,
+    /// Nor those of which a sweep takes more than this many multiply-adds per entry.
+    pub max_cost: Option<f64>,
+    /// The seed.
+    pub seed: u64,
+    /// The number of independent runs.
+    pub runs: u64,
+}
+
+#[derive(Deserialize)]
+struct FirstLine {
+    tnsearch: String,
+    data: Data,
+    template: TemplateRef,
+    searched: Option<TemplateRef>,
+    /// Left out for the squared relative error.
+    #[serde(default)]
+    measure: Measure,
+    objective: Objective,
+    strategy: String,
+    settings: Value,
+    #[serde(default)]
+    exact: Value,
+    #[serde(default)]
+    fit: Value,
+    max_phi: Option<f64>,
+    max_cost: Option<f64>,
+    seed: u64,
+    runs: u64,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    dims: Vec<usize>,
+    sha256: String,
+}
+
+impl Header {
+    /// Reads the first line. Before version 3 it does not say which graph is searched; then it is taken to be the
+    /// template.
+    pub fn parse(line: &[u8]) -> Result<Self, LinesProblem> {
+        let foreign = || LinesProblem::Foreign(KIND.name);
+        let value = serde_json::from_slice(line).map_err(|_| foreign())?;
+        Self::from_value(&value)
+    }
+
+    pub(super) fn from_value(value: &Value) -> Result<Self, LinesProblem> {
+        if value.get("format").and_then(Value::as_str) != Some(FORMAT) {
+            return Err(LinesProblem::Foreign(KIND.name));
+        }
+        let bad = |reason: &dyn std::fmt::Display| LinesProblem::Header(reason.to_string());
+        let version = match value.get("version").and_then(Value::as_u64) {
+            Some(version @ 1..=VERSION) => version,
+            Some(found) if found > VERSION => {
+                return Err(LinesProblem::Newer { found, known: VERSION });
+            }
+            _ => return Err(bad(&"it has no version")),
+        };
+        let first = FirstLine::deserialize(value).map_err(|e| bad(&e))?;
+        let dims = first.data.dims;
+        let entries = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d).filter(|_| d > 0));
+        if dims.len() < 2 || entries.is_none() {
+            return Err(bad(&format!("dimensions {dims:?} are those of no tensor")));
+        }
+        let graph = |reference: &TemplateRef| {
+            Template::from_ref(reference, dims.len()).map(Arc::new).map_err(|e| bad(&e))
+        };
+        let template = graph(&first.template)?;
+        let searched = match &first.searched {
+            Some(same) if *same == first.template => template.clone(),
+            Some(other) => graph(other)?,
+            None if version < 3 => template.clone(),
+            None => return Err(bad(&"missing field `searched`")),
+        };
+        first.objective.check().map_err(|e| bad(&e))?;
+        Ok(Header {
+            version,
+            tnsearch: first.tnsearch,
+            sha256: first.data.sha256,
+            dims,
+            template,
+            searched,
+            measure: first.measure,
+            objective: first.objective,
+            strategy: first.strategy,
+            settings: first.settings,
+            exact: first.exact,
+            fit: first.fit,
+            max_phi: first.max_phi,
+            max_cost: first.max_cost,
+            seed: first.seed,
+            runs: first.runs,
+        })
+    }
+
+    /// The line as it is written, in the newest version.
+    pub(super) fn to_value(&self) -> Value {
+        let objective = match self.objective {
+            // JSON values end there, and so do the params on record.
+            Objective::MaxParams(p) => Objective::MaxParams(p.min(u64::MAX.into())),
+            other => other,
+        };
+        let mut value = json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "tnsearch": self.tnsearch,
+            "data": {"dims": self.dims, "sha256": self.sha256},
+            "template": self.template.to_ref(),
+            "searched": self.searched.to_ref(),
+            "objective": objective,
+            "strategy": self.strategy,
+            "settings": self.settings,
+            "exact": self.exact,
+            "fit": self.fit,
+            "max_phi": self.max_phi,
+            "max_cost": self.max_cost,
+            "seed": self.seed,
+            "runs": self.runs,
+        });
+        if self.measure != Measure::RSE {
+            value["measure"] = json!(self.measure);
+        }
+        value
+    }
+
+    /// The largest rank of an edge, where the settings have one.
+    pub fn max_rank(&self) -> Option<u64> {
+        self.settings.get("max_rank").and_then(Value::as_u64)
+    }
+}
+
+/// Makes a first line of an equal program or an older version comparable with that of now.
+fn settle(then: &mut Map<String, Value>, now: &Value) {
+    let equal =
+        then.get("tnsearch").and_then(Value::as_str).is_some_and(|v| SAME_FITS.contains(&v));
+    let old =
+        then.get("version").and_then(Value::as_u64).is_some_and(|v| (1..VERSION).contains(&v));
+    // The graph follows from these: where they differ, they are to blame.
+    let other = ["template", "strategy"].iter().any(|&name| then.get(name) != now.get(name));
+    let same = [("tnsearch", equal), ("version", old), ("searched", old || other)];
+    for (name, _) in same.into_iter().filter(|(_, same)| *same) {
+        then.insert(name.to_owned(), now.get(name).cloned().unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The header of a search on a ring of three modes.
+    pub fn example() -> Header {
+        let ring = Arc::new(Template::ring(3).unwrap());
+        Header {
+            version: VERSION,
+            tnsearch: env!("CARGO_PKG_VERSION").to_owned(),
+            dims: vec![3, 4, 5],
+            sha256: "00ff".to_owned(),
+            template: ring.clone(),
+            searched: ring,
+            measure: Measure::RSE,
+            objective: Objective::Lambda(200.0),
+            strategy: "tnls".to_owned(),
+            settings: json!({"max_rank": 7}),
+            exact: Value::Null,
+            fit: json!({"restarts": 4}),
+            max_phi: Some(10.0),
+            max_cost: None,
+            seed: 1,
+            runs: 2,
+        }
+    }
+
+    fn refusal(change: impl FnOnce(&mut Value)) -> String {
+        let mut value = example().to_value();
+        change(&mut value);
+        Header::parse(value.to_string().as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_header_survives_its_line() {
+        let header = example();
+        assert_eq!(Header::parse(header.to_value().to_string().as_bytes()).unwrap(), header);
+        assert_eq!(header.max_rank(), Some(7));
+        let complete = Arc::new(Template::complete(3).unwrap());
+        let objective = Objective::MaxParams(u128::MAX);
+        let left = Header { searched: complete, strategy: "my own".into(), objective, ..header };
+        let read = Header::parse(left.to_value().to_string().as_bytes()).unwrap();
+        assert_eq!(read.searched.name(), "complete");
+        assert_eq!(read.objective, Objective::MaxParams(u64::MAX.into()));
+    }
+
+    #[test]
+    fn bad_first_lines_are_refused_by_name() {
+        assert_eq!(refusal(|v| v["format"] = "other".into()), "not a journal of tnsearch");
+        assert_eq!(
+            refusal(|v| v["version"] = 4.into()),
+            "it has version 4, and this program reads versions 1 to 3; use a newer tnsearch"
+        );
+        assert!(refusal(|v| v["version"] = Value::Null).contains("it has no version"));
+        assert!(refusal(|v| v["searched"] = Value::Null).contains("searched"));
+        assert!(refusal(|v| v["searched"] = "peps:5x5".into()).starts_with("its first line is"));
+        assert!(refusal(|v| v["data"]["dims"] = json!([3, 0, 3])).contains("[3, 0, 3]"));
+        assert!(refusal(|v| v["objective"] = json!({"lambda": -1.0})).contains("lambda"));
+    }
+
+    #[test]
+    fn before_version_3_the_graph_is_taken_to_be_the_template() {
+        let mut value = example().to_value();
+        let fields = value.as_object_mut().unwrap();
+        fields.remove("searched");
+        fields["version"] = 2.into();
+        let header = Header::parse(value.to_string().as_bytes()).unwrap();
+        assert_eq!((header.version, header.searched), (2, header.template));
+    }
+}

@@ -1,0 +1,249 @@
+//! Writing the journal of a search.
+
+use super::header::KIND;
+use super::{BeginRecord, Header, JournalFile, line};
+use crate::lines::{LinesError, LinesFile};
+use serde::Serialize;
+use std::path::Path;
+use tnsearch::search::{Evaluation, Event, GenerationRecord, Listener, ListenerError};
+
+/// An open journal, locked against other processes for as long as it is open.
+///
+/// Every line survives a crash of the program. What was written before the last beginning, end or generation survives
+/// a power cut, too.
+#[derive(Debug)]
+pub struct JournalWriter {
+    lines: LinesFile,
+    /// The version of its first line: an old journal is continued as one.
+    version: u64,
+    /// The last generation on record: those before are not written again after a resume.
+    generation: u64,
+}
+
+impl JournalWriter {
+    /// Opens the journal of a search, and reads what it has.
+    ///
+    /// A journal with something in it is taken only to `resume`, and only if it is of the same search. A last line
+    /// that was torn is cut off.
+    pub fn open(
+        path: &Path,
+        header: &Header,
+        resume: bool,
+    ) -> Result<(Self, JournalFile), LinesError> {
+        let (lines, read) = LinesFile::open(path, &KIND, &header.to_value(), resume, |first| {
+            Header::from_value(first).map(JournalFile::new)
+        })?;
+        let generation = read.generations.last().map_or(0, |g| g.number);
+        Ok((JournalWriter { lines, version: read.header.version, generation }, read))
+    }
+
+    /// Notes that a search begins, or goes on.
+    pub fn begin(&mut self, begin: &BeginRecord) -> Result<(), ListenerError> {
+        self.mark(&line::begin(begin))
+    }
+
+    /// Writes a line that version 1 does not know, and brings all to the disk.
+    fn mark(&mut self, line: &impl Serialize) -> Result<(), ListenerError> {
+        if self.version > 1 {
+            self.lines.append(line).map_err(ListenerError::new)?;
+        }
+        self.lines.sync().map_err(ListenerError::new)
+    }
+
+    fn evaluation(&mut self, evaluation: &Evaluation) -> Result<(), ListenerError> {
+        /// Older programs insist on the last field.
+        #[derive(Serialize)]
+        struct Old<'a> {
+            #[serde(flatten)]
+            evaluation: &'a Evaluation,
+            refused: bool,
+        }
+        match self.version < 3 {
+            true => self.lines.append(&Old { evaluation, refused: false }),
+            false => self.lines.append(evaluation),
+        }
+        .map_err(ListenerError::new)
+    }
+
+    fn generation(&mut self, generation: &GenerationRecord) -> Result<(), ListenerError> {
+        if generation.number <= self.generation {
+            return Ok(());
+        }
+        self.generation = generation.number;
+        self.mark(&line::generation(generation))
+    }
+}
+
+impl Listener for JournalWriter {
+    fn hear(&mut self, event: &Event<'_>) -> Result<(), ListenerError> {
+        match event {
+            Event::Evaluated(evaluation) => self.evaluation(evaluation),
+            Event::Generation(generation) => self.generation(generation),
+            Event::End(end) => self.mark(&line::end(end)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::tests::example;
+    use super::super::{SAME_FITS, VERSION};
+    use super::*;
+    use serde_json::{Value, json};
+    use tempfile::TempDir;
+
+    fn record(run: usize) -> Evaluation {
+        Evaluation {
+            run,
+            key: format!("3+0:0-1x{}", run + 2),
+            permutation: vec![0, 1, 2],
+            ranks: vec![run + 2, 1, 1],
+            params: 10,
+            error: 0.1 + 0.2,
+            loss: 1.0 / 3.0,
+            sweeps: 5,
+            restarts: 1,
+            seconds: 0.25,
+            effort: Default::default(),
+        }
+    }
+
+    fn generation(number: u64) -> GenerationRecord {
+        GenerationRecord { number, counts: Default::default(), lower_bound: None, seconds: 0.5 }
+    }
+
+    /// A place for a journal, and the text of one with some evaluations.
+    fn written(records: usize) -> (TempDir, std::path::PathBuf, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.jsonl");
+        let (mut journal, _) = JournalWriter::open(&path, &example(), false).unwrap();
+        (0..records).for_each(|k| journal.evaluation(&record(k)).unwrap());
+        let text = std::fs::read_to_string(&path).unwrap();
+        (dir, path, text)
+    }
+
+    /// The same journal with another first line.
+    fn with_header(text: &str, change: impl FnOnce(&mut serde_json::Map<String, Value>)) -> String {
+        let (first, rest) = text.split_once('\n').unwrap();
+        let mut header: Value = serde_json::from_str(first).unwrap();
+        change(header.as_object_mut().unwrap());
+        format!("{header}\n{rest}")
+    }
+
+    fn old(text: &str, version: u64) -> String {
+        with_header(text, |header| {
+            header["version"] = version.into();
+            header.remove("searched");
+        })
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_continued() {
+        let (_dir, path, text) = written(2);
+        assert!(text.contains("\"searched\":\"ring\"") && !text.contains("refused"), "{text}");
+        let (mut journal, read) = JournalWriter::open(&path, &example(), true).unwrap();
+        assert_eq!((read.header.clone(), read.records.len()), (example(), 2));
+        journal.begin(&BeginRecord::default()).unwrap();
+        journal.evaluation(&record(2)).unwrap();
+        drop(journal);
+        let read = JournalFile::open(&path).unwrap();
+        assert_eq!(read.records, [record(0), record(1), record(2)]);
+        assert_eq!((read.begins.len(), read.torn), (1, false));
+    }
+
+    #[test]
+    fn a_journal_of_an_old_version_is_continued_as_one() {
+        let (_dir, path, text) = written(2);
+        for version in [1, 2] {
+            let before = old(&text, version);
+            std::fs::write(&path, &before).unwrap();
+            let (mut journal, read) = JournalWriter::open(&path, &example(), true).unwrap();
+            assert_eq!((read.records.len(), read.header.version), (2, version));
+            journal.begin(&BeginRecord::default()).unwrap();
+            journal.evaluation(&record(2)).unwrap();
+            journal.generation(&generation(1)).unwrap();
+            drop(journal);
+            let after = std::fs::read_to_string(&path).unwrap();
+            let more: Vec<&str> = after.strip_prefix(&before).unwrap().lines().collect();
+            let evaluation = more[version as usize - 1];
+            assert_eq!(more.len(), if version == 1 { 1 } else { 3 });
+            assert!(evaluation.starts_with("{\"run\":2,"), "{evaluation}");
+            assert!(evaluation.ends_with("\"refused\":false}"), "{evaluation}");
+            let read = JournalFile::open(&path).unwrap();
+            assert_eq!(read.records, [record(0), record(1), record(2)]);
+        }
+    }
+
+    #[test]
+    fn generations_on_record_are_not_written_again() {
+        let (_dir, path, _) = written(0);
+        let lines = || std::fs::read_to_string(&path).unwrap().lines().count();
+        for (round, expected) in [(0, 6), (1, 7)] {
+            let (mut journal, read) = JournalWriter::open(&path, &example(), true).unwrap();
+            assert_eq!(read.records.len(), round);
+            journal.begin(&BeginRecord::default()).unwrap();
+            (1..=3).for_each(|g| journal.generation(&generation(g)).unwrap());
+            if round == 0 {
+                journal.evaluation(&record(0)).unwrap();
+            }
+            assert_eq!(lines(), expected);
+        }
+        assert_eq!(JournalFile::open(&path).unwrap().records, [record(0)]);
+    }
+
+    #[test]
+    fn programs_with_the_same_fits_continue_each_other() {
+        let (_dir, path, text) = written(1);
+        let by = |program: &str| {
+            let text = with_header(&text, |header| header["tnsearch"] = program.into());
+            std::fs::write(&path, text).unwrap();
+            JournalWriter::open(&path, &example(), true).map_err(|e| e.problem.to_string())
+        };
+        for program in SAME_FITS {
+            assert_eq!(by(program).unwrap().1.records.len(), 1);
+        }
+        let now = env!("CARGO_PKG_VERSION");
+        let text = format!("it was made with tnsearch \"0.1.0\", now tnsearch \"{now}\"");
+        assert_eq!(by("0.1.0").unwrap_err(), text);
+    }
+
+    #[test]
+    fn another_search_is_refused_by_name() {
+        let (_dir, path, _) = written(1);
+        let refusal = |change: &dyn Fn(&mut Header)| {
+            let mut other = example();
+            change(&mut other);
+            JournalWriter::open(&path, &other, true).unwrap_err().problem.to_string()
+        };
+        assert_eq!(refusal(&|h| h.seed = 2), "it was made with seed 1, now seed 2");
+        let entries = "it was made with a tensor of the same shape but other entries";
+        assert_eq!(refusal(&|h| h.sha256 = "11".into()), entries);
+        let path_graph = std::sync::Arc::new(tnsearch::graph::Template::path(3).unwrap());
+        assert_eq!(
+            refusal(&|h| {
+                h.template = path_graph.clone();
+                h.searched = path_graph.clone();
+            }),
+            "it was made with template \"ring\", now template \"path\""
+        );
+        assert_eq!(
+            refusal(&|h| h.searched = path_graph.clone()),
+            "it was made with searched \"ring\", now searched \"path\""
+        );
+        assert_eq!(
+            refusal(&|h| h.settings = json!({"max_rank": 3})),
+            "it was made with settings.max_rank 7, now settings.max_rank 3"
+        );
+    }
+
+    #[test]
+    fn a_newer_journal_is_left_alone() {
+        let (_dir, path, text) = written(1);
+        let newer = with_header(&text, |header| header["version"] = (VERSION + 1).into());
+        std::fs::write(&path, &newer).unwrap();
+        let refused = JournalWriter::open(&path, &example(), true).unwrap_err().problem;
+        assert_eq!(refused.to_string(), "it was made with version 4, now version 3");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), newer);
+    }
+}

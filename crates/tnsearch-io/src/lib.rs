@@ -1,0 +1,37 @@
+//! The files of tnsearch: tensors in several formats ([`registry`]), networks ([`network`]), journals of searches
+//! ([`journal`]), and outputs that are whole or not there ([`output`]).
+//!
+//! Nothing is printed here. Errors are one line that names the file and what is wrong with it.
+//!
+//! ```
+//! use tnsearch::tensor::Tensor;
+//! use tnsearch_io::{MemoryLimit, output::Output, read_tensor, write_tensor};
+//!
+//! let dir = tempfile::tempdir().unwrap();
+//! let path = dir.path().join("X.npy");
+//! let tensor = Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+//! write_tensor(&Output::check(&path).unwrap(), &tensor).unwrap();
+//! let read = read_tensor(path.to_str().unwrap(), MemoryLimit::new(None)).unwrap();
+//! assert_eq!(read.tensor, tensor);
+//! ```
+
+mod array;
+mod dtype;
+mod error;
+mod formats;
+pub mod journal;
+pub mod lines;
+mod literal;
+mod memory;
+pub mod network;
+pub mod output;
+pub mod registry;
+#[cfg(test)]
+mod tests;
+pub mod text;
+
+pub use array::{Array, Layout};
+pub use dtype::Dtype;
+pub use error::{FileError, Problem, io_text};
+pub use memory::MemoryLimit;
+pub use registry::{Listed, Loaded, list_arrays, read_tensor, split_key, write_tensor};

@@ -1,0 +1,86 @@
+//! Why a file of lines is refused.
+
+use crate::io_text;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a file of lines is refused, and which.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("journal {}: {problem}", path.display())]
+pub struct LinesError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: LinesProblem,
+}
+
+/// Why a file of lines is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LinesProblem {
+    /// It is a directory.
+    #[error("it is a directory")]
+    Directory,
+    /// Another process has locked it.
+    #[error("another process is using it")]
+    InUse,
+    /// It has records and was not to be continued.
+    #[error("it has the record of a search; use --resume to continue it, or another file")]
+    NotEmpty,
+    /// There is nothing in it.
+    #[error("it is empty: the search has not begun to write it")]
+    Empty,
+    /// It is another file.
+    #[error("not a {0} of tnsearch")]
+    Foreign(&'static str),
+    /// It was written by a later program.
+    #[error(
+        "it has version {found}, and this program reads versions 1 to {known}; use a newer tnsearch"
+    )]
+    Newer {
+        /// Its version.
+        found: u64,
+        /// The newest that is known.
+        known: u64,
+    },
+    /// The first line lacks something.
+    #[error("its first line is damaged ({0})")]
+    Header(String),
+    /// It belongs to something else.
+    #[error("it was made with {name} {then}, now {name} {now}")]
+    Differs {
+        /// The first field of the first line that differs.
+        name: String,
+        /// What it says in the file.
+        then: String,
+        /// What it would be now.
+        now: String,
+    },
+    /// It belongs to another tensor.
+    #[error("it was made with a tensor of the same shape but other entries")]
+    OtherEntries,
+    /// A line in the middle cannot be read.
+    #[error("line {line} is damaged ({reason})")]
+    Damaged {
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The system refused.
+    #[error("{0}")]
+    Io(String),
+}
+
+impl LinesProblem {
+    /// The error of this problem in that file.
+    pub fn of(self, path: impl AsRef<Path>) -> LinesError {
+        LinesError { path: path.as_ref().to_owned(), problem: self }
+    }
+}
+
+impl From<io::Error> for LinesProblem {
+    fn from(e: io::Error) -> Self {
+        LinesProblem::Io(io_text(&e))
+    }
+}

@@ -1,0 +1,89 @@
+//! How much memory may be taken.
+
+use crate::Problem;
+
+/// A limit on memory and where it comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryLimit {
+    bytes: u64,
+    /// Where the limit comes from; none where there is none.
+    why: Option<&'static str>,
+}
+
+impl MemoryLimit {
+    /// The user's limit, or what the system says is available, or none.
+    pub fn new(asked: Option<u64>) -> Self {
+        match (asked, available()) {
+            (Some(bytes), _) => MemoryLimit { bytes, why: Some("allowed by --max-memory") },
+            (None, Some(bytes)) => MemoryLimit { bytes, why: Some("available") },
+            (None, None) => MemoryLimit { bytes: u64::MAX, why: None },
+        }
+    }
+
+    /// The limit in bytes; `u64::MAX` where there is none.
+    pub fn bytes(self) -> u64 {
+        self.bytes
+    }
+
+    /// Refuses a number of 64-bit entries that does not fit.
+    pub fn check(self, entries: u128) -> Result<(), Problem> {
+        match entries.saturating_mul(8) > u128::from(self.bytes) {
+            true => Err(self.refused(entries)),
+            false => Ok(()),
+        }
+    }
+
+    /// The refusal of that many 64-bit entries.
+    pub fn refused(self, entries: u128) -> Problem {
+        match self.why {
+            Some(why) if entries.saturating_mul(8) > u128::from(self.bytes) => {
+                Problem::Memory { entries, limit: self.bytes, why }
+            }
+            _ => Problem::NotGiven(entries),
+        }
+    }
+}
+
+/// `MemAvailable` of /proc/meminfo, where there is one.
+fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_figures_that_mean_something() {
+        let limit = MemoryLimit::new(Some(1_000));
+        assert!(limit.check(125).is_ok());
+        assert_eq!(
+            limit.check(126).unwrap_err().to_string(),
+            "its 126 entries need 1.0 kB of memory as 64-bit numbers, but only 1.0 kB is allowed \
+             by --max-memory"
+        );
+        // A product of dimensions that is beyond counting is not given to 39 digits.
+        assert_eq!(
+            limit.check(u128::MAX).unwrap_err().to_string(),
+            "its more than 10^38 entries need more than 10^29 GB of memory as 64-bit numbers, but \
+             only 1.0 kB is allowed by --max-memory"
+        );
+        let none = MemoryLimit { bytes: u64::MAX, why: None };
+        let text = none.check(10u128.pow(20)).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "its 1.0e20 entries need 8.0e11 GB of memory as 64-bit numbers, and the system does \
+             not give as much"
+        );
+        // The system may refuse what is within the limit.
+        let text = MemoryLimit::new(Some(1 << 40)).refused(1000).to_string();
+        assert!(
+            text.ends_with(
+                "8.0 kB of memory as 64-bit numbers, and the system does not give as much"
+            )
+        );
+    }
+}
