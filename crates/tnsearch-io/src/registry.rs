@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use tnsearch::tensor::Tensor;
 
-/// All formats. Where a name does not decide, the first that can write writes.
+/// All formats. Where several could be meant, the first is.
 pub static FORMATS: [&Format; 3] = [&npy::FORMAT, &npz::FORMAT, &safetensors::FORMAT];
 
 /// How many of a file's first bytes a format may look at.
@@ -130,9 +130,8 @@ pub fn list_arrays(path: &Path) -> Result<Vec<Listed>, FileError> {
 
 /// Writes a tensor in the format that the file's name asks for, or else as .npy.
 pub fn write_tensor(to: &Output, tensor: &Tensor) -> Result<(), OutputError> {
-    let writers = || FORMATS.iter().filter_map(|f| Some((f, f.write?)));
-    let named = writers().find(|(f, _)| f.names(to.path()));
-    let (_, write) = named.unwrap_or((&&npy::FORMAT, npy::write));
+    let named = FORMATS.iter().filter(|f| f.names(to.path())).find_map(|f| f.write);
+    let write = named.unwrap_or(npy::write);
     to.write(|w| write(w, tensor.dims(), tensor.data()))
 }
 
