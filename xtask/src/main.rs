@@ -1,4 +1,4 @@
-//! The developers' commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask experiments`.
+//! The developers' commands: `cargo xtask help` lists them.
 
 mod artifact;
 mod bench;
@@ -6,6 +6,7 @@ mod chromium;
 mod experiments;
 mod json;
 mod python;
+mod record;
 mod step;
 mod test;
 
@@ -17,6 +18,7 @@ The developers' commands of tnsearch.
   cargo xtask test                    everything that must pass before a change is merged
   cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
+  cargo xtask record --binary PATH    the answers of a released program that later ones have to give
 ";
 
 fn main() -> ExitCode {
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         Some("test") => test::run(rest),
         Some("bench") => bench::run(rest),
         Some("experiments") => experiments::run(rest),
+        Some("record") => record::run(rest),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())
