@@ -23,6 +23,11 @@ pub fn after(seconds: f64) -> &'static Interrupt {
     flag
 }
 
+/// Whether Ctrl-C (or a termination signal) has come.
+pub fn requested() -> bool {
+    INTERRUPT.is_set()
+}
+
 /// The flag that Ctrl-C (or a termination signal) sets from now on.
 pub fn on_ctrl_c() -> anyhow::Result<&'static Interrupt> {
     let first: OnceLock<Instant> = OnceLock::new();

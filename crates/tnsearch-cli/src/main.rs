@@ -2,6 +2,7 @@
 
 mod commands;
 mod files;
+mod hold;
 mod interrupt;
 mod journal;
 mod progress;

@@ -1,6 +1,7 @@
 //! What the commands that bound structures share: cut spectra within the limits, and cuts in words.
 
 use crate::files::MemoryLimit;
+use crate::hold;
 use crate::text::bytes;
 use anyhow::{anyhow, bail};
 use serde::Serialize;
@@ -78,7 +79,12 @@ pub fn prepare(
         .num_threads(threads.max(1))
         .build()
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
-    pool.install(|| spectra.prepare(stop));
+    pool.install(|| {
+        spectra.prepare(|| {
+            hold::at("preparation", &stop);
+            stop()
+        })
+    });
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use super::Search;
 use crate::commands::facts::facts;
 use crate::files::{MemoryLimit, output::Output};
 use crate::journal::DiskJournal;
+use crate::{hold, interrupt};
 use serde_json::Value;
 use tnsearch::bound::CutBound;
 use tnsearch::fit::{Interrupt, Target};
@@ -106,7 +107,9 @@ impl Journal for Recorder {
         if let Some(kept) = &mut self.kept {
             kept.records.push(record.clone());
         }
-        self.on_disk(|disk| disk.append(record))
+        let written = self.on_disk(|disk| disk.append(record));
+        hold::evaluation(interrupt::requested);
+        written
     }
 
     fn generation(&mut self, record: &GenerationRecord) -> Result<(), JournalError> {
