@@ -3,8 +3,10 @@
 mod artifact;
 mod bench;
 mod chromium;
+mod deny;
 mod experiments;
 mod json;
+mod msrv;
 mod python;
 mod record;
 mod step;
@@ -19,6 +21,8 @@ The developers' commands of tnsearch.
   cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
   cargo xtask record --binary PATH    the answers of a released program that later ones have to give
+  cargo xtask deny                    licences, sources and vulnerabilities of the dependencies
+  cargo xtask msrv                    the oldest Rust that is promised
 ";
 
 fn main() -> ExitCode {
@@ -29,6 +33,8 @@ fn main() -> ExitCode {
         Some("bench") => bench::run(rest),
         Some("experiments") => experiments::run(rest),
         Some("record") => record::run(rest),
+        Some("deny") => deny::run(rest),
+        Some("msrv") => msrv::run(rest),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())
