@@ -66,7 +66,7 @@ impl Case {
         let read = |name: &str| std::fs::read(place.path().join(name)).unwrap();
         let summary = read("out.json");
         let summary: Value = serde_json::from_slice(&summary).expect(&self.name);
-        let mut answer = json!({"exit_code": code, "tensor": hex(&read("x.npy"))});
+        let mut answer = json!({"exit_code": code, "tensor": hex(read("x.npy"))});
         answer["summary"] = timeless(summary);
         if place.path().join("found").exists() {
             answer["cores"] = hex(numbers(&read("found"))).into();
