@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import time
 
+from limits import HANG
+
 PROGRAMS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 
 
@@ -44,7 +46,7 @@ class Browser:
     def __exit__(self, *_):
         try:
             self.call("Browser.close")
-            self.process.wait(10)
+            self.process.wait(HANG)
         except Exception:
             self.process.kill()
             self.process.wait()
@@ -63,9 +65,9 @@ class Browser:
             raise RuntimeError(f"{method}: {answer['error']}")
         return answer["result"]
 
-    def wait(self, wanted, seconds=60):
+    def wait(self, wanted):
         """The first message that is wanted; all others are kept as events."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + HANG
         while True:
             while b"\0" in self.buffer:
                 raw, self.buffer = self.buffer.split(b"\0", 1)
@@ -94,7 +96,7 @@ class Browser:
         self.wait(lambda m: m.get("method") == "Page.loadEventFired" and m.get("sessionId") == session)
         # The colours of the last test must not be those of this one.
         page.evaluate("localStorage.removeItem('tnsearch-theme')")
-        page.evaluate("new Promise((done) => setTimeout(done, 100))")
+        page.settle()
         return page
 
 
@@ -112,6 +114,28 @@ class Page:
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
+
+    def settle(self):
+        """Waits until the page is loaded and has been drawn."""
+        self.until("document.readyState === 'complete'")
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def until(self, condition):
+        """Waits until some JavaScript is true, looking at every frame."""
+        self.evaluate(f"new Promise((done) => {{ const look = () => ({condition}) ? done() : requestAnimationFrame(look); look(); }})")
+
+    def still(self, element):
+        """Waits until an element stays where it is from one frame to the next; the middle of it."""
+        return self.evaluate(f"""new Promise((done) => {{
+            let last = null;
+            const look = () => {{
+                const b = document.querySelector({json.dumps(element)}).getBoundingClientRect();
+                const here = [b.x + b.width / 2, b.y + b.height / 2];
+                if (last && here.every((v, k) => v === last[k])) done(here);
+                else {{ last = here; requestAnimationFrame(look); }}
+            }};
+            look();
+        }})""")
 
     def move_to(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, pointerType="mouse")

@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from limits import HANG
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -26,7 +27,7 @@ def command():
 
     def run(*arguments, code):
         line = [program, *map(str, arguments)]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(line, capture_output=True, text=True, timeout=HANG)
         assert done.returncode == code, f"{line} ended with {done.returncode}:\n{done.stderr}"
         return done
 

@@ -12,6 +12,7 @@ import time
 
 import pytest
 from browser import Browser, find_chromium
+from limits import HANG
 
 NAME = "<script>alert(1)<!--.npy"
 
@@ -58,13 +59,11 @@ def test_tooltips_by_pointer_and_by_keyboard(chromium, pages):
     page = chromium.open(pages / "search.html")
     assert page.evaluate("document.getElementById('tip').hidden") is True
     page.evaluate("document.querySelector('#search circle[data-tip]').scrollIntoView({block: 'center', behavior: 'instant'})")
-    time.sleep(0.3)
-    box = page.evaluate("(b => [b.x + b.width / 2, b.y + b.height / 2])(document.querySelector('#search circle[data-tip]').getBoundingClientRect())")
-    page.move_to(*box)
-    assert page.evaluate("document.getElementById('tip').hidden") is False
+    page.move_to(*page.still("#search circle[data-tip]"))
+    page.until("!document.getElementById('tip').hidden")
     assert "RSE" in page.evaluate("document.getElementById('tip').textContent")
     page.move_to(3, 3)
-    assert page.evaluate("document.getElementById('tip').hidden") is True
+    page.until("document.getElementById('tip').hidden")
     page.evaluate("document.querySelector('#search svg.tn-fig').focus({preventScroll: true})")
     said = []
     for _ in range(3):
@@ -131,18 +130,14 @@ def big_journal(path, evaluations):
 def test_a_hundred_thousand_evaluations(chromium, command, tmp_path):
     journal, page = tmp_path / "big.jsonl", tmp_path / "big.html"
     big_journal(journal, 100_000)
-    begun = time.monotonic()
     command("report", journal, "-o", page, code=0)
-    seconds = time.monotonic() - begun
-    # Five seconds on an idle machine (docs/report.md); tests may share theirs.
-    assert seconds < 20, seconds
+    # What makes the page quick is that it is small: it does not grow with the search.
     assert page.stat().st_size < 2_000_000
     opened = chromium.open(page)
     assert opened.problems == []
-    # The page answers at once: a move of the pointer is handled within a frame or two.
-    assert opened.evaluate("(() => { const t = performance.now(); document.body.getBoundingClientRect(); "
-                           "document.getElementById('theme').click(); document.body.offsetHeight; "
-                           "return performance.now() - t; })()") < 1000  # fmt: skip
+    assert opened.evaluate("document.getElementsByTagName('*').length") < 30_000
+    opened.evaluate("document.getElementById('theme').click()")
+    opened.until("document.getElementById('theme-name').textContent === 'light'")
 
 
 def test_journals_that_cannot_be_shown(refused, tmp_path):
@@ -185,7 +180,7 @@ def test_watch_leaves_the_terminal_as_it_was(pages, way):
         else:
             os.write(leader, b"q" if way == "q" else b"\x03")
         seen += read_until(leader, b"\x1b[?1049l")
-        assert child.wait(30) == 0
+        assert child.wait(HANG) == 0
         assert termios.tcgetattr(follower) == before
         assert b"\x1b[?1049h" in seen, "the other screen was taken, and is left"
     finally:
@@ -197,7 +192,7 @@ def test_watch_leaves_the_terminal_as_it_was(pages, way):
 
 def read_until(file, words):
     """What a terminal shows up to some words."""
-    seen, end = b"", time.monotonic() + 30
+    seen, end = b"", time.monotonic() + HANG
     while words not in seen:
         assert select.select([file], [], [], end - time.monotonic())[0], seen[-500:]
         seen += os.read(file, 65536)

@@ -1,11 +1,14 @@
-//! The developers' commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask experiments`.
+//! The developers' commands: `cargo xtask help` lists them.
 
 mod artifact;
 mod bench;
 mod chromium;
+mod deny;
 mod experiments;
 mod json;
+mod msrv;
 mod python;
+mod record;
 mod step;
 mod test;
 
@@ -17,6 +20,9 @@ The developers' commands of tnsearch.
   cargo xtask test                    everything that must pass before a change is merged
   cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
+  cargo xtask record --binary PATH    the answers of a released program that later ones have to give
+  cargo xtask deny                    licences, sources and vulnerabilities of the dependencies
+  cargo xtask msrv                    the oldest Rust that is promised
 ";
 
 fn main() -> ExitCode {
@@ -26,6 +32,9 @@ fn main() -> ExitCode {
         Some("test") => test::run(rest),
         Some("bench") => bench::run(rest),
         Some("experiments") => experiments::run(rest),
+        Some("record") => record::run(rest),
+        Some("deny") => deny::run(rest),
+        Some("msrv") => msrv::run(rest),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

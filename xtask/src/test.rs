@@ -13,8 +13,23 @@ pub fn run(arguments: &[String]) -> Result<()> {
         let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         step::run_step(&mut step::cargo(&clippy))?;
         step::run_step(&mut step::cargo(&["test", "--workspace"]))?;
+        documentation()?;
+        packages()?;
         python_tests()
     })
+}
+
+/// The pages of the libraries: no broken link, nothing that rustdoc warns of.
+fn documentation() -> Result<()> {
+    let mut doc = step::cargo(&["doc", "--no-deps", "--workspace", "--quiet"]);
+    step::run_step(doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Every crate that can be published makes a package; what is in it was built and tested before.
+fn packages() -> Result<()> {
+    let package =
+        ["package", "--workspace", "--exclude", "xtask", "--no-verify", "--allow-dirty", "--quiet"];
+    step::run_step(&mut step::cargo(&package))
 }
 
 /// The files the command reads and writes, checked with numpy alone.

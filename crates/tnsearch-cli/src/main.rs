@@ -1,6 +1,7 @@
 //! The `tnsearch` command.
 
 mod commands;
+mod hold;
 mod interrupt;
 mod progress;
 mod terminal;

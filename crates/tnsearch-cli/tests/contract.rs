@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Place, entries};
+use common::{Held, Place, entries};
 use serde_json::{Value, json};
 
 /// Settings for a search of a fraction of a second.
@@ -103,11 +103,15 @@ fn standard_output_is_json_and_nothing_else() {
 fn progress_only_if_asked() {
     let place = Place::new();
     place.ring("x.npy", 6, 1);
-    let ended =
-        place.run("search x.npy --strategy tnls --no-prune --lambda 200 --iterations 100000 --max-seconds 3 --progress");
-    assert_eq!(ended.code, 0);
-    let line = ended.stderr.lines().next().unwrap();
-    assert!(line.starts_with("progress: ") && line.contains("best loss") && line.contains(" left"));
+    let args =
+        "search x.npy --strategy tnls --no-prune --lambda 200 --iterations 100000 --progress";
+    let mut child = Held::start(&place, args);
+    // It goes on until a fit is done and a line says so.
+    let told = || place.stderr().lines().any(|l| l.contains("best loss") && l.contains(" left"));
+    let ended = child.until(told);
+    child.kill();
+    let said = place.stderr();
+    assert!(!ended && said.lines().all(|line| line.starts_with("progress: ")), "{said}");
 }
 
 #[test]

@@ -4,7 +4,6 @@ mod common;
 
 use common::Place;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 #[test]
 fn the_size_of_a_search() {
@@ -29,11 +28,9 @@ fn the_size_of_a_search() {
 }
 
 #[test]
-fn a_large_order_answers_at_once() {
+fn a_large_order_is_counted_and_not_gone_through() {
     let place = Place::new();
-    let begun = Instant::now();
     let (code, ring) = place.json("space --template ring --order 60 --max-rank 10");
-    assert!(begun.elapsed() < Duration::from_secs(5));
     assert_eq!((code, &ring["automorphisms"]), (0, &json!("120")));
     // 59! / 2 and 10^60 times that.
     let digits = ring["structures"].as_str().unwrap();

@@ -5,7 +5,7 @@ use super::describe::{StructureReport, line, picture_lines, size_line, tensor_te
 use super::options::{check_threads, count, load_structure, load_target, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number};
-use crate::{Exit, interrupt};
+use crate::{Exit, hold, interrupt};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -77,6 +77,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     interrupt::end_on_ctrl_c()?;
     let begun = Instant::now();
     let limits = cuts::limits(args.threads, limit);
+    hold::at("preparation", &Stop::new());
     let spectra = Spectra::within(&target, target.tensor().len() <= SVD_ENTRIES, &limits)?;
     if dims.len() <= ALL_CUTS {
         spectra.prepare_within(&limits, &Stop::new())?;

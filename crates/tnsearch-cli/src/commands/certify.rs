@@ -5,7 +5,7 @@ use super::describe::{StructureReport, line, picture_lines, size_line, tensor_te
 use super::options::{ObjectiveOptions, check_threads, count, load_target, load_template, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number, shape};
-use crate::{Exit, interrupt};
+use crate::{Exit, hold, interrupt};
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
@@ -130,6 +130,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
     let limits = cuts::limits(args.threads, limit);
     let spectra = Spectra::within(&target, needs_svd(objective.get()), &limits)?;
+    hold::at("preparation", &interrupt);
     spectra.prepare_within(&limits, &interrupt)?;
     if interrupt.is_set() {
         return Ok(Exit::Interrupted);

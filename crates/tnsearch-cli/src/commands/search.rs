@@ -13,7 +13,7 @@ use super::options::{
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
-use crate::{Exit, interrupt, terminal};
+use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -132,6 +132,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let template = Arc::new(load_template(&args.template, target.dims().len())?);
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
+    let mut held = hold::AfterEvaluations(stop.clone());
     let mut display = Display::new(args.report.quiet, args.progress, &settings.budget);
     let search = Run::new(&target, template.clone()).settings(settings).stop(&stop);
     let mut search = search.listen(&mut display).check()?;
@@ -147,7 +148,8 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         search = search.listen(shown.insert(listener));
     }
     let described = summary::Described::new(args, &search, &template, &target);
-    let prepared = search.prepare()?;
+    hold::at("preparation", &stop);
+    let prepared = search.listen(&mut held).prepare()?;
     let bound = prepared.bound().cloned();
     let result = prepared.run()?;
     if let Some(e) = &result.listener_error {

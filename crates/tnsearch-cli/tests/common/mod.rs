@@ -1,10 +1,19 @@
 //! What the tests of the command share: files made here, and the command itself.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
+
+mod held;
+
+pub use held::Held;
 
 use assert_cmd::Command;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
+
+/// After so long a command hangs. This is the only limit of time in these tests, and only there to turn a hang into a
+/// failure: no test expects anything to happen within it on a machine that is slow or busy.
+pub const HANG: Duration = Duration::from_secs(600);
 
 /// A directory of one test, with the command run inside it.
 pub struct Place(TempDir);
@@ -36,7 +45,7 @@ impl Place {
             .unwrap()
             .current_dir(self.0.path())
             .args(args.split_whitespace())
-            .timeout(std::time::Duration::from_secs(120))
+            .timeout(HANG)
             .output()
             .unwrap();
         Ended {

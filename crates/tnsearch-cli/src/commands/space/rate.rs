@@ -49,7 +49,8 @@ pub fn measure(
     let mut rng = stream(0, b"space rate");
     let (mut samples, mut evaluations) = (0, 0);
     let begun = Instant::now();
-    while samples < SAMPLES && begun.elapsed().as_secs_f64() < SECONDS {
+    // At least once, however slow the machine.
+    while samples == 0 || samples < SAMPLES && begun.elapsed().as_secs_f64() < SECONDS {
         let batch: Vec<Structure> = (0..pool.current_num_threads())
             .map(|_| random(template, max_rank, &mut rng))
             .collect::<Result<_, _>>()?;
