@@ -88,6 +88,22 @@ pub struct Fitted {
     pub interrupted: bool,
 }
 
+impl Fitted {
+    /// The best of several starts, in their order; their work is added up. None of none.
+    pub fn best_of<'f>(starts: impl IntoIterator<Item = &'f Fitted>) -> Option<Fitted> {
+        let mut best: Option<&Fitted> = None;
+        let (mut sweeps, mut restarts) = (0, 0);
+        for start in starts {
+            sweeps += start.sweeps;
+            restarts += start.restarts;
+            if best.is_none_or(|best| start.error < best.error) {
+                best = Some(start);
+            }
+        }
+        best.map(|best| Fitted { sweeps, restarts, ..best.clone() })
+    }
+}
+
 /// A rescue is made where one of its iterations costs at most this: some milliseconds.
 const RESCUE_FLOPS: f64 = 4e7;
 
@@ -121,6 +137,20 @@ pub fn fit(
     Task { target, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
 }
 
+/// One start of [`fit`] alone, and no rescue. [`Fitted::best_of`] puts starts together.
+pub fn fit_start(
+    target: &Target,
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+    seed: u64,
+    warm: Option<&[Tensor]>,
+    start: usize,
+    stop: &Stop,
+) -> Result<Fitted, FitError> {
+    let task = Task { target, graph, settings, seed, warm, stop };
+    task.without_useless_ranks(|task| Starts::new(task, stop)?.only(start))
+}
+
 /// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
 pub fn fit_parallel(
     target: &Target,
@@ -148,18 +178,25 @@ struct Task<'r> {
 type Run = fn(&Starts) -> Result<Fitted, FitError>;
 
 impl Task<'_> {
-    /// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
     fn fit(self, run: Run) -> Result<Fitted, FitError> {
+        self.without_useless_ranks(|task| task.fit_as_given(run))
+    }
+
+    /// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
+    fn without_useless_ranks(
+        self,
+        fit: impl FnOnce(Task<'_>) -> Result<Fitted, FitError>,
+    ) -> Result<Fitted, FitError> {
         let Task { graph, settings, .. } = self;
         let dims = self.target.dims();
         if self.warm.is_some() || graph.modes() != dims.len() {
-            return self.fit_as_given(run);
+            return fit(self);
         }
         let reduced = Reduced::new(graph, dims);
         // The cores come back with all their ranks.
         let bytes = 8.0 * graph.params(dims) as f64;
         check_bytes(bytes, settings.max_bytes.filter(|_| reduced.differs()))?;
-        let fitted = Task { graph: &reduced.graph, ..self }.fit_as_given(run)?;
+        let fitted = fit(Task { graph: &reduced.graph, ..self })?;
         Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
     }
 

@@ -41,6 +41,10 @@ pub struct Request {
     /// The cores at which the first start begins, shaped as [`ModeGraph::core_dims`]; none: at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Arc<Vec<Tensor>>>,
+    /// Only this one of the starts, and no rescue: a part of the fit, to be put together with the others by
+    /// [`Fitted::best_of`](super::Fitted::best_of); none: the whole fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<usize>,
     /// The fingerprint of the data it is about, where the request leaves the process that holds the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
@@ -49,6 +53,6 @@ pub struct Request {
 impl Request {
     /// A full fit from random cores.
     pub fn new(graph: ModeGraph, settings: Arc<CheckedFit>, seed: u64) -> Self {
-        Request { graph, settings, seed, effort: Effort::Full, warm: None, data: None }
+        Request { graph, settings, seed, effort: Effort::Full, warm: None, start: None, data: None }
     }
 }

@@ -143,6 +143,11 @@ impl<'s> Starts<'s> {
         self.best_of(starts)
     }
 
+    /// One start alone.
+    pub fn only(&self, index: usize) -> Result<Fitted, FitError> {
+        self.best_of(std::iter::once(self.make(index)))
+    }
+
     pub fn in_parallel(&self) -> Result<Fitted, FitError> {
         use rayon::prelude::*;
         let at_once = rayon::current_num_threads().min(self.settings.restarts) as f64;

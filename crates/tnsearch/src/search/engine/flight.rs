@@ -1,6 +1,8 @@
 //! Requests under way: from a job of a run to its result.
 
+use super::assembly::Assembly;
 use super::run::{Job, Place, Resolved};
+use super::speculate::{Key, key};
 use super::warm::grown;
 use super::{Driver, Evaluation, Event, TICK};
 use crate::fit::{Effort, FitError, Fitted, Request};
@@ -12,47 +14,103 @@ use std::sync::Arc;
 /// What a request under way is for.
 #[derive(Debug)]
 pub(super) enum Flight {
-    /// A job that a run waits for.
-    Job { run: usize, job: usize },
-    /// A job that a run may ask for.
-    Guess { run: usize, job: Arc<Job>, cancelled: bool },
+    /// A part of a fit of a run.
+    Part { run: usize, key: Key, part: usize },
     /// A fit that is made again, for its cores.
     Again,
+    /// A fit that was given up.
+    Nothing,
 }
 
 impl Driver<'_, '_> {
     /// Has the jobs fitted that a run waits for, or finds them on record or fitted already.
     pub(super) fn request_wave(&mut self, k: usize) -> Result<(), SearchError> {
         let Some(round) = &self.engine.runs[k].round else { return Ok(()) };
-        let under_way = |job: usize| {
-            self.flights
-                .values()
-                .any(|f| matches!(f, Flight::Job { run, job: j } if (*run, *j) == (k, job)))
+        let under_way = |job: &Job| {
+            self.fits[k].get(&key(job)).is_some_and(|assembly| assembly.index.is_some())
         };
-        let wave: Vec<usize> = round.wave.iter().copied().filter(|&job| !under_way(job)).collect();
+        let mut jobs: Vec<(usize, Arc<Job>)> = round
+            .wave
+            .iter()
+            .map(|&j| (j, round.jobs[j].clone()))
+            .filter(|(_, job)| !under_way(job))
+            .collect();
         // The largest first, so that no worker is left alone with one at the end.
-        let mut jobs: Vec<(usize, Arc<Job>)> =
-            wave.into_iter().map(|j| (j, round.jobs[j].clone())).collect();
         jobs.sort_by_key(|(_, job)| std::cmp::Reverse(job.params));
         for (index, job) in jobs {
-            let key = (k, job.graph.to_string(), job.effort);
-            if let Some(record) = self.engine.records.get(&key) {
+            let record = (k, job.graph.to_string(), job.effort);
+            if let Some(record) = self.engine.records.get(&record) {
                 let record = self.as_recorded(&job, record.clone());
                 self.take(k, index, Resolved::Evaluated(Arc::new(record)));
                 continue;
             }
-            match self.foresight[k].take(&job) {
-                Some(Ok(fitted)) => self.fitted(k, index, &job, fitted),
-                Some(Err(error)) => self.failed(k, index, &job, error),
-                None if self.adopt(k, index, &job) => {}
+            let key = key(&job);
+            match self.fits[k].get_mut(&key).filter(|_| job.parent.is_none()) {
+                // It was guessed.
+                Some(assembly) => {
+                    assembly.job = job;
+                    assembly.index = Some(index);
+                }
                 None => {
                     let Some(request) = self.request(&job)? else { return Ok(()) };
+                    let in_parts = self.executor.makes_single_starts() && self.idle() > 1;
+                    let assembly = Assembly::new(job, Some(index), request, in_parts);
+                    self.fits[k].insert(key.clone(), assembly);
+                }
+            }
+            self.go_on(k, &key);
+        }
+        Ok(())
+    }
+
+    /// Ends a fit that a run waits for if its result is known; else has its next part made.
+    fn go_on(&mut self, k: usize, key: &Key) {
+        let Some(assembly) = self.fits[k].get(key) else { return };
+        let Some(index) = assembly.index else { return };
+        let (job, result) = (assembly.job.clone(), assembly.result());
+        match result {
+            Some(result) => {
+                self.give_up(k, key);
+                match result {
+                    Ok(fitted) => self.fitted(k, index, &job, fitted),
+                    Err(error) => self.failed(k, index, &job, error),
+                }
+            }
+            None => {
+                if let Some(part) = assembly.needed().filter(|_| !self.ending) {
                     self.make_room();
-                    self.submit(Flight::Job { run: k, job: index }, request);
+                    self.send(k, key, part);
                 }
             }
         }
-        Ok(())
+    }
+
+    /// Sends a part of a fit to a worker.
+    pub(super) fn send(&mut self, k: usize, key: &Key, part: usize) {
+        let ticket = self.next_ticket();
+        let Some(assembly) = self.fits[k].get_mut(key) else { return };
+        let request = assembly.send(part, ticket);
+        self.flights.insert(ticket, Flight::Part { run: k, key: key.clone(), part });
+        self.executor.submit(ticket, request);
+    }
+
+    /// Forgets a fit; what is under way of it ends soon.
+    pub(super) fn give_up(&mut self, k: usize, key: &Key) {
+        let Some(assembly) = self.fits[k].remove(key) else { return };
+        for ticket in assembly.flying() {
+            self.flights.insert(ticket, Flight::Nothing);
+            self.executor.cancel(ticket);
+        }
+    }
+
+    /// How many workers have nothing to do.
+    pub(super) fn idle(&self) -> usize {
+        self.executor.workers().saturating_sub(self.flights.len())
+    }
+
+    fn next_ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        Ticket(self.next_ticket)
     }
 
     /// A record of the journal, with what follows from the job itself.
@@ -79,41 +137,28 @@ impl Driver<'_, '_> {
         Ok(Some(request))
     }
 
-    pub(super) fn submit(&mut self, flight: Flight, request: Request) -> Ticket {
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
-        self.flights.insert(ticket, flight);
-        self.executor.submit(ticket, request);
-        ticket
-    }
-
     /// Takes a result that has come.
     pub(super) fn land(&mut self, ticket: Ticket, result: Result<Fitted, FitError>) {
-        match self.flights.remove(&ticket) {
-            Some(Flight::Job { run, job: index }) => {
-                let Some(round) = &self.engine.runs[run].round else { return };
-                let job = round.jobs[index].clone();
-                match result {
-                    Ok(fitted) if fitted.interrupted => self.keep_cut_short(job, fitted),
-                    Ok(fitted) => self.fitted(run, index, &job, fitted),
-                    Err(error) => self.failed(run, index, &job, error),
+        let Some(Flight::Part { run, key, part }) = self.flights.remove(&ticket) else { return };
+        let Some(assembly) = self.fits[run].get_mut(&key) else { return };
+        self.foresight[run].changed = true;
+        match result {
+            Ok(fitted) if fitted.interrupted => {
+                let (job, waited_for) = (assembly.job.clone(), assembly.index.is_some());
+                assembly.drop_part(part);
+                if waited_for {
+                    self.keep_cut_short(job, fitted);
                 }
             }
-            Some(Flight::Guess { run, job, .. }) => {
-                let lost = matches!(&result, Err(FitError::Interrupted))
-                    || result.as_ref().is_ok_and(|fitted| fitted.interrupted);
-                self.speculative += match lost {
-                    true => 1,
-                    false => self.foresight[run].keep(&job, result),
-                };
-                self.foresight[run].changed = true;
-            }
-            Some(Flight::Again) | None => {}
+            Err(FitError::Interrupted) => assembly.drop_part(part),
+            result => assembly.land(part, result),
         }
+        self.go_on(run, &key);
     }
 
     /// Ends everything under way; fits that are cut short may still be the best there is.
     pub(super) fn land_all(&mut self) {
+        self.ending = true;
         let under_way: Vec<Ticket> = self.flights.keys().copied().collect();
         for ticket in under_way {
             self.executor.cancel(ticket);
@@ -123,7 +168,8 @@ impl Driver<'_, '_> {
                 self.land(ticket, result);
             }
         }
-        self.speculative += self.foresight.iter_mut().map(|f| f.forget()).sum::<u64>();
+        let guesses = self.fits.iter().flat_map(|fits| fits.values());
+        self.speculative += guesses.filter(|assembly| assembly.index.is_none()).count() as u64;
     }
 
     /// A fit that a run waited for has ended well.
@@ -255,7 +301,9 @@ impl Driver<'_, '_> {
         let mut request = Request::new(graph, self.engine.fit.clone(), seed);
         request.effort = effort;
         request.warm = parent.and_then(|p| grown(p, structure, seed)).map(Arc::new);
-        let again = self.submit(Flight::Again, request);
+        let again = self.next_ticket();
+        self.flights.insert(again, Flight::Again);
+        self.executor.submit(again, request);
         let mut cancelled = false;
         loop {
             if stoppable && !cancelled && self.engine.stop.is_set() {

@@ -6,10 +6,12 @@
 //! walks and the answer are therefore the same with one worker and with a thousand. Where a budget of evaluations is
 //! shared, the runs advance together instead, since then it matters who comes first.
 //!
-//! **Speculation.** Where the rule allows only one or two fits at a time, idle workers fit what it may ask for next
-//! ([`speculate`]). Such a result is used only if the rule asks for it.
+//! **Speculation.** Where the rule allows only one or two fits at a time, idle workers make the starts of a fit at the
+//! same time ([`assembly`]), and fit what may be asked for next ([`speculate`]). Such a result is used only if the rule
+//! asks for it.
 
 mod account;
+mod assembly;
 mod event;
 mod finish;
 mod flight;
@@ -38,10 +40,11 @@ use crate::fit::{CheckedFit, Effort, FitError, Fitted};
 use crate::problem::{CheckedObjective, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
+use assembly::Assembly;
 use flight::Flight;
 use rules::Rules;
 use run::{Closed, Job, Run};
-use speculate::Foresight;
+use speculate::{Foresight, Key};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -222,6 +225,8 @@ struct Driver<'a, 'e> {
     closed: Vec<VecDeque<Closed>>,
     /// Cores that later fits of each run begin at.
     lineages: Vec<Lineage>,
+    /// The fits of each run under way, and its guesses.
+    fits: Vec<HashMap<Key, Assembly>>,
     foresight: Vec<Foresight>,
     account: Account,
     /// Generations entered.
@@ -232,6 +237,8 @@ struct Driver<'a, 'e> {
     before: f64,
     seen: progress::Seen,
     speculative: u64,
+    /// Nothing new is begun.
+    ending: bool,
     stopped_by: Option<StoppedBy>,
     /// Of several errors of fits the first in order, so that the message is the same every time.
     failure: Option<(run::Place, FitError)>,
@@ -252,11 +259,13 @@ impl<'a, 'e> Driver<'a, 'e> {
             next_ticket: 0,
             closed: (0..runs).map(|_| VecDeque::new()).collect(),
             lineages: (0..runs).map(|_| Lineage::default()).collect(),
+            fits: (0..runs).map(|_| HashMap::new()).collect(),
             foresight: (0..runs).map(|_| Foresight::default()).collect(),
             entered: 0,
             proven: vec![None; runs],
             seen: progress::Seen::default(),
             speculative: 0,
+            ending: false,
             stopped_by: None,
             failure: None,
             listener_error: None,

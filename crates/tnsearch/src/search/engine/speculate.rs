@@ -6,83 +6,87 @@
 //! waits for are the guesses, the likeliest first. A guess is a fit like any other. Its result is used if the rule asks
 //! for it, and thrown away if not: counted as `speculative`, never as an evaluation.
 
+use super::assembly::Assembly;
 use super::flight::Flight;
 use super::rules::Rules;
 use super::run::{Job, Resolved, Run};
 use super::{Driver, Evaluation};
-use crate::fit::{Effort, FitError, Fitted};
+use crate::fit::Effort;
 use crate::graph::ModeGraph;
 use crate::search::Ticket;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Copies of a run that are followed for each guess that is wanted.
 const COPIES_PER_GUESS: usize = 3;
 
-/// Results, with their cores, that are kept for a run.
+/// Guesses, with their cores, that are kept for a run.
 const MOST_KEPT: usize = 64;
 
-type Key = (ModeGraph, Effort);
+/// What tells the fits of a run apart.
+pub(super) type Key = (ModeGraph, Effort);
 
-/// What was fitted for a run before it asked.
+/// What is known about the future of a run.
 #[derive(Default)]
 pub(super) struct Foresight {
-    fitted: HashMap<Key, Result<Fitted, FitError>>,
     /// Whether anything has happened to the run since guesses were last made.
     pub changed: bool,
 }
 
-impl Foresight {
-    /// Keeps the result of a guess; how many others were given up for it.
-    pub fn keep(&mut self, job: &Job, result: Result<Fitted, FitError>) -> u64 {
-        let given_up = if self.fitted.len() < MOST_KEPT { 0 } else { self.forget() };
-        self.fitted.insert(key(job), result);
-        given_up
-    }
-
-    /// The result of a job, if it was guessed. A fit that begins at given cores never is.
-    pub fn take(&mut self, job: &Job) -> Option<Result<Fitted, FitError>> {
-        if job.parent.is_some() { None } else { self.fitted.remove(&key(job)) }
-    }
-
-    /// Forgets everything; how many results were of no use.
-    pub fn forget(&mut self) -> u64 {
-        self.fitted.drain().count() as u64
-    }
-}
-
 impl Driver<'_, '_> {
-    /// Gives work to workers that have none.
+    /// Gives work to workers that have none: first the starts of fits that are waited for, then guesses.
     pub(super) fn speculate(&mut self) {
-        if !self.engine.speculates || self.engine.rules.bound.is_none() {
+        // One worker has enough to do with what is asked for.
+        if !self.engine.speculates || self.idle() == 0 || self.executor.workers() == 1 {
             return;
         }
-        let workers = self.executor.workers();
-        let mut idle = workers.saturating_sub(self.flights.len());
-        // One worker has enough to do with what is asked for.
-        if idle == 0 || workers == 1 {
+        while self.idle() > 0 {
+            let waited_for = |(k, key, a): (usize, &Key, &Assembly)| {
+                a.index?;
+                Some((a.waiting()?, a.job.place, k, key.clone()))
+            };
+            let fits = self.fits.iter().enumerate();
+            let fits = fits.flat_map(|(k, fits)| fits.iter().map(move |(key, a)| (k, key, a)));
+            // The second starts of all before the third of any.
+            let next = fits.filter_map(waited_for).min_by_key(|(part, place, ..)| (*part, *place));
+            let Some((part, _, k, key)) = next else { break };
+            self.send(k, &key, part);
+        }
+        if self.engine.rules.bound.is_none() {
             return;
         }
         let runs = self.engine.runs.len();
-        let share = workers.div_ceil(runs).max(2);
+        let share = self.executor.workers().div_ceil(runs).max(2);
         for k in 0..runs {
-            if !std::mem::take(&mut self.foresight[k].changed) {
-                continue;
+            if self.idle() == 0 {
+                return;
             }
-            let guesses = self.guesses(k, share);
-            self.drop_guesses(k, &guesses);
-            for job in guesses {
-                if idle == 0 {
+            if std::mem::take(&mut self.foresight[k].changed) {
+                self.guess(k, share);
+            }
+        }
+    }
+
+    /// Has made what a run may ask for next.
+    fn guess(&mut self, k: usize, most: usize) {
+        let guesses = self.guesses(k, most);
+        self.drop_guesses(k, &guesses);
+        for job in guesses {
+            let key = key(&job);
+            if !self.fits[k].contains_key(&key) {
+                let Ok(Some(request)) = self.request(&job) else { continue };
+                let in_parts = self.executor.makes_single_starts();
+                self.fits[k].insert(key.clone(), Assembly::new(job, None, request, in_parts));
+            }
+            while let Some(part) =
+                self.fits[k].get(&key).filter(|a| a.index.is_none()).and_then(Assembly::waiting)
+            {
+                if self.idle() == 0 {
                     // There may be room for the rest the next time.
                     self.foresight[k].changed = true;
-                    break;
+                    return;
                 }
-                if !self.is_under_way(k, &job) && !self.is_on_record(k, &job) {
-                    if let Ok(Some(request)) = self.request(&job) {
-                        self.submit(Flight::Guess { run: k, job, cancelled: false }, request);
-                        idle -= 1;
-                    }
-                }
+                self.send(k, &key, part);
             }
         }
     }
@@ -157,83 +161,55 @@ impl Driver<'_, '_> {
 
     /// The result of a job that was guessed already, or is on record.
     fn known(&self, k: usize, job: &Job) -> Option<Resolved> {
-        let on_record = self.engine.records.get(&(k, job.graph.to_string(), job.effort));
-        let error = match self.foresight[k].fitted.get(&key(job)) {
-            _ if on_record.is_some() => on_record?.error,
-            Some(Ok(fitted)) if fitted.error.is_finite() => fitted.error,
-            Some(_) => return Some(Resolved::Refused),
-            None => return None,
-        };
-        Some(evaluated(&self.engine.rules, job, error))
-    }
-
-    fn is_on_record(&self, k: usize, job: &Job) -> bool {
-        self.engine.records.contains_key(&(k, job.graph.to_string(), job.effort))
-    }
-
-    fn is_under_way(&self, k: usize, job: &Job) -> bool {
-        self.flights.values().any(|flight| match flight {
-            Flight::Guess { run, job: other, .. } => *run == k && same(other, job),
-            Flight::Job { run, job: index } => {
-                let round = self.engine.runs[*run].round.as_ref();
-                *run == k && round.is_some_and(|round| same(&round.jobs[*index], job))
-            }
-            Flight::Again => false,
-        })
-    }
-
-    /// Gives up the guesses of a run that are no longer likely.
-    fn drop_guesses(&mut self, k: usize, likely: &[Arc<Job>]) {
-        let mut unlikely: Vec<Ticket> = Vec::new();
-        for (ticket, flight) in &mut self.flights {
-            if let Flight::Guess { run, job, cancelled } = flight
-                && *run == k
-                && !*cancelled
-                && !likely.iter().any(|other| same(other, job))
-            {
-                *cancelled = true;
-                unlikely.push(*ticket);
-            }
+        if let Some(record) = self.engine.records.get(&(k, job.graph.to_string(), job.effort)) {
+            return Some(evaluated(&self.engine.rules, job, record.error));
         }
-        unlikely.into_iter().for_each(|ticket| self.executor.cancel(ticket));
+        match self.fits[k].get(&key(job))?.result()? {
+            Ok(fitted) if fitted.error.is_finite() => {
+                Some(evaluated(&self.engine.rules, job, fitted.error))
+            }
+            _ => Some(Resolved::Refused),
+        }
     }
 
-    /// Takes a guess under way for a job that is asked for now; whether there was one.
-    pub(super) fn adopt(&mut self, k: usize, index: usize, wanted: &Job) -> bool {
-        let flight = self.flights.values_mut().find(|flight| match flight {
-            Flight::Guess { run, job, cancelled } => *run == k && !*cancelled && same(job, wanted),
-            _ => false,
-        });
-        flight.map(|flight| *flight = Flight::Job { run: k, job: index }).is_some()
+    /// Gives up the guesses of a run that are no longer likely. Those that are done may be of use later.
+    fn drop_guesses(&mut self, k: usize, likely: &[Arc<Job>]) {
+        let likely: HashSet<Key> = likely.iter().map(|job| key(job)).collect();
+        let guessed = self.fits[k].iter().filter(|(_, a)| a.index.is_none());
+        let full = guessed.clone().count() > MOST_KEPT;
+        let unlikely: Vec<Key> = guessed
+            .filter(|(key, a)| !likely.contains(key) && (full || a.result().is_none()))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in unlikely {
+            self.speculative += 1;
+            self.give_up(k, &key);
+        }
     }
 
-    /// Gives up a guess, the last one made, where every worker is busy: what is asked for comes first.
+    /// Gives up what can wait, the last begun first, where every worker is busy: what is asked for comes first.
     pub(super) fn make_room(&mut self) {
-        if self.flights.len() < self.executor.workers() {
+        if self.idle() > 0 {
             return;
         }
-        let mut guesses: Vec<(&Ticket, &mut bool)> = Vec::new();
-        for (ticket, flight) in &mut self.flights {
-            if let Flight::Guess { cancelled, .. } = flight
-                && !*cancelled
-            {
-                guesses.push((ticket, cancelled));
-            }
+        let can_wait = |(ticket, flight): (&Ticket, &Flight)| {
+            let Flight::Part { run, key, part } = flight else { return None };
+            let assembly = self.fits[*run].get(key).filter(|a| a.can_wait(*part))?;
+            Some((assembly.index.is_none(), *ticket))
+        };
+        // Guesses before starts of fits that are waited for.
+        let Some((_, ticket)) = self.flights.iter().filter_map(can_wait).max() else { return };
+        if let Some(Flight::Part { run, key, part }) = self.flights.insert(ticket, Flight::Nothing)
+            && let Some(assembly) = self.fits[run].get_mut(&key)
+        {
+            assembly.drop_part(part);
         }
-        if let Some((&ticket, cancelled)) = guesses.into_iter().max_by_key(|(ticket, _)| **ticket) {
-            *cancelled = true;
-            self.executor.cancel(ticket);
-        }
+        self.executor.cancel(ticket);
     }
 }
 
-fn key(job: &Job) -> Key {
+pub(super) fn key(job: &Job) -> Key {
     (job.graph.clone(), job.effort)
-}
-
-/// Whether two jobs have the same result.
-fn same(a: &Job, b: &Job) -> bool {
-    a.effort == b.effort && a.graph == b.graph && a.parent.is_none() && b.parent.is_none()
 }
 
 /// What a fit that is not done may come out at.

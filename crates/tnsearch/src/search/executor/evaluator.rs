@@ -12,6 +12,11 @@ use crate::problem::{Stop, Target};
 pub trait Evaluator: Send + Sync {
     /// Fits the cores of one structure.
     fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError>;
+
+    /// Whether it knows requests for a single start ([`Request::start`]); the default does not, and gets whole fits.
+    fn makes_single_starts(&self) -> bool {
+        false
+    }
 }
 
 /// Fits with [`fit::fit`]; a quick fit of a structure without cycles is made by truncated SVDs, and improved only
@@ -29,12 +34,19 @@ impl FitEvaluator {
 }
 
 impl Evaluator for FitEvaluator {
+    fn makes_single_starts(&self) -> bool {
+        true
+    }
+
     fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
-        let Request { graph, settings, seed, effort, warm, .. } = request;
+        let Request { graph, settings, seed, effort, warm, start, .. } = request;
         let target = &self.target;
         if effort.is_full() || warm.is_some() {
             let warm = warm.as_ref().map(|cores| cores.as_slice());
-            return fit::fit(target, graph, settings, *seed, warm, stop);
+            return match *start {
+                Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
+                None => fit::fit(target, graph, settings, *seed, warm, stop),
+            };
         }
         let quick = FitSettings::clone(settings);
         let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };

@@ -24,6 +24,7 @@ pub struct Local {
     unbegun: Sender<Sent>,
     stops: HashMap<Ticket, Stop>,
     stop: Stop,
+    single_starts: bool,
 }
 
 struct Shared {
@@ -42,6 +43,7 @@ impl Local {
     pub fn new(evaluator: Arc<dyn Evaluator>, threads: usize) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
         let (unbegun, results) = mpsc::channel();
+        let single_starts = evaluator.makes_single_starts();
         let threads = (0..threads.max(1)).map(|k| {
             let (shared, evaluator, results) = (shared.clone(), evaluator.clone(), unbegun.clone());
             std::thread::Builder::new()
@@ -50,7 +52,7 @@ impl Local {
         });
         let threads = threads.collect::<Result<Vec<_>, _>>()?;
         let stops = HashMap::new();
-        Ok(Local { shared, threads, results, unbegun, stops, stop: Stop::new() })
+        Ok(Local { shared, threads, results, unbegun, stops, stop: Stop::new(), single_starts })
     }
 }
 
@@ -96,6 +98,10 @@ impl Shared {
 impl Executor for Local {
     fn workers(&self) -> usize {
         self.threads.len()
+    }
+
+    fn makes_single_starts(&self) -> bool {
+        self.single_starts
     }
 
     fn submit(&mut self, ticket: Ticket, request: Request) {

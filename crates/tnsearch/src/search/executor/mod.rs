@@ -22,6 +22,11 @@ pub trait Executor {
     /// How many requests can be worked on at a time.
     fn workers(&self) -> usize;
 
+    /// Whether it knows requests for a single start ([`Request::start`]); the default does not, and gets whole fits.
+    fn makes_single_starts(&self) -> bool {
+        false
+    }
+
     /// Takes a request. Each one submitted has exactly one result, also one that was cancelled.
     fn submit(&mut self, ticket: Ticket, request: Request);
 
