@@ -4,9 +4,10 @@
 //! the same time, and put together as if they had been made in turn: a start counts only if none before it was good
 //! enough. So the result is that of the whole fit, bit for bit.
 
-use super::run::Job;
+use super::run::{Job, Place};
 use crate::fit::{CheckedFit, FitError, Fitted, Request};
 use crate::search::Ticket;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Where a part of a fit is.
@@ -19,6 +20,9 @@ enum Part {
     /// Made.
     Done(Result<Fitted, FitError>),
 }
+
+/// The order of fits, the first first.
+pub(super) type Urgency = (u64, Reverse<u128>, Place);
 
 /// A fit on its way.
 #[derive(Debug)]
@@ -39,6 +43,12 @@ impl Assembly {
         Assembly { job, index, request, parts: (0..count).map(|_| Part::Waiting).collect() }
     }
 
+    /// Which of the fits that runs wait for come first: those of runs that are behind, and of these the largest, so
+    /// that no worker is left alone with one at the end.
+    pub fn urgency(&self) -> Urgency {
+        (self.job.place.generation, Reverse(self.job.params), self.job.place)
+    }
+
     /// The part without which nothing is known, if it is not on its way.
     pub fn needed(&self) -> Option<usize> {
         let first = self.parts.iter().position(|part| !matches!(part, Part::Done(_)))?;
@@ -55,11 +65,6 @@ impl Assembly {
         self.parts[part] = Part::Flying(ticket);
         let start = (self.parts.len() > 1).then_some(part);
         Request { start, ..self.request.clone() }
-    }
-
-    /// Whether a part can be given up: one that may turn out not to be needed.
-    pub fn can_wait(&self, part: usize) -> bool {
-        self.index.is_none() || self.parts[..part].iter().any(|p| !matches!(p, Part::Done(_)))
     }
 
     /// A part was given up.

@@ -29,14 +29,13 @@ impl Driver<'_, '_> {
         let under_way = |job: &Job| {
             self.fits[k].get(&key(job)).is_some_and(|assembly| assembly.index.is_some())
         };
-        let mut jobs: Vec<(usize, Arc<Job>)> = round
+        let jobs: Vec<(usize, Arc<Job>)> = round
             .wave
             .iter()
             .map(|&j| (j, round.jobs[j].clone()))
             .filter(|(_, job)| !under_way(job))
             .collect();
-        // The largest first, so that no worker is left alone with one at the end.
-        jobs.sort_by_key(|(_, job)| std::cmp::Reverse(job.params));
+        let wave = round.wave.len();
         for (index, job) in jobs {
             let record = (k, job.graph.to_string(), job.effort);
             if let Some(record) = self.engine.records.get(&record) {
@@ -53,7 +52,7 @@ impl Driver<'_, '_> {
                 }
                 None => {
                     let Some(request) = self.request(&job)? else { return Ok(()) };
-                    let in_parts = self.executor.makes_single_starts() && self.idle() > 1;
+                    let in_parts = self.makes_parts(wave);
                     let assembly = Assembly::new(job, Some(index), request, in_parts);
                     self.fits[k].insert(key.clone(), assembly);
                 }
@@ -63,25 +62,21 @@ impl Driver<'_, '_> {
         Ok(())
     }
 
-    /// Ends a fit that a run waits for if its result is known; else has its next part made.
+    /// Ends a fit that a run waits for if its result is known; else its next part is to be made.
     fn go_on(&mut self, k: usize, key: &Key) {
         let Some(assembly) = self.fits[k].get(key) else { return };
         let Some(index) = assembly.index else { return };
-        let (job, result) = (assembly.job.clone(), assembly.result());
+        let Some(result) = assembly.result() else {
+            if assembly.needed().is_some() {
+                self.ready.insert(assembly.urgency(), (k, key.clone()));
+            }
+            return;
+        };
+        let job = assembly.job.clone();
+        self.give_up(k, key);
         match result {
-            Some(result) => {
-                self.give_up(k, key);
-                match result {
-                    Ok(fitted) => self.fitted(k, index, &job, fitted),
-                    Err(error) => self.failed(k, index, &job, error),
-                }
-            }
-            None => {
-                if let Some(part) = assembly.needed().filter(|_| !self.ending) {
-                    self.make_room();
-                    self.send(k, key, part);
-                }
-            }
+            Ok(fitted) => self.fitted(k, index, &job, fitted),
+            Err(error) => self.failed(k, index, &job, error),
         }
     }
 
@@ -141,7 +136,6 @@ impl Driver<'_, '_> {
     pub(super) fn land(&mut self, ticket: Ticket, result: Result<Fitted, FitError>) {
         let Some(Flight::Part { run, key, part }) = self.flights.remove(&ticket) else { return };
         let Some(assembly) = self.fits[run].get_mut(&key) else { return };
-        self.foresight[run].changed = true;
         match result {
             Ok(fitted) if fitted.interrupted => {
                 let (job, waited_for) = (assembly.job.clone(), assembly.index.is_some());
@@ -151,7 +145,10 @@ impl Driver<'_, '_> {
                 }
             }
             Err(FitError::Interrupted) => assembly.drop_part(part),
-            result => assembly.land(part, result),
+            result => {
+                assembly.land(part, result);
+                self.foresight[run].changed |= assembly.result().is_some();
+            }
         }
         self.go_on(run, &key);
     }
@@ -227,9 +224,9 @@ impl Driver<'_, '_> {
         let rules = &self.engine.rules;
         if let Some(round) = &self.engine.runs[run].round {
             self.seen.resolved(rules, &round.jobs[index], &resolved);
+            self.foresight[run].learn(&round.jobs[index], &resolved);
         }
         self.engine.runs[run].resolve(rules, index, resolved);
-        self.foresight[run].changed = true;
     }
 
     /// A fit was stopped on its way: no evaluation, but better than nothing if there is nothing else.

@@ -40,12 +40,12 @@ use crate::fit::{CheckedFit, Effort, FitError, Fitted};
 use crate::problem::{CheckedObjective, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
-use assembly::Assembly;
+use assembly::{Assembly, Urgency};
 use flight::Flight;
 use rules::Rules;
 use run::{Closed, Job, Run};
 use speculate::{Foresight, Key};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warm::Lineage;
@@ -227,6 +227,8 @@ struct Driver<'a, 'e> {
     lineages: Vec<Lineage>,
     /// The fits of each run under way, and its guesses.
     fits: Vec<HashMap<Key, Assembly>>,
+    /// Fits that runs wait for and whose next part is to be sent.
+    ready: BTreeMap<Urgency, (usize, Key)>,
     foresight: Vec<Foresight>,
     account: Account,
     /// Generations entered.
@@ -260,6 +262,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             closed: (0..runs).map(|_| VecDeque::new()).collect(),
             lineages: (0..runs).map(|_| Lineage::default()).collect(),
             fits: (0..runs).map(|_| HashMap::new()).collect(),
+            ready: BTreeMap::new(),
             foresight: (0..runs).map(|_| Foresight::default()).collect(),
             entered: 0,
             proven: vec![None; runs],
@@ -291,8 +294,8 @@ impl<'a, 'e> Driver<'a, 'e> {
                 self.stopped_by = Some(StoppedBy::Finished);
                 break;
             }
-            self.speculate();
-            let mut wait = if moved { Duration::ZERO } else { TICK };
+            let more = self.dispatch();
+            let mut wait = if moved || more { Duration::ZERO } else { TICK };
             while let Some((ticket, result)) = self.executor.next(wait) {
                 self.land(ticket, result);
                 wait = Duration::ZERO;

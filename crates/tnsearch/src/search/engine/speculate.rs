@@ -3,7 +3,7 @@
 //! The rule of a generation waits for one or two fits before it decides what comes next. But what can come is known:
 //! each fit either fails or comes out at the bound that its cuts leave (which, for data that is a network, it nearly
 //! always does). So the run is copied, told the one or the other, and followed until it waits again; the jobs it then
-//! waits for are the guesses, the likeliest first. A guess is a fit like any other. Its result is used if the rule asks
+//! waits for are the guesses, the likeliest first, by how often the fits of the run came out at their bounds. A guess is a fit like any other. Its result is used if the rule asks
 //! for it, and thrown away if not: counted as `speculative`, never as an evaluation.
 
 use super::assembly::Assembly;
@@ -14,11 +14,14 @@ use super::{Driver, Evaluation};
 use crate::fit::Effort;
 use crate::graph::ModeGraph;
 use crate::search::Ticket;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Copies of a run that are followed for each guess that is wanted.
 const COPIES_PER_GUESS: usize = 3;
+
+/// A loss this near to its bound is at its bound.
+const NEAR: f64 = 1e-3;
 
 /// Guesses, with their cores, that are kept for a run.
 const MOST_KEPT: usize = 64;
@@ -31,40 +34,89 @@ pub(super) type Key = (ModeGraph, Effort);
 pub(super) struct Foresight {
     /// Whether anything has happened to the run since guesses were last made.
     pub changed: bool,
+    /// Fits that came out at their bound, and fits that did not.
+    hits: u32,
+    misses: u32,
+}
+
+impl Foresight {
+    /// A fit that was asked for has ended.
+    pub fn learn(&mut self, job: &Job, resolved: &Resolved) {
+        self.changed = true;
+        match resolved {
+            Resolved::Evaluated(e) if e.loss <= job.at_best.loss * (1.0 + NEAR) => self.hits += 1,
+            _ => self.misses += 1,
+        }
+    }
+
+    /// How likely the next fit comes out at its bound.
+    fn chance(&self) -> f64 {
+        f64::from(self.hits + 1) / f64::from(self.hits + self.misses + 2)
+    }
+}
+
+/// A copy of a run in one of its futures.
+struct Future {
+    run: Run,
+    chance: f64,
 }
 
 impl Driver<'_, '_> {
-    /// Gives work to workers that have none: first the starts of fits that are waited for, then guesses.
-    pub(super) fn speculate(&mut self) {
-        // One worker has enough to do with what is asked for.
-        if !self.engine.speculates || self.idle() == 0 || self.executor.workers() == 1 {
-            return;
+    /// Gives work to workers that have none: what runs wait for, those behind first; then further starts of those
+    /// fits; then guesses. Whether there is more to guess.
+    pub(super) fn dispatch(&mut self) -> bool {
+        while self.idle() > 0
+            && let Some((_, (k, key))) = self.ready.pop_first()
+        {
+            if let Some(part) = self.fits[k].get(&key).and_then(Assembly::needed) {
+                self.send(k, &key, part);
+            }
         }
-        while self.idle() > 0 {
-            let waited_for = |(k, key, a): (usize, &Key, &Assembly)| {
-                a.index?;
-                Some((a.waiting()?, a.job.place, k, key.clone()))
-            };
-            let fits = self.fits.iter().enumerate();
-            let fits = fits.flat_map(|(k, fits)| fits.iter().map(move |(key, a)| (k, key, a)));
-            // The second starts of all before the third of any.
-            let next = fits.filter_map(waited_for).min_by_key(|(part, place, ..)| (*part, *place));
-            let Some((part, _, k, key)) = next else { break };
+        if !self.ready.is_empty() {
+            let given_up = self.flights.values().filter(|f| matches!(f, Flight::Nothing)).count();
+            self.make_room(self.ready.len().saturating_sub(given_up));
+        }
+        // One worker has enough to do with what is asked for.
+        if !self.engine.speculates || self.executor.workers() == 1 {
+            return false;
+        }
+        while self.idle() > 0
+            && let Some((k, key, part)) = self.next_start()
+        {
             self.send(k, &key, part);
         }
-        if self.engine.rules.bound.is_none() {
-            return;
+        if self.engine.rules.bound.is_none() || self.idle() == 0 {
+            return false;
         }
-        let runs = self.engine.runs.len();
-        let share = self.executor.workers().div_ceil(runs).max(2);
-        for k in 0..runs {
-            if self.idle() == 0 {
-                return;
-            }
-            if std::mem::take(&mut self.foresight[k].changed) {
-                self.guess(k, share);
-            }
-        }
+        // One run at a time, the one behind first: to look ahead takes longer than to hand out what is asked for.
+        let runs = self.engine.runs.iter();
+        let changed = runs.filter(|run| !run.finished && self.foresight[run.index].changed);
+        let Some(k) = changed.min_by_key(|run| run.asked).map(|run| run.index) else {
+            return false;
+        };
+        self.foresight[k].changed = false;
+        let active = self.engine.runs.iter().filter(|run| !run.finished).count();
+        self.guess(k, self.executor.workers().div_ceil(active).max(2));
+        self.idle() > 0
+    }
+
+    /// Of the fits that runs wait for, the next start that nobody works on: the second of all before the third of any.
+    fn next_start(&self) -> Option<(usize, Key, usize)> {
+        let fits = self.fits.iter().enumerate();
+        let fits = fits.flat_map(|(k, fits)| fits.iter().map(move |(key, a)| (k, key, a)));
+        let waited_for = fits.filter(|(.., a)| a.index.is_some());
+        let starts = waited_for.filter_map(|(k, key, a)| Some((a.waiting()?, a.job.place, k, key)));
+        let first = starts.min_by_key(|(part, place, ..)| (*part, *place));
+        first.map(|(part, _, k, key)| (k, key.clone(), part))
+    }
+
+    /// Whether the fits of a wave this long are made in parts: where there are workers enough.
+    pub(super) fn makes_parts(&self, wave: usize) -> bool {
+        let workers = self.executor.workers();
+        self.engine.speculates
+            && self.executor.makes_single_starts()
+            && workers > 1
+            && wave < 2 * workers
     }
 
     /// Has made what a run may ask for next.
@@ -103,28 +155,32 @@ impl Driver<'_, '_> {
             }
             seen.extend(round.wave.iter().map(|&j| key(&round.jobs[j])));
         }
-        let mut copies: VecDeque<Run> = run.fork().into_iter().collect();
-        let mut followed = 0;
-        while let Some(mut copy) = copies.pop_front() {
-            followed += 1;
-            if guesses.len() >= most || followed > COPIES_PER_GUESS * most {
-                break;
-            }
-            if !self.follow(k, &mut copy) {
+        let chance = self.foresight[k].chance();
+        let mut futures: Vec<Future> =
+            run.fork().map(|run| Future { run, chance: 1.0 }).into_iter().collect();
+        for _ in 0..COPIES_PER_GUESS * most {
+            // The likeliest first; of equal ones the first that was thought of.
+            let likeliest = (0..futures.len())
+                .rev()
+                .max_by(|&a, &b| futures[a].chance.total_cmp(&futures[b].chance));
+            let Some(at) = likeliest.filter(|_| guesses.len() < most) else { break };
+            let mut future = futures.swap_remove(at);
+            if !self.follow(k, &mut future.run) {
                 continue;
             }
-            let Some(round) = &copy.round else { continue };
+            let Some(round) = &future.run.round else { continue };
             let waits: Vec<(usize, Arc<Job>)> =
                 round.wave.iter().map(|&j| (j, round.jobs[j].clone())).collect();
             guesses.extend(waits.iter().map(|w| w.1.clone()).filter(|job| seen.insert(key(job))));
-            // The first succeeds; none does; a later one does.
-            let hopes = std::iter::once(Some(0)).chain([None]).chain((1..waits.len()).map(Some));
-            for hope in hopes {
-                let Some(mut branch) = copy.fork() else { continue };
+            // One of them comes out at its bound, or none does.
+            for hope in (0..waits.len()).map(Some).chain([None]) {
+                let before = hope.unwrap_or(waits.len()) as i32;
+                let chance = (1.0 - chance).powi(before) * hope.map_or(1.0, |_| chance);
+                let Some(mut run) = future.run.fork() else { continue };
                 for (place, (index, job)) in waits.iter().enumerate() {
-                    branch.resolve(rules, *index, guess(rules, job, hope == Some(place)));
+                    run.resolve(rules, *index, guess(rules, job, hope == Some(place)));
                 }
-                copies.push_back(branch);
+                futures.push(Future { run, chance: future.chance * chance });
             }
         }
         guesses
@@ -187,24 +243,24 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// Gives up what can wait, the last begun first, where every worker is busy: what is asked for comes first.
-    pub(super) fn make_room(&mut self) {
-        if self.idle() > 0 {
-            return;
-        }
-        let can_wait = |(ticket, flight): (&Ticket, &Flight)| {
-            let Flight::Part { run, key, part } = flight else { return None };
-            let assembly = self.fits[*run].get(key).filter(|a| a.can_wait(*part))?;
-            Some((assembly.index.is_none(), *ticket))
+    /// Gives up guesses, the last begun first, where every worker is busy: what is asked for comes first.
+    fn make_room(&mut self, most: usize) {
+        let is_guess = |(ticket, flight): (&Ticket, &Flight)| {
+            let Flight::Part { run, key, .. } = flight else { return None };
+            let guess = self.fits[*run].get(key).is_some_and(|a| a.index.is_none());
+            guess.then_some(*ticket)
         };
-        // Guesses before starts of fits that are waited for.
-        let Some((_, ticket)) = self.flights.iter().filter_map(can_wait).max() else { return };
-        if let Some(Flight::Part { run, key, part }) = self.flights.insert(ticket, Flight::Nothing)
-            && let Some(assembly) = self.fits[run].get_mut(&key)
-        {
-            assembly.drop_part(part);
+        let mut guesses: Vec<Ticket> = self.flights.iter().filter_map(is_guess).collect();
+        guesses.sort_unstable_by(|a, b| b.cmp(a));
+        for ticket in guesses.into_iter().take(most) {
+            if let Some(Flight::Part { run, key, part }) =
+                self.flights.insert(ticket, Flight::Nothing)
+                && let Some(assembly) = self.fits[run].get_mut(&key)
+            {
+                assembly.drop_part(part);
+            }
+            self.executor.cancel(ticket);
         }
-        self.executor.cancel(ticket);
     }
 }
 
