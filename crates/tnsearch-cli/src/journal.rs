@@ -1,6 +1,6 @@
 //! The journal of a search on disk: one JSON line for the search, then one for each evaluation.
 
-use crate::files::io_text;
+use crate::files::{entries::push_bytes, io_text};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -8,10 +8,12 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use tnsearch::dispatch;
 use tnsearch::problem::Target;
 use tnsearch::search::{
     BeginRecord, EndRecord, EvaluationRecord, GenerationRecord, Journal, JournalError, JournalLine,
 };
+use tnsearch::tensor::Kind;
 pub use tnsearch_report::journal::{FORMAT, VERSION};
 
 /// Why a journal is refused.
@@ -239,10 +241,14 @@ fn difference(name: &str, then: &Value, now: &Value) -> Option<(String, String, 
     (then != now).then(|| (name.to_owned(), then.to_string(), now.to_string()))
 }
 
-/// A fingerprint of a tensor's dimensions and entries (SHA-256 of their little-endian bytes).
+/// A fingerprint of a tensor's dimensions and entries (SHA-256 of their little-endian bytes), and of the kind of its
+/// numbers unless they are real ones of 64 bits.
 pub fn fingerprint(target: &Target) -> String {
     let tensor = target.tensor();
     let mut hash = Sha256::new();
+    if target.kind() != Kind::F64 {
+        hash.update(target.kind().name());
+    }
     if target.scale() != 1.0 {
         hash.update(target.scale().to_le_bytes());
     }
@@ -250,12 +256,12 @@ pub fn fingerprint(target: &Target) -> String {
     for &d in tensor.dims() {
         hash.update((d as u64).to_le_bytes());
     }
-    let mut bytes = Vec::with_capacity(8 * 4096);
-    for chunk in tensor.data().chunks(4096) {
+    let mut bytes = Vec::with_capacity(16 * 4096);
+    dispatch!(tensor, tensor => for chunk in tensor.data().chunks(4096) {
         bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|v| v.to_le_bytes()));
+        push_bytes(chunk, &mut bytes);
         hash.update(&bytes);
-    }
+    });
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
@@ -431,5 +437,15 @@ mod tests {
         assert_eq!(base, print(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
         assert_ne!(base, print(&[4, 1], &[1.0, 2.0, 3.0, 4.0]));
         assert_ne!(base, print(&[2, 2], &[1.0, 2.0, 3.0, 4.0 + 1e-15]));
+        // The same numbers as another kind are fitted to other bits.
+        let tensor = Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        let prints = Kind::ALL.map(|kind| {
+            let tensor = tnsearch::tensor::AnyTensor::from(tensor.clone()).to_kind(kind).unwrap();
+            fingerprint(&Target::new(tensor).unwrap())
+        });
+        assert_eq!(prints.iter().filter(|p| **p == base).count(), 1);
+        assert_eq!(prints.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+        // As 0.2.0 had it: journals stay good.
+        assert_eq!(base, "7b8317df3ad9cc93739863444e5c9743be869e4efb671fcd2ad703586357eea3");
     }
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::fit::{FitSettings, fit, sweep_flops};
 use tnsearch::graph::{ModeGraph, Template};
+use tnsearch::linalg::{Factor, matmul};
 use tnsearch::problem::Objective;
 use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::stream;
 use tnsearch::search::{FitEvaluator, Runner, RunnerSettings, Tnls, TnlsSettings};
 use tnsearch::tensor::Tensor;
-use tnsearch::tensor::matmul::{Strides, matmul};
 
 fn main() {
     let gemm = gemm_rate();
@@ -98,8 +98,7 @@ fn gemm_rate() -> f64 {
     let mut c = vec![0.0; n * n];
     let best = (0..10).map(|_| {
         let start = Instant::now();
-        let s = Strides::row_major(n);
-        matmul((n, n, n), &mut c, a.data(), s, b.data(), s);
+        matmul((n, n, n), &mut c, Factor::row_major(a.data(), n), Factor::row_major(b.data(), n));
         start.elapsed().as_secs_f64()
     });
     2.0 * (n as f64).powi(3) / best.fold(f64::INFINITY, f64::min)

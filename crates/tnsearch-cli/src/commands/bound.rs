@@ -1,7 +1,7 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
 use super::bounds::{self, Cut};
-use super::options::{count, load_structure, load_target, memory};
+use super::options::{DtypeOptions, count, load_structure, load_target, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::report::{StructureReport, line, picture_lines, size_line, tensor_text};
 use crate::files::MemoryLimit;
@@ -14,6 +14,7 @@ use std::time::Instant;
 use tnsearch::bound::CutBound;
 use tnsearch::problem::Stop;
 use tnsearch::search::RunnerSettings;
+use tnsearch::tensor::Kind;
 
 /// Cuts in the JSON.
 const LISTED: usize = 10;
@@ -36,6 +37,8 @@ const SVD_ENTRIES: usize = 100_000;
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
     /// The structure (JSON)
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
@@ -53,6 +56,7 @@ pub struct Bound {
 struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
+    dtype: Kind,
     rse: f64,
     re: f64,
     cuts: &'a [Cut],
@@ -70,14 +74,14 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     let structure = load_structure(&args.structure)?;
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     structure.template().check_order(dims.len())?;
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
     let begun = Instant::now();
-    let spectra = bounds::spectra(&target, target.tensor().len() <= SVD_ENTRIES, limit)?;
+    let spectra = bounds::spectra(&target, target.entries() <= SVD_ENTRIES, limit)?;
     if dims.len() <= ALL_CUTS {
         bounds::prepare(&spectra, args.threads, limit, &Stop::new())?;
     }
@@ -89,6 +93,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
     let summary = Summary {
         structure: StructureReport::new(&structure, dims),
+        dtype: target.kind(),
         rse,
         re: rse.sqrt(),
         cuts: &worst,

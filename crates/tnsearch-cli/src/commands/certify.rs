@@ -1,7 +1,7 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
 use super::bounds::{self, Cut};
-use super::options::{ObjectiveOptions, count, load_target, load_template, memory};
+use super::options::{DtypeOptions, ObjectiveOptions, count, load_target, load_template, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::report::{StructureReport, line, objective_text, picture_lines, size_line, tensor_text};
 use crate::files::{MemoryLimit, network};
@@ -19,6 +19,7 @@ use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score};
 use tnsearch::problem::{Stop, Target};
 use tnsearch::search::RunnerSettings;
+use tnsearch::tensor::Kind;
 
 /// Binding cuts in the JSON.
 const LISTED: usize = 10;
@@ -42,6 +43,8 @@ Exit codes: 0 a bound was given; 1 the network does not reach the target; 2 bad 
 pub struct Certify {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
     #[command(flatten)]
     objective: ObjectiveOptions,
     /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph [default: that of
@@ -71,6 +74,7 @@ pub struct Certify {
 struct Summary<'a> {
     #[serde(flatten)]
     relaxed: StructureReport,
+    dtype: Kind,
     objective: Objective,
     max_rank: usize,
     lower_bound: Option<LowerBound>,
@@ -117,7 +121,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     check_distinct(&inputs, &[("--json", args.report.json_path())])?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     let net = args.net.as_deref().map(|path| load_net(path, dims, limit)).transpose()?;
     let template = match (&args.template, &net) {
@@ -152,6 +156,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             Some(structure) => StructureReport::new(structure, dims),
             None => StructureReport::nothing(template.to_ref(), dims),
         },
+        dtype: target.kind(),
         objective: objective.get(),
         max_rank: args.max_rank,
         lower_bound: proof.bound,

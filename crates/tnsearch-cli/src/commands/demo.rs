@@ -108,7 +108,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let svg = tnsearch_report::networks_svg(&pictures, &dims);
     files.picture.write(|w| w.write_all(svg.as_bytes()))?;
     if let Some((tensor, net)) = &files.data {
-        tensor.write(|mut w| npy::write(&mut w, &dims, made.tensor.data()))?;
+        tensor.write(|mut w| npy::write(&mut w, &made.tensor.clone().into()))?;
         let cores = best.fitted.cores.clone();
         let found = Network::from_fitted(best.structure.clone(), dims.clone(), cores)?;
         net.write(|w| network::write(w, &found, best.score.error))?;

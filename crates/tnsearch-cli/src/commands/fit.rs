@@ -1,6 +1,8 @@
 //! `tnsearch fit`: the cores of one given structure.
 
-use super::options::{FitOptions, count, load_structure, load_target, memory, method, real, seed};
+use super::options::{
+    DtypeOptions, FitOptions, count, load_structure, load_target, memory, method, real, seed,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::report::{StructureReport, line, structure_lines, tensor_text};
 use crate::files::{MemoryLimit, network, output::Output};
@@ -14,6 +16,7 @@ use std::time::Instant;
 use tnsearch::fit::{self, FitSettings, Method};
 use tnsearch::network::Network;
 use tnsearch::search::RunnerSettings;
+use tnsearch::tensor::Kind;
 
 /// LM starts by default: one structure is worth the time.
 const RESCUE: usize = 8;
@@ -29,6 +32,8 @@ const RESCUE: usize = 8;
 pub struct Fit {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
     /// The structure (JSON)
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
@@ -60,6 +65,7 @@ pub struct Fit {
 struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
+    dtype: Kind,
     seed: u64,
     rse: f64,
     re: f64,
@@ -85,7 +91,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let structure = load_structure(&args.structure)?;
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     structure.template().check_order(dims.len())?;
 
@@ -104,6 +110,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let saved = output.map_or(Ok(()), |o| o.write(|w| network::write(w, &found, fitted.rse)));
     let summary = Summary {
         structure: StructureReport::new(&structure, dims),
+        dtype: target.kind(),
         seed: args.seed,
         rse: fitted.rse,
         re: fitted.rse.sqrt(),

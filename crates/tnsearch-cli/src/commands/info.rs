@@ -8,7 +8,7 @@ use crate::files::{self, Layout, Listed, MemoryLimit, network, network::StoredNe
 use crate::text::{bytes, number, shape};
 use clap::Args;
 use serde::Serialize;
-use tnsearch::tensor::unflatten;
+use tnsearch::tensor::{Kind, unflatten};
 
 /// Show what is in a network file, a tensor file or an archive.
 #[derive(Debug, Args)]
@@ -53,6 +53,7 @@ struct NetworkSummary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     compression: f64,
+    dtype: Kind,
     rse: f64,
     re: f64,
     written_by: &'a str,
@@ -65,6 +66,7 @@ fn network_info(args: &Info, stored: &StoredNetwork, report: &Report) -> anyhow:
         kind: "network",
         structure: StructureReport::new(structure, dims),
         compression: 1.0 / stored.network.phi(),
+        dtype: stored.network.kind(),
         rse: stored.rse,
         re: stored.rse.sqrt(),
         written_by: &stored.written_by,
@@ -99,8 +101,8 @@ struct TensorSummary<'a> {
 }
 
 fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Result<Exit> {
-    let files::Loaded { tensor, layout } = files::read_tensor(&args.file, limit)?;
-    let bad = tensor.data().iter().position(|v| !v.is_finite());
+    let files::Loaded { tensor, layout } = files::read_tensor(&args.file, None, limit)?;
+    let bad = tensor.first_not_finite();
     let norm = tensor.norm_squared().sqrt();
     let summary = TensorSummary {
         kind: "tensor",
@@ -110,7 +112,7 @@ fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Resu
         fortran_order: layout.fortran,
         big_endian: layout.big_endian,
         entries: tensor.len(),
-        dense_bytes: 8 * tensor.len(),
+        dense_bytes: tensor.bytes(),
         norm: Some(norm).filter(|n| n.is_finite()),
         not_finite_at: bad.map(|flat| unflatten(flat, tensor.dims())),
         input: &args.file,
@@ -119,7 +121,7 @@ fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Resu
         let mut out = String::new();
         line(&mut out, "tensor", tensor_text(&args.file, tensor.dims()));
         line(&mut out, "type", type_text(&layout));
-        line(&mut out, "dense", format!("{} in memory", bytes(8 * tensor.len() as u128)));
+        line(&mut out, "dense", format!("{} in memory", bytes(tensor.bytes() as u128)));
         line(&mut out, "norm", number(norm));
         if let Err(e) = tensor.check() {
             line(&mut out, "problem", e);

@@ -11,7 +11,8 @@ use strategies::{Plan, Setting, StrategyOptions};
 
 use super::bounds;
 use super::options::{
-    FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method, real, seed,
+    DtypeOptions, FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method,
+    real, seed,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::files::{MemoryLimit, output::Output};
@@ -53,6 +54,8 @@ const MAX_GENERATION: usize = 1_000_000;
 pub struct Search {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
 
     #[command(flatten)]
     objective: ObjectiveOptions,
@@ -148,7 +151,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let page = args.page.as_deref().map(Output::check).transpose()?;
 
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     let template = Arc::new(load_template(&args.template, dims.len())?);
     if let Objective::MaxParams(budget) = settings.objective.get() {
@@ -235,7 +238,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         &settings,
         &budgets,
         &template,
-        dims,
+        (dims, target.kind()),
         result,
         output.as_ref(),
         &report,

@@ -1,9 +1,9 @@
-//! The number types that can be read, and reading them into 64-bit numbers.
+//! The number types that can be read, and reading them into the kind of number that is asked for.
 
 use super::{MemoryLimit, Problem};
 use half::{bf16, f16};
 use std::io::Read;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, size};
 
 /// The type of an array's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub enum Dtype {
     F32,
     /// Double precision.
     F64,
+    /// Complex, two numbers of single precision.
+    C64,
+    /// Complex, two numbers of double precision.
+    C128,
 }
 
 impl Dtype {
@@ -43,7 +47,8 @@ impl Dtype {
             Dtype::Bool | Dtype::I8 | Dtype::U8 => 1,
             Dtype::I16 | Dtype::U16 | Dtype::F16 | Dtype::Bf16 => 2,
             Dtype::I32 | Dtype::U32 | Dtype::F32 => 4,
-            Dtype::I64 | Dtype::U64 | Dtype::F64 => 8,
+            Dtype::I64 | Dtype::U64 | Dtype::F64 | Dtype::C64 => 8,
+            Dtype::C128 => 16,
         }
     }
 
@@ -63,25 +68,50 @@ impl Dtype {
             Dtype::Bf16 => "bf16",
             Dtype::F32 => "f32",
             Dtype::F64 => "f64",
+            Dtype::C64 => "complex64",
+            Dtype::C128 => "complex128",
+        }
+    }
+
+    /// The kind of number it is computed with unless another is asked for: 64-bit parts.
+    pub fn kind(self) -> Kind {
+        match self {
+            Dtype::C64 | Dtype::C128 => Kind::C64,
+            _ => Kind::F64,
         }
     }
 
     /// Appends the entries in `bytes` (a whole number of them) to `out`.
-    fn decode(self, bytes: &[u8], big_endian: bool, out: &mut Vec<f64>) {
+    fn decode<T: Scalar>(self, bytes: &[u8], big_endian: bool, out: &mut Vec<T>) {
+        let real = |v: f64| T::from_parts(v, 0.0);
         macro_rules! numbers {
             ($t:ty, $convert:expr) => {{
                 const N: usize = size_of::<$t>();
                 out.extend(bytes.as_chunks::<N>().0.iter().map(|b| {
-                    $convert(if big_endian {
+                    real($convert(if big_endian {
+                        <$t>::from_be_bytes(*b)
+                    } else {
+                        <$t>::from_le_bytes(*b)
+                    }))
+                }))
+            }};
+        }
+        macro_rules! complex {
+            ($t:ty) => {{
+                const N: usize = size_of::<$t>();
+                let part = |b: &[u8; N]| {
+                    f64::from(if big_endian {
                         <$t>::from_be_bytes(*b)
                     } else {
                         <$t>::from_le_bytes(*b)
                     })
-                }))
+                };
+                let parts = bytes.as_chunks::<N>().0.as_chunks::<2>().0.iter();
+                out.extend(parts.map(|[re, im]| T::from_parts(part(re), part(im))))
             }};
         }
         match self {
-            Dtype::Bool => out.extend(bytes.iter().map(|&b| f64::from(u8::from(b != 0)))),
+            Dtype::Bool => out.extend(bytes.iter().map(|&b| real(f64::from(u8::from(b != 0))))),
             Dtype::I8 => numbers!(i8, f64::from),
             Dtype::I16 => numbers!(i16, f64::from),
             Dtype::I32 => numbers!(i32, f64::from),
@@ -95,6 +125,8 @@ impl Dtype {
             Dtype::Bf16 => numbers!(bf16, f64::from),
             Dtype::F32 => numbers!(f32, f64::from),
             Dtype::F64 => numbers!(f64, |v| v),
+            Dtype::C64 => complex!(f32),
+            Dtype::C128 => complex!(f64),
         }
     }
 }
@@ -133,27 +165,57 @@ impl Layout {
         }
     }
 
-    /// Reads the entries into row-major order. Nothing is held but the result and a small buffer; a
-    /// result beyond the limit is refused before it is allocated.
+    /// Reads the tensor as the kind asked for, or else its own with 64-bit parts. Complex numbers are read as real
+    /// ones only where no imaginary part is lost.
     pub fn read(
         &self,
         from: &mut (impl Read + ?Sized),
+        kind: Option<Kind>,
         limit: MemoryLimit,
-    ) -> Result<Vec<f64>, Problem> {
+    ) -> Result<AnyTensor, Problem> {
+        match kind.unwrap_or(self.dtype.kind()) {
+            Kind::F32 => self.read_tensor::<f32>(from, limit),
+            Kind::F64 => self.read_tensor::<f64>(from, limit),
+            Kind::C32 => self.read_tensor::<Complex<f32>>(from, limit),
+            Kind::C64 => self.read_tensor::<Complex<f64>>(from, limit),
+        }
+    }
+
+    fn read_tensor<T: Scalar>(
+        &self,
+        from: &mut (impl Read + ?Sized),
+        limit: MemoryLimit,
+    ) -> Result<AnyTensor, Problem> {
+        // Real kinds would drop imaginary parts: such a file is read as it is and converted.
+        if self.dtype.kind().is_complex() && !T::KIND.is_complex() {
+            let complex = self.read_entries::<Complex<f64>>(from, limit)?;
+            let complex = AnyTensor::from(Tensor::new(self.dims.clone(), complex)?);
+            return Ok(complex.to_kind(T::KIND)?);
+        }
+        Ok(Tensor::new(self.dims.clone(), self.read_entries::<T>(from, limit)?)?.into())
+    }
+
+    /// Reads the entries into row-major order. Nothing is held but the result and a small buffer; a
+    /// result beyond the limit is refused before it is allocated.
+    fn read_entries<T: Scalar>(
+        &self,
+        from: &mut (impl Read + ?Sized),
+        limit: MemoryLimit,
+    ) -> Result<Vec<T>, Problem> {
         let entries = self.entries();
-        limit.check(entries)?;
-        let refused = || limit.refused(entries);
+        limit.check(entries, T::KIND)?;
+        let refused = || limit.refused(entries, T::KIND);
         let count = usize::try_from(entries).map_err(|_| refused())?;
-        let mut data: Vec<f64> = Vec::new();
+        let mut data: Vec<T> = Vec::new();
         data.try_reserve_exact(count).map_err(|_| refused())?;
         let mut scatter = (self.fortran && self.dims.len() > 1).then(|| {
-            data.resize(count, 0.0);
+            data.resize(count, T::ZERO);
             Scatter::new(&self.dims)
         });
 
         const CHUNK: usize = 8192;
         let mut bytes = vec![0u8; CHUNK * self.dtype.bytes()];
-        let mut values: Vec<f64> = Vec::with_capacity(CHUNK);
+        let mut values: Vec<T> = Vec::with_capacity(CHUNK);
         let mut left = count;
         while left > 0 {
             let n = left.min(CHUNK);

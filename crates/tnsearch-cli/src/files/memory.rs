@@ -1,6 +1,7 @@
 //! How much memory may be taken.
 
 use super::Problem;
+use tnsearch::tensor::Kind;
 
 /// A limit on memory and where it comes from.
 #[derive(Debug, Clone, Copy)]
@@ -24,18 +25,24 @@ impl MemoryLimit {
         self.bytes
     }
 
-    /// Refuses a number of 64-bit entries that does not fit.
-    pub fn check(self, entries: u128) -> Result<(), Problem> {
-        match entries.saturating_mul(8) > u128::from(self.bytes) {
-            true => Err(self.refused(entries)),
+    /// Refuses a number of entries of a kind that does not fit.
+    pub fn check(self, entries: u128, kind: Kind) -> Result<(), Problem> {
+        match entries.saturating_mul(kind.bytes() as u128) > u128::from(self.bytes) {
+            true => Err(self.refused(entries, kind)),
             false => Ok(()),
         }
     }
 
-    /// The refusal of that many 64-bit entries.
-    pub fn refused(self, entries: u128) -> Problem {
-        let needed = entries.saturating_mul(8);
-        Problem::Memory { entries, needed, limit: self.bytes, why: self.why }
+    /// The refusal of that many entries of a kind.
+    pub fn refused(self, entries: u128, kind: Kind) -> Problem {
+        let needed = entries.saturating_mul(kind.bytes() as u128);
+        let numbers = match kind {
+            Kind::F32 => "32-bit numbers",
+            Kind::F64 => "64-bit numbers",
+            Kind::C32 => "complex numbers of two 32-bit parts",
+            Kind::C64 => "complex numbers of two 64-bit parts",
+        };
+        Problem::Memory { entries, needed, numbers, limit: self.bytes, why: self.why }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading tensors and networks from files, and writing them.
 
 mod dtype;
+pub mod entries;
 mod error;
 mod literal;
 mod memory;
@@ -21,13 +22,13 @@ use npz::Npz;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
-use tnsearch::tensor::Tensor;
+use tnsearch::tensor::{AnyTensor, Kind};
 
 /// A tensor and how the file had it.
 #[derive(Debug)]
 pub struct Loaded {
     /// The tensor, not yet checked for NaN, order and the like.
-    pub tensor: Tensor,
+    pub tensor: AnyTensor,
     /// How its entries lie in the file.
     pub layout: Layout,
 }
@@ -42,31 +43,35 @@ pub struct Listed {
 }
 
 /// Reads `X.npy`, `X.npz:key` or `X.safetensors:key`; the key can be left out where there is only
-/// one array. The format is told from the file's first bytes.
-pub fn read_tensor(name: &str, limit: MemoryLimit) -> Result<Loaded, FileError> {
+/// one array. The format is told from the file's first bytes. The tensor is of the kind asked for; without one, of
+/// 64-bit numbers, complex where the file has complex ones.
+pub fn read_tensor(
+    name: &str,
+    kind: Option<Kind>,
+    limit: MemoryLimit,
+) -> Result<Loaded, FileError> {
     let (path, key) = split_key(name);
-    let read = || -> Result<(Layout, Vec<f64>), Problem> {
+    let read = || -> Result<(Layout, AnyTensor), Problem> {
         match open(&path)? {
             Opened::Npy(mut file, length) => {
                 if let Some(key) = &key {
                     return Err(Problem::KeyNotPossible(key.clone()));
                 }
                 let layout = npy::read_header(&mut file, length)?;
-                let data = layout.read(&mut file, limit)?;
-                Ok((layout, data))
+                let tensor = layout.read(&mut file, kind, limit)?;
+                Ok((layout, tensor))
             }
             Opened::Npz(mut npz) => {
                 let key = the_key(key.as_deref(), npz.keys())?;
-                npz.read(&key, limit)
+                npz.read(&key, kind, limit)
             }
             Opened::Safetensors(mut file) => {
                 let key = the_key(key.as_deref(), file.keys())?;
-                file.read(&key, limit)
+                file.read(&key, kind, limit)
             }
         }
     };
-    let (layout, data) = read().map_err(|p| p.of(&path))?;
-    let tensor = Tensor::new(layout.dims.clone(), data).map_err(|e| Problem::from(e).of(&path))?;
+    let (layout, tensor) = read().map_err(|p| p.of(&path))?;
     Ok(Loaded { tensor, layout })
 }
 

@@ -1,8 +1,11 @@
 //! The .npy format, versions 1.0 to 3.0 (numpy's NEP 1).
 
+use super::entries::write_entries;
 use super::literal::Literal;
 use super::{Dtype, Layout, Problem};
 use std::io::{self, Read, Write};
+use tnsearch::dispatch;
+use tnsearch::tensor::{AnyTensor, Kind};
 
 /// The first bytes of every .npy file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
@@ -102,11 +105,13 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
         "f2" => Dtype::F16,
         "f4" => Dtype::F32,
         "f8" => Dtype::F64,
+        "c8" => Dtype::C64,
+        "c16" => Dtype::C128,
         _ => {
             return Err(Problem::Dtype(match kind.as_bytes().first() {
                 Some(b'O') => format!("'{descr}' (pickled Python objects)"),
                 Some(b'U' | b'S' | b'a') => format!("'{descr}' (text)"),
-                Some(b'c') => format!("'{descr}' (complex)"),
+                Some(b'c') => format!("'{descr}' (complex long double)"),
                 Some(b'f') => format!("'{descr}' (long double)"),
                 Some(b'M' | b'm') => format!("'{descr}' (dates)"),
                 Some(b'V') => format!("'{descr}' (raw bytes)"),
@@ -117,13 +122,20 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
     Ok((dtype, big_endian))
 }
 
-/// Writes an array of doubles, row-major, little-endian (format version 1.0).
-pub fn write(to: &mut impl Write, dims: &[usize], data: &[f64]) -> io::Result<()> {
+/// Writes a tensor, row-major, little-endian (format version 1.0), as `<f4`, `<f8`, `<c8` or `<c16`.
+pub fn write(to: &mut impl Write, tensor: &AnyTensor) -> io::Result<()> {
+    let dims = tensor.dims();
     let shape = match dims {
         [d] => format!("({d},)"),
         _ => format!("({})", dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     };
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    let descr = match tensor.kind() {
+        Kind::F32 => "<f4",
+        Kind::F64 => "<f8",
+        Kind::C32 => "<c8",
+        Kind::C64 => "<c16",
+    };
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     // The entries start at a multiple of 64 bytes; the header ends with a newline.
     let padding = 63 - (10 + header.len()) % 64;
     header.extend(std::iter::repeat_n(' ', padding));
@@ -134,11 +146,5 @@ pub fn write(to: &mut impl Write, dims: &[usize], data: &[f64]) -> io::Result<()
     to.write_all(&[1, 0])?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(header.as_bytes())?;
-    let mut bytes = Vec::with_capacity(8 * 8192);
-    for chunk in data.chunks(8192) {
-        bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|v| v.to_le_bytes()));
-        to.write_all(&bytes)?;
-    }
-    Ok(())
+    dispatch!(tensor, tensor => write_entries(to, tensor.data()))
 }

@@ -3,6 +3,7 @@
 use super::{Layout, MemoryLimit, Problem, npy};
 use std::fs::File;
 use std::io::{BufReader, Read};
+use tnsearch::tensor::{AnyTensor, Kind};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -39,14 +40,19 @@ impl Npz {
     }
 
     /// Reads an array.
-    pub fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<(Layout, Vec<f64>), Problem> {
+    pub fn read(
+        &mut self,
+        key: &str,
+        kind: Option<Kind>,
+        limit: MemoryLimit,
+    ) -> Result<(Layout, AnyTensor), Problem> {
         self.with(key, |entry, length| {
             let layout = npy::read_header(entry, length)?;
-            let data = layout.read(entry, limit)?;
+            let tensor = layout.read(entry, kind, limit)?;
             // The archive's checksum is compared at the end of the entry.
             let more = entry.read(&mut [0u8]).map_err(|e| Problem::Damaged(e.to_string()))?;
             match more {
-                0 => Ok((layout, data)),
+                0 => Ok((layout, tensor)),
                 _ => Err(Problem::Damaged("an entry is longer than the archive says".into())),
             }
         })

@@ -5,6 +5,7 @@ use safetensors::tensor::{Dtype as Stored, Metadata, TensorInfo};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
+use tnsearch::tensor::{AnyTensor, Kind};
 
 /// The format's own limit on its header.
 const MAX_HEADER: u64 = 100_000_000;
@@ -71,19 +72,25 @@ impl SafetensorsFile {
             Stored::BF16 => Dtype::Bf16,
             Stored::F32 => Dtype::F32,
             Stored::F64 => Dtype::F64,
+            Stored::C64 => Dtype::C64,
             other => return Err(Problem::Dtype(format!("{other:?}"))),
         };
         Ok(Layout { dims: info.shape.clone(), dtype, big_endian: false, fortran: false })
     }
 
     /// Reads an array.
-    pub fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<(Layout, Vec<f64>), Problem> {
+    pub fn read(
+        &mut self,
+        key: &str,
+        kind: Option<Kind>,
+        limit: MemoryLimit,
+    ) -> Result<(Layout, AnyTensor), Problem> {
         let layout = self.layout(key)?;
         let (from, to) = self.info(key)?.data_offsets;
         layout.check_length((to - from) as u64)?;
         self.file.seek(SeekFrom::Start(self.start + from as u64))?;
-        let data = layout.read(&mut self.file, limit)?;
-        Ok((layout, data))
+        let tensor = layout.read(&mut self.file, kind, limit)?;
+        Ok((layout, tensor))
     }
 
     fn info(&self, key: &str) -> Result<&TensorInfo, Problem> {

@@ -16,8 +16,8 @@ pub use settings::{CheckedFit, FitSettings, Method};
 use crate::graph::ModeGraph;
 use crate::network::tree::{EXACT_OFTEN, Tree};
 use crate::problem::{Stop, Target};
-use crate::tensor::{Tensor, TensorError};
-use crate::{MemoryError, SettingError};
+use crate::tensor::{AnyTensor, Kind, Scalar, Tensor, TensorError};
+use crate::{MemoryError, SettingError, dispatch};
 use control::Control;
 use lm::Lm;
 use plan::{Plan, Walk};
@@ -57,6 +57,16 @@ pub enum FitError {
         /// The shape needed.
         expected: Vec<usize>,
     },
+    /// The given cores are of another kind of number than the tensor.
+    #[error("warm start: core {vertex} is of kind {found}, the tensor of kind {expected}")]
+    WarmKind {
+        /// The vertex of the mode graph.
+        vertex: usize,
+        /// The kind given.
+        found: Kind,
+        /// The kind needed.
+        expected: Kind,
+    },
     /// The fit was interrupted before it had a result.
     #[error("interrupted")]
     Interrupted,
@@ -70,8 +80,8 @@ fn check_bytes(needed: f64, limit: Option<u64>) -> Result<(), FitError> {
 /// What a fit found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// One core a vertex of the mode graph, shaped as [`ModeGraph::core_dims`].
-    pub cores: Vec<Tensor>,
+    /// One core per vertex of the mode graph, shaped as [`ModeGraph::core_dims`], of the tensor's kind.
+    pub cores: Vec<AnyTensor>,
     /// The RSE of these cores, from an explicit residual.
     pub rse: f64,
     /// Sweeps (ALS), steps (Adam) or iterations (LM), over all restarts made.
@@ -88,17 +98,17 @@ pub struct Fitted {
 const RESCUE_FLOPS: f64 = 4e7;
 
 /// A method that improves the cores of a workspace until they are good enough or stall.
-trait Improve: Sync {
+trait Improve<T: Scalar>: Sync {
     /// Whether the method changes each core as it is visited.
     fn walk(&self) -> Walk;
 
     /// Entries the method needs beside the plan's buffers.
-    fn extra_entries(&self, _plan: &Plan) -> f64 {
+    fn extra_entries(&self, _plan: &Plan<T>) -> f64 {
         0.0
     }
 
     /// Improves the cores in place; the number of sweeps made.
-    fn improve(&self, ws: &mut Workspace, settings: &FitSettings, control: &Control) -> usize;
+    fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize;
 }
 
 /// Fits the cores of `graph` to `target`: the best of several starts, one after the other, ending
@@ -111,10 +121,13 @@ pub fn fit(
     graph: &ModeGraph,
     settings: &CheckedFit,
     seed: u64,
-    warm: Option<&[Tensor]>,
+    warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Request { target, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
+    let settings = &settings.for_kind(target.kind());
+    dispatch!(target.tensor(), x => {
+        Request { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
+    })
 }
 
 /// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
@@ -123,29 +136,41 @@ pub fn fit_parallel(
     graph: &ModeGraph,
     settings: &CheckedFit,
     seed: u64,
-    warm: Option<&[Tensor]>,
+    warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Request { target, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    let settings = &settings.for_kind(target.kind());
+    dispatch!(target.tensor(), x => {
+        Request { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    })
 }
 
 /// What is to be fitted, and how.
-#[derive(Clone, Copy)]
-struct Request<'r> {
+struct Request<'r, T> {
     target: &'r Target,
+    /// Its tensor.
+    x: &'r Tensor<T>,
     graph: &'r ModeGraph,
     settings: &'r CheckedFit,
     seed: u64,
-    warm: Option<&'r [Tensor]>,
+    warm: Option<&'r [AnyTensor]>,
     stop: &'r Stop,
 }
 
 /// Makes all starts, in turn or in parallel.
-type Run = fn(&Starts) -> Result<Fitted, FitError>;
+type Run<T> = fn(&Starts<T>) -> Result<Fitted, FitError>;
 
-impl Request<'_> {
+impl<T> Clone for Request<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Request<'_, T> {}
+
+impl<T: Scalar> Request<'_, T> {
     /// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
-    fn fit(self, run: Run) -> Result<Fitted, FitError> {
+    fn fit(self, run: Run<T>) -> Result<Fitted, FitError> {
         let Request { graph, settings, .. } = self;
         let dims = self.target.dims();
         if self.warm.is_some() || graph.modes() != dims.len() {
@@ -153,14 +178,14 @@ impl Request<'_> {
         }
         let reduced = Reduced::new(graph, dims);
         // The cores come back with all their ranks.
-        let bytes = 8.0 * graph.params(dims) as f64;
+        let bytes = T::KIND.bytes() as f64 * graph.params(dims) as f64;
         check_bytes(bytes, settings.max_bytes.filter(|_| reduced.differs()))?;
         let fitted = Request { graph: &reduced.graph, ..self }.fit_as_given(run)?;
         Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
     }
 
     /// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
-    fn fit_as_given(self, run: Run) -> Result<Fitted, FitError> {
+    fn fit_as_given(self, run: Run<T>) -> Result<Fitted, FitError> {
         let settings = self.settings;
         // The time limit of the fit is one for all its starts; only the caller's stop is an interruption.
         let limit = settings.max_seconds.map(|s| self.stop.within_seconds(s));
@@ -169,6 +194,7 @@ impl Request<'_> {
         let first = run(&starts)?;
         let rescue = settings.rescue > 0
             && settings.method == Method::Als
+            && !T::KIND.is_complex()
             && !starts.enough(first.rse)
             && !first.interrupted
             && !limit.is_set()
@@ -199,9 +225,12 @@ impl Request<'_> {
     }
 }
 
-/// Floating-point operations of the contractions of one ALS sweep (the solves not counted).
+/// Multiply-adds, times two, of the contractions of one ALS sweep (the solves not counted); one of complex numbers
+/// counts as one.
 pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> {
-    Ok(Plan::new(target, graph, Walk::Changing, None)?.walk_flops())
+    dispatch!(target.tensor(), x => {
+        Ok(Plan::new((target, x), graph, Walk::Changing, None)?.walk_flops())
+    })
 }
 
 /// About how many multiply-adds one ALS sweep takes: the contractions along the cheapest tree, and for each core

@@ -6,7 +6,7 @@ use crate::decompose::{Limits, forest_svd};
 use crate::fit::{self, CheckedFit, FitError, FitSettings, Fitted};
 use crate::graph::ModeGraph;
 use crate::problem::{Stop, Target};
-use crate::tensor::Tensor;
+use crate::tensor::AnyTensor;
 
 /// Fits structures. Called from several threads at once.
 ///
@@ -29,7 +29,7 @@ pub trait Evaluator: Sync {
         &self,
         graph: &ModeGraph,
         seed: u64,
-        _cores: &[Tensor],
+        _cores: &[AnyTensor],
         interrupt: &Stop,
     ) -> Result<Fitted, FitError> {
         self.evaluate(graph, seed, Effort::Full, interrupt)
@@ -82,7 +82,7 @@ impl Evaluator for FitEvaluator<'_> {
         &self,
         graph: &ModeGraph,
         seed: u64,
-        cores: &[Tensor],
+        cores: &[AnyTensor],
         interrupt: &Stop,
     ) -> Result<Fitted, FitError> {
         fit::fit(self.target, graph, &self.settings, seed, Some(cores), interrupt)

@@ -17,6 +17,7 @@ use tnsearch::search::{
     CheckedRunner, Counts, HistoryPoint, ParetoPoint, RunSummary, RunnerSettings, SearchResult,
     StoppedBy,
 };
+use tnsearch::tensor::Kind;
 
 /// The JSON summary (DESIGN section 5), and more.
 #[derive(Serialize)]
@@ -24,6 +25,7 @@ struct Summary<'a> {
     strategy: &'a str,
     #[serde(flatten)]
     structure: StructureReport,
+    dtype: Kind,
     seed: u64,
     rse: Option<f64>,
     re: Option<f64>,
@@ -57,7 +59,7 @@ pub(super) fn finish(
     settings: &Settings,
     budgets: &CheckedRunner,
     template: &Template,
-    dims: &[usize],
+    (dims, dtype): (&[usize], Kind),
     result: SearchResult,
     output: Option<&Output>,
     report: &Report,
@@ -76,6 +78,7 @@ pub(super) fn finish(
             Some(best) => StructureReport::new(&best.structure, dims),
             None => StructureReport::nothing(template.to_ref(), dims),
         },
+        dtype,
         seed: args.seed,
         rse: best.map(|b| b.score.error),
         re: best.map(|b| b.score.error.sqrt()),
