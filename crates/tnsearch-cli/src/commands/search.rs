@@ -299,10 +299,10 @@ impl Search {
 
     /// The bound from the tensor's cuts, in at most a third of the time allowed; none where they take too much memory,
     /// which only exact search cannot do without.
-    fn bound<'t>(
+    fn bound(
         &self,
         settings: &Settings,
-        target: &'t Target,
+        target: &Target,
         template: &Template,
         limit: MemoryLimit,
         clock: &Clock,

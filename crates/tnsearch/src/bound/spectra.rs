@@ -260,7 +260,7 @@ fn spectrum(squares: Vec<f64>, norm_squared: f64, about: Rounding) -> Spectrum {
 mod tests {
     use super::*;
     use crate::rng::stream;
-    use crate::tensor::Tensor;
+    use crate::tensor::{Complex, unflatten};
     use rand_distr::{Distribution, StandardNormal};
 
     fn random(dims: &[usize], seed: u64) -> Target {
@@ -287,6 +287,48 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The spectra of every kind against an SVD of each unfolding, laid out by its definition.
+    fn agrees_with_unfoldings<T: Scalar>() {
+        let dims = [2, 3, 2, 4];
+        let mut rng = stream(7, b"kinds");
+        let data: Vec<T> = (0..48).map(|_| T::normal(&mut rng)).collect();
+        let target = Target::new(Tensor::new(dims.to_vec(), data.clone()).unwrap()).unwrap();
+        for svd in [false, true] {
+            let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
+            for set in 1..(1u64 << 4) - 1 {
+                let side = |at: &[usize], inside: bool| {
+                    let modes = (0..4).filter(|n| (set >> n & 1 == 1) == inside);
+                    modes.fold(0, |k, n| k * dims[n] + at[n])
+                };
+                let length = |inside: bool| -> usize {
+                    (0..4).filter(|n| (set >> n & 1 == 1) == inside).map(|n| dims[n]).product()
+                };
+                let mut unfolding = faer::Mat::<Complex<f64>>::zeros(length(true), length(false));
+                for (flat, x) in data.iter().enumerate() {
+                    let at = unflatten(flat, &dims);
+                    unfolding[(side(&at, true), side(&at, false))] = Complex::new(x.re(), x.im());
+                }
+                let values = unfolding.singular_values().unwrap();
+                let s = spectra.of(set).unwrap();
+                for k in 0..values.len() {
+                    let tail: f64 = values[k..].iter().map(|s| s * s).sum();
+                    let want = tail / target.norm_squared();
+                    // As exact as for 64-bit numbers, whatever the kind.
+                    assert!((s.tail(k) - want).abs() < 1e-13, "{} {set} {k}", T::KIND);
+                    assert!(s.bound(k) <= want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn spectra_of_every_kind_are_those_of_the_unfoldings() {
+        agrees_with_unfoldings::<f32>();
+        agrees_with_unfoldings::<f64>();
+        agrees_with_unfoldings::<Complex<f32>>();
+        agrees_with_unfoldings::<Complex<f64>>();
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl<T: Scalar> Basis<T> {
             let vector = self.u.iter_mut().skip(j).step_by(self.rank);
             if T::KIND.is_complex() {
                 let turn = largest.conj().unscale(largest.abs().max(f64::MIN_POSITIVE));
-                vector.for_each(|x| *x = *x * turn);
+                vector.for_each(|x| *x *= turn);
             } else if largest.re() < 0.0 {
                 vector.for_each(|x| *x = -*x);
             }

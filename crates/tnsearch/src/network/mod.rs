@@ -144,7 +144,7 @@ impl Network {
         for (v, core) in self.cores.iter().enumerate() {
             let core = core.typed::<T>().expect("all cores are of one kind");
             let Some(w) = map.vertex[v] else {
-                factor = factor * core.data()[0];
+                factor *= core.data()[0];
                 continue;
             };
             // Undo the move from the mode graph: its axis `axes[k]` is axis `k` without rank 1.
@@ -160,7 +160,7 @@ impl Network {
         }
         let mut cores: Vec<Tensor<T>> = placed.into_iter().flatten().collect();
         if factor != T::ONE {
-            cores[0].data_mut().iter_mut().for_each(|x| *x = *x * factor);
+            cores[0].data_mut().iter_mut().for_each(|x| *x *= factor);
         }
         cores
     }
