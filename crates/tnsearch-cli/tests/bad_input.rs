@@ -30,7 +30,7 @@ fn files_that_cannot_be_read() {
         ("fields.npy", "'structured' (2 fields) are not supported"),
         ("complex.npy", "'<c32' (complex long double) are not supported"),
         ("words.npy", "'<U4' (text) are not supported"),
-        ("unknown.npy", "'<q9' are not supported; use a boolean, integer or real type"),
+        ("unknown.npy", "'<q9' are not supported; use a boolean, integer, real or complex type"),
         ("huge.npy", "truncated: the header promises 1000000000 entries"),
         ("model.safetensors", "it has no arrays"),
         ("model.safetensors:w", "there is no array 'w' in it"),

@@ -22,7 +22,7 @@ fn normal<T: Scalar>(dims: Vec<usize>, rng: &mut Rng) -> Tensor<T> {
 fn hidden<T: Scalar>(ranks: Vec<usize>, noise: f64, seed: u64) -> (Structure, Target) {
     let mut rng = stream(seed, b"kinds");
     let ring = Arc::new(Template::ring(ranks.len()).unwrap());
-    let permutation = (0..ranks.len()).map(|n| (n * 2) % ranks.len()).collect();
+    let permutation = (0..ranks.len()).map(|n| (n * 3) % ranks.len()).collect();
     let structure = Structure::new(ring, permutation, ranks).unwrap();
     let graph = structure.canonical().graph;
     let dims = vec![3; graph.modes()];
