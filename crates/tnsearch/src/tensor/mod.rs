@@ -2,12 +2,14 @@
 
 mod any;
 mod axis_plan;
+mod kind;
 pub(crate) mod scalar;
 
 pub use any::AnyTensor;
 pub use axis_plan::AxisPlan;
+pub use kind::Kind;
 pub use num_complex::Complex;
-pub use scalar::{Kind, Scalar};
+pub use scalar::Scalar;
 
 use thiserror::Error;
 
