@@ -56,6 +56,20 @@ fn table(peer: &Value, ours: &Value) -> Result<String> {
     ] {
         out += &format!("| {what} | - | {:.2} | - |\n", number(ours, key)?);
     }
+    for rank in [6, 8, 10] {
+        for kind in ["f32", "complex64", "complex128"] {
+            let ratio = number(ours, &format!("sweep_{rank}_{kind}"))?;
+            out += &format!(
+                "| 4^8 sweep, ranks {rank}, time in {kind} / in f64 | - | {ratio:.2} | - |\n"
+            );
+        }
+    }
+    let memory = |kind: &str| number(ours, &format!("memory_64_4_{kind}_mb"));
+    out += &format!(
+        "| fit of 64^4, ring of ranks 8, estimated MB in f32 (f64) | - | {:.0} ({:.0}) | - |\n",
+        memory("f32")?,
+        memory("f64")?
+    );
     out += &format!(
         "| 512^3 product in f64, GFLOP/s | {peer_gemm:.1} | {gemm:.1} | {:.2} |\n",
         gemm / peer_gemm
@@ -72,8 +86,14 @@ mod tests {
     fn the_table_has_the_ratios() {
         let peer = json!({"peer": "tensorly", "version": "0.10.0", "sweep_ms": 130.0,
             "sweep_normal_eq_ms": 60.0, "gemm512_gflops": 40.0});
-        let ours = json!({"sweep_ms": 2.0, "sweep_3_6_us": 20.04, "gemm512_gflops": 50,
-            "gemm_fraction": 0.5, "gemm_fraction_3_6": 0.06, "two_threads_speedup": 1.9});
+        let mut ours = json!({"sweep_ms": 2.0, "sweep_3_6_us": 20.04, "gemm512_gflops": 50,
+            "gemm_fraction": 0.5, "gemm_fraction_3_6": 0.06, "two_threads_speedup": 1.9,
+            "memory_64_4_f32_mb": 75.0, "memory_64_4_f64_mb": 150.0});
+        for rank in [6, 8, 10] {
+            for (kind, ratio) in [("f32", 0.6), ("complex64", 1.8), ("complex128", 3.5)] {
+                ours[format!("sweep_{rank}_{kind}")] = ratio.into();
+            }
+        }
         let table = table(&peer, &ours).unwrap();
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines[0], "| one thread | tensorly 0.10.0 | tnsearch | ratio |");
@@ -81,6 +101,12 @@ mod tests {
         assert!(lines[3].ends_with("(peer: normal_eq) | 60.0 | 2.000 | 30 |"), "{}", lines[3]);
         assert!(lines[4].ends_with("| - | 20.0 | - |"), "{}", lines[4]);
         assert!(lines[7].ends_with("one | - | 1.90 | - |"), "{}", lines[7]);
-        assert!(lines[8].ends_with("| 40.0 | 50.0 | 1.25 |"), "{}", lines[8]);
+        assert!(
+            lines[8].ends_with("ranks 6, time in f32 / in f64 | - | 0.60 | - |"),
+            "{}",
+            lines[8]
+        );
+        assert!(lines[17].ends_with("(f64) | - | 75 (150) | - |"), "{}", lines[17]);
+        assert!(lines[18].ends_with("| 40.0 | 50.0 | 1.25 |"), "{}", lines[18]);
     }
 }

@@ -13,7 +13,7 @@ fn files_that_cannot_be_read() {
     place.write("empty.npy", "");
     place.write("pickled.npy", npy("|O", &[2, 2], b"\x80\x04."));
     place.write("fields.npy", npy("[('a', '<f8'), ('b', '<i4')]", &[2], &[0; 24]));
-    place.write("complex.npy", npy("<c16", &[2, 2], &[0; 64]));
+    place.write("complex.npy", npy("<c32", &[2, 2], &[0; 128]));
     place.write("words.npy", npy("<U4", &[2, 2], &[0; 64]));
     place.write("unknown.npy", npy("<q9", &[2, 2], &[0; 64]));
     place.write("huge.npy", npy("<f8", &[1000, 1000, 1000], &[0; 64]));
@@ -28,9 +28,9 @@ fn files_that_cannot_be_read() {
         ("empty.npy", "truncated: the file is empty"),
         ("pickled.npy", "'|O' (pickled Python objects) are not supported"),
         ("fields.npy", "'structured' (2 fields) are not supported"),
-        ("complex.npy", "'<c16' (complex) are not supported"),
+        ("complex.npy", "'<c32' (complex long double) are not supported"),
         ("words.npy", "'<U4' (text) are not supported"),
-        ("unknown.npy", "'<q9' are not supported; use a boolean, integer or real type"),
+        ("unknown.npy", "'<q9' are not supported; use a boolean, integer, real or complex type"),
         ("huge.npy", "truncated: the header promises 1000000000 entries"),
         ("model.safetensors", "it has no arrays"),
         ("model.safetensors:w", "there is no array 'w' in it"),

@@ -2,15 +2,15 @@
 
 use crate::{Dtype, MemoryLimit, Problem};
 use std::io::Read;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, size};
 
 /// An array that was read.
 #[derive(Debug)]
 pub struct Array {
     /// How its entries lie in the file.
     pub layout: Layout,
-    /// Its entries as 64-bit numbers, row-major.
-    pub entries: Vec<f64>,
+    /// The array, of the kind of number that was asked for.
+    pub tensor: AnyTensor,
 }
 
 /// How the entries of an array lie in a file.
@@ -47,27 +47,58 @@ impl Layout {
         }
     }
 
-    /// Reads the entries into row-major order. Nothing is held but the result and a small buffer; a
-    /// result beyond the limit is refused before it is allocated.
+    /// Reads the tensor as the kind asked for, or else its own with 64-bit parts. Complex numbers are read as real
+    /// ones only where no imaginary part is lost.
     pub fn read(
         self,
         from: &mut (impl Read + ?Sized),
+        kind: Option<Kind>,
         limit: MemoryLimit,
     ) -> Result<Array, Problem> {
-        let size = self.entries();
-        limit.check(size)?;
-        let refused = || limit.refused(size);
-        let count = usize::try_from(size).map_err(|_| refused())?;
-        let mut entries: Vec<f64> = Vec::new();
-        entries.try_reserve_exact(count).map_err(|_| refused())?;
+        let tensor = match kind.unwrap_or(self.dtype.kind()) {
+            Kind::F32 => self.read_tensor::<f32>(from, limit),
+            Kind::F64 => self.read_tensor::<f64>(from, limit),
+            Kind::C32 => self.read_tensor::<Complex<f32>>(from, limit),
+            Kind::C64 => self.read_tensor::<Complex<f64>>(from, limit),
+        }?;
+        Ok(Array { layout: self, tensor })
+    }
+
+    fn read_tensor<T: Scalar>(
+        &self,
+        from: &mut (impl Read + ?Sized),
+        limit: MemoryLimit,
+    ) -> Result<AnyTensor, Problem> {
+        // Real kinds would drop imaginary parts: such a file is read as it is and converted.
+        if self.dtype.kind().is_complex() && !T::KIND.is_complex() {
+            let complex = self.read_entries::<Complex<f64>>(from, limit)?;
+            let complex = AnyTensor::from(Tensor::new(self.dims.clone(), complex)?);
+            return Ok(complex.to_kind(T::KIND)?);
+        }
+        Ok(Tensor::new(self.dims.clone(), self.read_entries::<T>(from, limit)?)?.into())
+    }
+
+    /// Reads the entries into row-major order. Nothing is held but the result and a small buffer; a
+    /// result beyond the limit is refused before it is allocated.
+    fn read_entries<T: Scalar>(
+        &self,
+        from: &mut (impl Read + ?Sized),
+        limit: MemoryLimit,
+    ) -> Result<Vec<T>, Problem> {
+        let entries = self.entries();
+        limit.check(entries, T::KIND)?;
+        let refused = || limit.refused(entries, T::KIND);
+        let count = usize::try_from(entries).map_err(|_| refused())?;
+        let mut data: Vec<T> = Vec::new();
+        data.try_reserve_exact(count).map_err(|_| refused())?;
         let mut scatter = (self.fortran && self.dims.len() > 1).then(|| {
-            entries.resize(count, 0.0);
+            data.resize(count, T::ZERO);
             Scatter::new(&self.dims)
         });
 
         const CHUNK: usize = 8192;
         let mut bytes = vec![0u8; CHUNK * self.dtype.bytes()];
-        let mut values: Vec<f64> = Vec::with_capacity(CHUNK);
+        let mut values: Vec<T> = Vec::with_capacity(CHUNK);
         let mut left = count;
         while left > 0 {
             let n = left.min(CHUNK);
@@ -82,18 +113,18 @@ impl Layout {
                 _ => Problem::Io(e),
             })?;
             match &mut scatter {
-                None => self.dtype.decode(part, self.big_endian, &mut entries),
+                None => self.dtype.decode(part, self.big_endian, &mut data),
                 Some(scatter) => {
                     values.clear();
                     self.dtype.decode(part, self.big_endian, &mut values);
                     for &v in &values {
-                        entries[scatter.next()] = v;
+                        data[scatter.next()] = v;
                     }
                 }
             }
             left -= n;
         }
-        Ok(Array { layout: self, entries })
+        Ok(data)
     }
 }
 

@@ -1,6 +1,7 @@
-//! The number types that can be read, and what they are as 64-bit numbers.
+//! The number types that can be read, and reading them into the kind of number that is asked for.
 
 use half::{bf16, f16};
+use tnsearch::tensor::{Kind, Scalar};
 
 /// The type of an array's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,10 @@ pub enum Dtype {
     F32,
     /// Double precision.
     F64,
+    /// Complex, two numbers of single precision.
+    C64,
+    /// Complex, two numbers of double precision.
+    C128,
 }
 
 impl Dtype {
@@ -40,7 +45,8 @@ impl Dtype {
             Dtype::Bool | Dtype::I8 | Dtype::U8 => 1,
             Dtype::I16 | Dtype::U16 | Dtype::F16 | Dtype::Bf16 => 2,
             Dtype::I32 | Dtype::U32 | Dtype::F32 => 4,
-            Dtype::I64 | Dtype::U64 | Dtype::F64 => 8,
+            Dtype::I64 | Dtype::U64 | Dtype::F64 | Dtype::C64 => 8,
+            Dtype::C128 => 16,
         }
     }
 
@@ -60,25 +66,50 @@ impl Dtype {
             Dtype::Bf16 => "bf16",
             Dtype::F32 => "f32",
             Dtype::F64 => "f64",
+            Dtype::C64 => "complex64",
+            Dtype::C128 => "complex128",
+        }
+    }
+
+    /// The kind of number it is computed with unless another is asked for: 64-bit parts.
+    pub fn kind(self) -> Kind {
+        match self {
+            Dtype::C64 | Dtype::C128 => Kind::C64,
+            _ => Kind::F64,
         }
     }
 
     /// Appends the entries in `bytes` (a whole number of them) to `out`.
-    pub(crate) fn decode(self, bytes: &[u8], big_endian: bool, out: &mut Vec<f64>) {
+    pub(crate) fn decode<T: Scalar>(self, bytes: &[u8], big_endian: bool, out: &mut Vec<T>) {
+        let real = |v: f64| T::from_parts(v, 0.0);
         macro_rules! numbers {
             ($t:ty, $convert:expr) => {{
                 const N: usize = size_of::<$t>();
                 out.extend(bytes.as_chunks::<N>().0.iter().map(|b| {
-                    $convert(if big_endian {
+                    real($convert(if big_endian {
+                        <$t>::from_be_bytes(*b)
+                    } else {
+                        <$t>::from_le_bytes(*b)
+                    }))
+                }))
+            }};
+        }
+        macro_rules! complex {
+            ($t:ty) => {{
+                const N: usize = size_of::<$t>();
+                let part = |b: &[u8; N]| {
+                    f64::from(if big_endian {
                         <$t>::from_be_bytes(*b)
                     } else {
                         <$t>::from_le_bytes(*b)
                     })
-                }))
+                };
+                let parts = bytes.as_chunks::<N>().0.as_chunks::<2>().0.iter();
+                out.extend(parts.map(|[re, im]| T::from_parts(part(re), part(im))))
             }};
         }
         match self {
-            Dtype::Bool => out.extend(bytes.iter().map(|&b| f64::from(u8::from(b != 0)))),
+            Dtype::Bool => out.extend(bytes.iter().map(|&b| real(f64::from(u8::from(b != 0))))),
             Dtype::I8 => numbers!(i8, f64::from),
             Dtype::I16 => numbers!(i16, f64::from),
             Dtype::I32 => numbers!(i32, f64::from),
@@ -92,6 +123,8 @@ impl Dtype {
             Dtype::Bf16 => numbers!(bf16, f64::from),
             Dtype::F32 => numbers!(f32, f64::from),
             Dtype::F64 => numbers!(f64, |v| v),
+            Dtype::C64 => complex!(f32),
+            Dtype::C128 => complex!(f64),
         }
     }
 }

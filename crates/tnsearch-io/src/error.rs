@@ -46,20 +46,24 @@ pub enum Problem {
     /// It contradicts its own format.
     #[error("damaged: {0}")]
     Damaged(String),
-    /// Its entries are no real numbers that can be read.
+    /// Its entries are no numbers that can be read.
     #[error(
-        "entries of type {0} are not supported; use a boolean, integer or real type \
-         (f16, bf16, f32, f64), e.g. X.astype('f8')"
+        "entries of type {0} are not supported; use a boolean, integer, real or complex \
+         type (f16, bf16, f32, f64, complex64, complex128), e.g. X.astype('f8')"
     )]
     Dtype(String),
     /// It would take too much memory.
     #[error(
-        "its {} entries need {} of memory as 64-bit numbers, but only {} is {why}",
-        count(*entries), bytes(entries.saturating_mul(8)), bytes(u128::from(*limit))
+        "its {} entries need {} of memory as {numbers}, but only {} is {why}",
+        count(*entries), bytes(*needed), bytes(u128::from(*limit))
     )]
     Memory {
         /// Number of entries.
         entries: u128,
+        /// Bytes needed.
+        needed: u128,
+        /// The kind of number, in words.
+        numbers: &'static str,
         /// Bytes there are.
         limit: u64,
         /// Where the limit comes from.

@@ -9,14 +9,15 @@
 //!
 //! let dir = tempfile::tempdir().unwrap();
 //! let path = dir.path().join("X.npy");
-//! let tensor = Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+//! let tensor = Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap().into();
 //! write_tensor(&Output::check(&path).unwrap(), &tensor).unwrap();
-//! let read = read_tensor(path.to_str().unwrap(), MemoryLimit::new(None)).unwrap();
+//! let read = read_tensor(path.to_str().unwrap(), None, MemoryLimit::new(None)).unwrap();
 //! assert_eq!(read.tensor, tensor);
 //! ```
 
 mod array;
 mod dtype;
+mod entries;
 mod error;
 mod formats;
 pub mod journal;
@@ -34,4 +35,4 @@ pub use array::{Array, Layout};
 pub use dtype::Dtype;
 pub use error::{FileError, Problem, io_text};
 pub use memory::MemoryLimit;
-pub use registry::{Listed, Loaded, list_arrays, read_tensor, split_key, write_tensor};
+pub use registry::{Listed, list_arrays, read_tensor, split_key, write_tensor};

@@ -1,6 +1,7 @@
 //! How much memory may be taken.
 
 use crate::Problem;
+use tnsearch::tensor::Kind;
 
 /// A limit on memory and where it comes from.
 #[derive(Debug, Clone, Copy)]
@@ -25,19 +26,26 @@ impl MemoryLimit {
         self.bytes
     }
 
-    /// Refuses a number of 64-bit entries that does not fit.
-    pub fn check(self, entries: u128) -> Result<(), Problem> {
-        match entries.saturating_mul(8) > u128::from(self.bytes) {
-            true => Err(self.refused(entries)),
+    /// Refuses a number of entries of a kind that does not fit.
+    pub fn check(self, entries: u128, kind: Kind) -> Result<(), Problem> {
+        match entries.saturating_mul(kind.bytes() as u128) > u128::from(self.bytes) {
+            true => Err(self.refused(entries, kind)),
             false => Ok(()),
         }
     }
 
-    /// The refusal of that many 64-bit entries.
-    pub fn refused(self, entries: u128) -> Problem {
+    /// The refusal of that many entries of a kind.
+    pub fn refused(self, entries: u128, kind: Kind) -> Problem {
+        let needed = entries.saturating_mul(kind.bytes() as u128);
+        let numbers = match kind {
+            Kind::F32 => "32-bit numbers",
+            Kind::F64 => "64-bit numbers",
+            Kind::C32 => "complex numbers of two 32-bit parts",
+            Kind::C64 => "complex numbers of two 64-bit parts",
+        };
         match self.why {
-            Some(why) if entries.saturating_mul(8) > u128::from(self.bytes) => {
-                Problem::Memory { entries, limit: self.bytes, why }
+            Some(why) if needed > u128::from(self.bytes) => {
+                Problem::Memory { entries, needed, numbers, limit: self.bytes, why }
             }
             _ => Problem::NotGiven(entries),
         }
@@ -59,15 +67,15 @@ mod tests {
     #[test]
     fn refusals_name_figures_that_mean_something() {
         let limit = MemoryLimit::new(Some(1_000));
-        assert!(limit.check(125).is_ok());
+        assert!(limit.check(125, Kind::F64).is_ok());
         assert_eq!(
-            limit.check(126).unwrap_err().to_string(),
+            limit.check(126, Kind::F64).unwrap_err().to_string(),
             "its 126 entries need 1.0 kB of memory as 64-bit numbers, but only 1.0 kB is allowed \
              by --max-memory"
         );
         // A product of dimensions that is beyond counting is not given to 39 digits.
         assert_eq!(
-            limit.check(u128::MAX).unwrap_err().to_string(),
+            limit.check(u128::MAX, Kind::F64).unwrap_err().to_string(),
             "its more than 10^38 entries need more than 10^29 GB of memory as 64-bit numbers, but \
              only 1.0 kB is allowed by --max-memory"
         );
@@ -79,7 +87,7 @@ mod tests {
              not give as much"
         );
         // The system may refuse what is within the limit.
-        let text = MemoryLimit::new(Some(1 << 40)).refused(1000).to_string();
+        let text = MemoryLimit::new(Some(1 << 40)).refused(1000, Kind::F64).to_string();
         assert!(
             text.ends_with(
                 "8.0 kB of memory as 64-bit numbers, and the system does not give as much"

@@ -15,15 +15,17 @@
 //!     cores[int(name.split(".")[1])] = entries.reshape(core["shape"])
 //! ```
 
+use crate::entries::write_entries;
 use crate::formats::safetensors::{self, SafetensorsFile};
 use crate::registry::{Archive, find};
-use crate::{Array, FileError, MemoryLimit, Problem};
+use crate::{Array, Dtype, FileError, MemoryLimit, Problem};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
+use tnsearch::dispatch;
 use tnsearch::graph::{Structure, StructureFile};
 use tnsearch::network::Network;
-use tnsearch::tensor::{Tensor, size};
+use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor, size};
 
 /// The mark of our networks, in the metadata.
 const FORMAT: &str = "tnsearch-network";
@@ -31,6 +33,10 @@ const FORMAT: &str = "tnsearch-network";
 /// What the axes of the cores are, in the metadata of every network.
 const AXES: &str = "the axes of core.<vertex> are the edges [u,v,rank] of 'structure' at that \
                     vertex, in their order there, then its mode if it has one";
+
+/// The same where the cores are complex numbers of two 64-bit parts, for which the format has no type.
+const COMPLEX_AXES: &str =
+    "; a last axis of length 2 holds the real and the imaginary part of each entry";
 
 /// A network read from a file.
 #[derive(Debug)]
@@ -46,7 +52,8 @@ pub struct StoredNetwork {
 /// Writes a network and its error. The same network gives the same bytes (the safetensors crate
 /// would write the metadata in any order).
 pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> {
-    let notes = json!({
+    let kind = network.kind();
+    let mut notes = json!({
         "format": FORMAT,
         "version": "1",
         "tnsearch": env!("CARGO_PKG_VERSION"),
@@ -56,11 +63,22 @@ pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> 
         "params": network.params().to_string(),
         "axes": AXES,
     });
+    let dtype = match kind {
+        Kind::F32 => "F32",
+        Kind::F64 | Kind::C64 => "F64",
+        Kind::C32 => "C64",
+    };
+    let parts = kind == Kind::C64;
+    if parts {
+        notes["complex"] = "true".into();
+        notes["axes"] = format!("{AXES}{COMPLEX_AXES}").into();
+    }
     let mut header = format!("{{\"__metadata__\":{notes}");
     let mut start = 0;
     for (vertex, core) in network.cores().iter().enumerate() {
-        let end = start + 8 * core.len();
-        let info = json!({"dtype": "F64", "shape": core.dims(), "data_offsets": [start, end]});
+        let end = start + core.bytes();
+        let shape: Vec<usize> = core.dims().iter().copied().chain(parts.then_some(2)).collect();
+        let info = json!({"dtype": dtype, "shape": shape, "data_offsets": [start, end]});
         header += &format!(",\"core.{vertex}\":{info}");
         start = end;
     }
@@ -70,8 +88,7 @@ pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> 
     to.write_all(&(length as u64).to_le_bytes())?;
     to.write_all(format!("{header:<length$}").as_bytes())?;
     for core in network.cores() {
-        let bytes: Vec<u8> = core.data().iter().flat_map(|v| v.to_le_bytes()).collect();
-        to.write_all(&bytes)?;
+        dispatch!(core, core => write_entries(to, core.data()))?;
     }
     Ok(())
 }
@@ -124,19 +141,40 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
     let keys = file.keys();
     let shapes = keys.iter().map(|key| Ok(size(&file.layout(key)?.dims)));
     let entries = shapes.sum::<Result<u128, Problem>>()?;
-    limit.check(entries)?;
+    limit.check(entries, Kind::F64)?;
+    let parts = notes.get("complex").is_some_and(|c| c == "true");
     let mut cores = Vec::new();
     for vertex in 0..structure.template().vertices() {
         let key = format!("core.{vertex}");
         if !keys.contains(&key) {
             return Err(not(format!("'{key}' is missing")));
         }
-        let Array { layout, entries } = file.read(&key, limit)?;
-        cores.push(Tensor::new(layout.dims, entries)?);
+        let kind = match file.layout(&key)?.dtype {
+            Dtype::F32 => Kind::F32,
+            Dtype::C64 => Kind::C32,
+            _ => Kind::F64,
+        };
+        let Array { tensor: core, .. } = file.read(&key, Some(kind), limit)?;
+        let core = match parts {
+            true => joined(core).ok_or_else(|| not(format!("'{key}' has no parts to join")))?,
+            false => core,
+        };
+        cores.push(core);
     }
     let network = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;
     let written_by = notes.get("tnsearch").cloned().unwrap_or_else(|| "unknown".to_owned());
     Ok(StoredNetwork { network, rse, written_by })
+}
+
+/// A complex core from one with a last axis of two parts.
+fn joined(core: AnyTensor) -> Option<AnyTensor> {
+    let core = core.into_f64().ok()?;
+    let (&last, dims) = core.dims().split_last()?;
+    if last != 2 {
+        return None;
+    }
+    let entries = core.data().as_chunks::<2>().0.iter().map(|&[re, im]| Complex::new(re, im));
+    Tensor::new(dims.to_vec(), entries.collect()).ok().map(AnyTensor::from)
 }
 
 #[cfg(test)]
@@ -189,13 +227,42 @@ mod tests {
     }
 
     #[test]
+    fn networks_of_every_kind_come_back_bit_for_bit() {
+        for kind in Kind::ALL {
+            let turn = |core: &AnyTensor| {
+                // Imaginary parts too.
+                let core = core.clone().to_kind(Kind::C64).unwrap();
+                let core = core.into_typed::<Complex<f64>>().unwrap();
+                let data = core.data().iter().map(|x| x * Complex::new(0.6, -0.8)).collect();
+                let turned = AnyTensor::from(Tensor::new(core.dims().to_vec(), data).unwrap());
+                match kind.is_complex() {
+                    true => turned.to_kind(kind).unwrap(),
+                    false => AnyTensor::from(core).to_kind(kind).unwrap(),
+                }
+            };
+            let cores = example().cores().iter().map(turn).collect();
+            let network =
+                Network::new(example().structure().clone(), vec![4, 5, 6], cores).unwrap();
+            let written = bytes(&network);
+            let stored = read_bytes(&written).unwrap();
+            assert_eq!(stored.network, network, "{kind}");
+            assert_eq!(stored.network.kind(), kind);
+            // For others to read: complex128 as pairs of F64, complex64 as the format's own type.
+            let file = safetensors::SafeTensors::deserialize(&written).unwrap();
+            let core = file.tensor("core.1").unwrap();
+            assert_eq!(core.data().len(), network.cores()[1].bytes());
+            assert_eq!(core.shape().len(), 3 + usize::from(kind == Kind::C64));
+        }
+    }
+
+    #[test]
     fn the_format_is_that_of_the_safetensors_crate() {
         let bytes = bytes(&example());
         let file = ::safetensors::SafeTensors::deserialize(&bytes).unwrap();
         assert_eq!(file.len(), 3);
         let core = file.tensor("core.1").unwrap();
         assert_eq!(core.shape(), example().cores()[1].dims());
-        let first = example().cores()[1].data()[0].to_le_bytes();
+        let first = example().core::<f64>(1).unwrap().data()[0].to_le_bytes();
         assert_eq!(core.data()[..8], first);
     }
 

@@ -9,7 +9,7 @@ use crate::{Array, FileError, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use tnsearch::tensor::Tensor;
+use tnsearch::tensor::{AnyTensor, Kind};
 
 /// All formats. Where several could be meant, the first is.
 pub static FORMATS: [&Format; 3] = [&npy::FORMAT, &npz::FORMAT, &safetensors::FORMAT];
@@ -34,8 +34,8 @@ pub struct Format {
     pub write: Option<WriteArray>,
 }
 
-/// Writes an array: its dimensions, and its entries in row-major order.
-pub type WriteArray = fn(&mut dyn Write, &[usize], &[f64]) -> io::Result<()>;
+/// Writes an array.
+pub type WriteArray = fn(&mut dyn Write, &AnyTensor) -> io::Result<()>;
 
 /// What the first bytes of a file say about a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub enum Opened {
 
 /// An open file with one array.
 pub trait Single {
-    /// Reads it.
-    fn read(&mut self, limit: MemoryLimit) -> Result<Array, Problem>;
+    /// Reads it as the kind asked for, or its own.
+    fn read(&mut self, kind: Option<Kind>, limit: MemoryLimit) -> Result<Array, Problem>;
 }
 
 /// An open file of named arrays.
@@ -72,17 +72,9 @@ pub trait Archive {
     /// How the entries of one lie in the file.
     fn layout(&mut self, key: &str) -> Result<Layout, Problem>;
 
-    /// Reads one.
-    fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<Array, Problem>;
-}
-
-/// A tensor and how the file had it.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The tensor, not yet checked for NaN, order and the like.
-    pub tensor: Tensor,
-    /// How its entries lie in the file.
-    pub layout: Layout,
+    /// Reads one as the kind asked for, or its own.
+    fn read(&mut self, key: &str, kind: Option<Kind>, limit: MemoryLimit)
+    -> Result<Array, Problem>;
 }
 
 /// An array in an archive.
@@ -95,24 +87,22 @@ pub struct Listed {
 }
 
 /// Reads `FILE` or `FILE:KEY`; the key can be left out where there is only one array. The format is told from the
-/// file's first bytes, and from its name where they do not say.
-pub fn read_tensor(name: &str, limit: MemoryLimit) -> Result<Loaded, FileError> {
+/// file's first bytes, and from its name where they do not say. The tensor is of the kind asked for; without one, of
+/// 64-bit numbers, complex where the file has complex ones. It is not yet checked for NaN, order and the like.
+pub fn read_tensor(name: &str, kind: Option<Kind>, limit: MemoryLimit) -> Result<Array, FileError> {
     let (path, key) = split_key(name);
-    let read = || -> Result<Loaded, Problem> {
+    let read = || -> Result<Array, Problem> {
         let found = find(&path)?;
         let format = found.format.name;
-        let Array { layout, entries } = match (found.open()?, key) {
-            (Opened::Single(mut file), None) => file.read(limit)?,
-            (Opened::Single(_), Some(key)) => {
-                return Err(Problem::KeyNotPossible { format, key });
-            }
-            (Opened::Archive(mut file), Some(key)) => file.read(&key, limit)?,
+        match (found.open()?, key) {
+            (Opened::Single(mut file), None) => file.read(kind, limit),
+            (Opened::Single(_), Some(key)) => Err(Problem::KeyNotPossible { format, key }),
+            (Opened::Archive(mut file), Some(key)) => file.read(&key, kind, limit),
             (Opened::Archive(mut file), None) => match file.keys().as_slice() {
-                [only] => file.read(only, limit)?,
-                several => return Err(Problem::KeyNeeded(several.to_vec())),
+                [only] => file.read(only, kind, limit),
+                several => Err(Problem::KeyNeeded(several.to_vec())),
             },
-        };
-        Ok(Loaded { tensor: Tensor::new(layout.dims.clone(), entries)?, layout })
+        }
     };
     read().map_err(|p| p.of(&path))
 }
@@ -129,10 +119,10 @@ pub fn list_arrays(path: &Path) -> Result<Vec<Listed>, FileError> {
 }
 
 /// Writes a tensor in the format that the file's name asks for, or else as .npy.
-pub fn write_tensor(to: &Output, tensor: &Tensor) -> Result<(), OutputError> {
+pub fn write_tensor(to: &Output, tensor: &AnyTensor) -> Result<(), OutputError> {
     let named = FORMATS.iter().filter(|f| f.names(to.path())).find_map(|f| f.write);
     let write = named.unwrap_or(npy::write);
-    to.write(|w| write(w, tensor.dims(), tensor.data()))
+    to.write(|w| write(w, tensor))
 }
 
 /// Splits `FILE:KEY`. A colon that belongs to the path of an existing file stays there.
@@ -233,6 +223,7 @@ impl Format {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tnsearch::tensor::Tensor;
 
     #[test]
     fn formats_are_told_from_the_first_bytes_and_then_the_name() {
@@ -262,10 +253,11 @@ mod tests {
     fn tensors_are_written_in_a_format_that_can_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let tensor = Tensor::new(vec![2, 3], vec![0.1, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let tensor = AnyTensor::from(tensor);
         for name in ["X.npy", "X", "X.safetensors"] {
             let path = dir.path().join(name);
             write_tensor(&Output::check(&path).unwrap(), &tensor).unwrap();
-            let read = read_tensor(path.to_str().unwrap(), MemoryLimit::new(None)).unwrap();
+            let read = read_tensor(path.to_str().unwrap(), None, MemoryLimit::new(None)).unwrap();
             assert_eq!(read.tensor, tensor);
         }
     }

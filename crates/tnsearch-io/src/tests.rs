@@ -5,6 +5,19 @@ use crate::formats::npy;
 use rand::{Rng, RngExt};
 use std::io::Write;
 use tempfile::TempDir;
+use tnsearch::tensor::{Complex, Tensor};
+
+/// A real tensor.
+#[derive(Debug)]
+struct Loaded {
+    tensor: Tensor,
+}
+
+/// Reads a real tensor as it is by default.
+fn read_tensor(name: &str, limit: MemoryLimit) -> Result<Loaded, FileError> {
+    let tensor = super::read_tensor(name, None, limit)?.tensor;
+    Ok(Loaded { tensor: tensor.into_f64().expect("64-bit real numbers by default") })
+}
 
 fn limit() -> MemoryLimit {
     MemoryLimit::new(None)
@@ -108,6 +121,84 @@ fn every_type_in_both_byte_orders() {
 }
 
 #[test]
+fn complex_numbers_in_both_byte_orders_and_both_orders_of_entries() {
+    let dir = tempfile::tempdir().unwrap();
+    let values: Vec<Complex<f64>> =
+        (0..6).map(|k| Complex::new(0.1 * f64::from(k), 1.5 - f64::from(k))).collect();
+    let at = |name: &str, kind| super::read_tensor(name, kind, limit());
+    for big in [false, true] {
+        let (mark, turn) = (if big { ">" } else { "<" }, |b: &mut [u8]| b.reverse());
+        let bytes = |single: bool| -> Vec<u8> {
+            let parts = values.iter().flat_map(|v| [v.re, v.im]);
+            let part = |x: f64| {
+                let mut b = match single {
+                    true => (x as f32).to_le_bytes().to_vec(),
+                    false => x.to_le_bytes().to_vec(),
+                };
+                if big {
+                    turn(&mut b);
+                }
+                b
+            };
+            parts.flat_map(part).collect()
+        };
+        let c16 = npy_bytes(1, &format!("{mark}c16"), false, "(2, 3)", &bytes(false));
+        let path = in_file(&dir, "X.npy", &c16);
+        let read = at(&path, None).unwrap();
+        assert_eq!((read.layout.dtype.name(), read.tensor.kind()), ("complex128", Kind::C64));
+        assert_eq!(read.tensor.typed::<Complex<f64>>().unwrap().data(), values);
+        // Fortran order: the first index runs fastest.
+        let turned = npy_bytes(1, &format!("{mark}c16"), true, "(3, 2)", &bytes(false));
+        let turned = at(&in_file(&dir, "F.npy", &turned), None).unwrap().tensor;
+        assert_eq!(turned.permuted(&[1, 0]), read.tensor);
+        let c8 = npy_bytes(1, &format!("{mark}c8"), false, "(2, 3)", &bytes(true));
+        let single = at(&in_file(&dir, "S.npy", &c8), Some(Kind::C32)).unwrap().tensor;
+        assert_eq!(single, read.tensor.clone().to_kind(Kind::C32).unwrap());
+        // In an archive too.
+        let npz = in_file(&dir, "X.npz", &npz_bytes(&[("x", c16)], true));
+        assert_eq!(at(&format!("{npz}:x"), None).unwrap().tensor, read.tensor);
+    }
+    let refused = at(
+        &in_file(&dir, "X.npy", &{
+            let mut file = Vec::new();
+            npy::write(&mut file, &Tensor::new(vec![2, 3], values.clone()).unwrap().into())
+                .unwrap();
+            file
+        }),
+        Some(Kind::F64),
+    );
+    let text = refused.unwrap_err().problem.to_string();
+    assert_eq!(
+        text,
+        "the entry at index [0, 0] is 0+1.5i; complex numbers cannot be made real, use complex128"
+    );
+}
+
+#[test]
+fn every_kind_is_written_and_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let values: Vec<f64> = (0..12).map(|k| f64::from(k) / 7.0).collect();
+    let real = AnyTensor::from(Tensor::new(vec![3, 4], values).unwrap());
+    for kind in Kind::ALL {
+        let tensor = real.clone().to_kind(kind).unwrap();
+        let mut file = Vec::new();
+        npy::write(&mut file, &tensor).unwrap();
+        let path = in_file(&dir, "K.npy", &file);
+        assert_eq!(super::read_tensor(&path, Some(kind), limit()).unwrap().tensor, tensor);
+        // Complex numbers without imaginary parts are real ones.
+        let back = super::read_tensor(&path, Some(Kind::F64), limit()).unwrap().tensor;
+        assert_eq!(back, tensor.to_kind(Kind::F64).unwrap());
+        // What they need is counted in their own bytes.
+        let scarce = super::read_tensor(
+            &path,
+            Some(kind),
+            MemoryLimit::new(Some(12 * kind.bytes() as u64 - 1)),
+        );
+        assert!(matches!(scarce.unwrap_err().problem, Problem::Memory { .. }), "{kind}");
+    }
+}
+
+#[test]
 fn fortran_order_gives_the_same_tensor() {
     let (a, b, c) = (2, 3, 4);
     let value = |i: usize, j: usize, k: usize| (100 * i + 10 * j + k) as f64;
@@ -134,7 +225,8 @@ fn large_arrays_cross_the_buffer() {
     let (rows, columns) = (211, 97);
     let values: Vec<f64> = (0..rows * columns).map(|i| i as f64 / 7.0).collect();
     let mut file = Vec::new();
-    npy::write(&mut file, &[rows, columns], &values).unwrap();
+    let tensor = Tensor::new(vec![rows, columns], values.clone()).unwrap();
+    npy::write(&mut file, &tensor.into()).unwrap();
     assert_eq!(file.len() % 64, (8 * values.len()) % 64, "entries start at a multiple of 64");
     assert_eq!(read(&file).unwrap().tensor.data(), values);
     let file = npy_bytes(2, "<f8", true, "(97, 211)", &doubles(&values));
@@ -152,7 +244,7 @@ fn bad_npy_files_get_one_clear_line() {
     );
     assert!(error(&npy("[('a', '<f8'), ('b', '<i4')]", "(2, 3)")).contains("structured"));
     assert!(error(&npy("<U3", "(2, 3)")).contains("(text)"));
-    assert!(error(&npy("<c16", "(2, 3)")).contains("(complex)"));
+    assert!(error(&npy("<c32", "(2, 3)")).contains("(complex long double)"));
     assert!(error(&npy("<f16", "(2, 3)")).contains("(long double)"));
     assert!(error(&npy("f", "(2, 3)")).contains("entries of type 'f' are not supported"));
     assert!(error(&npy("<f8", "(2, 2)")).starts_with("damaged: the header promises 32 bytes"));

@@ -136,7 +136,8 @@ impl Synthetic {
             cores.push(core);
         }
         let network = Network::new(structure, self.dims.clone(), cores)?;
-        let mut tensor = network.to_tensor(Some(MAX_BYTES))?;
+        let tensor = network.to_tensor(Some(MAX_BYTES))?.into_f64();
+        let mut tensor = tensor.unwrap_or_else(|_| unreachable!("the cores are of 64-bit numbers"));
         if let Some(db) = self.noise_db {
             let power = tensor.norm_squared() / tensor.len() as f64;
             let sigma = (power * 10f64.powf(-db / 10.0)).sqrt();
@@ -234,7 +235,7 @@ mod tests {
         recipe.sigma = 0.5;
         let made = recipe.generate(1).unwrap();
         let entries: Vec<f64> =
-            made.network.cores().iter().flat_map(|c| c.data().iter().copied()).collect();
+            made.network.cores().iter().flat_map(|c| c.as_f64().unwrap().data().to_vec()).collect();
         let n = entries.len() as f64;
         assert_eq!(n, 4.0 * 64.0 * 20.0);
         let mean = entries.iter().sum::<f64>() / n;

@@ -15,6 +15,7 @@ mod error;
 pub mod fit;
 pub mod geometry;
 pub mod graph;
+pub mod linalg;
 pub mod network;
 pub mod problem;
 pub mod rng;

@@ -13,7 +13,7 @@ use tnsearch::graph::{ModeGraph, Structure, Template};
 use tnsearch::problem::Objective;
 use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::{Rng, stream};
-use tnsearch::tensor::Tensor;
+use tnsearch::tensor::{AnyTensor, Tensor};
 
 fn templates() -> Vec<Arc<Template>> {
     let named = [
@@ -34,7 +34,7 @@ fn templates() -> Vec<Arc<Template>> {
 fn bounds_and_fit(
     target: &Target,
     graph: &ModeGraph,
-    warm: Option<&[Tensor]>,
+    warm: Option<&[AnyTensor]>,
     seed: u64,
 ) -> ([f64; 2], f64) {
     let settings = FitSettings {
@@ -75,6 +75,8 @@ fn no_fit_goes_below_the_bound() {
             (1, Some((graph, cores))) => (graph, Some(cores)),
             _ => (hidden.graph.clone(), Some(hidden.cores.clone())),
         };
+        let cores: Option<Vec<AnyTensor>> =
+            cores.map(|cores| cores.into_iter().map(AnyTensor::from).collect());
         let (lows, rse) = bounds_and_fit(&hidden.target, &graph, cores.as_deref(), number);
         for low in lows {
             // No allowance: the slack for rounding is the bound's own business.
@@ -100,7 +102,7 @@ fn with_spectrum(dims: &[usize], left: usize, values: &[f64], rng: &mut Rng) -> 
     let (rows, columns): (usize, usize) =
         (dims[..left].iter().product(), dims[left..].iter().product());
     let (u, v) = (orthogonal(rows, values.len(), rng), orthogonal(columns, values.len(), rng));
-    let mut x = Tensor::zeros(dims.to_vec());
+    let mut x = Tensor::<f64>::zeros(dims.to_vec());
     for (k, entry) in x.data_mut().iter_mut().enumerate() {
         let terms = values.iter().enumerate();
         *entry = terms.map(|(j, s)| s * u[j][k / columns] * v[j][k % columns]).sum();

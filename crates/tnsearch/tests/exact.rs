@@ -122,8 +122,9 @@ impl Evaluator for ManyStarts<'_> {
             return Ok(fitted.clone());
         }
         let hidden = &self.case.hidden;
-        let warm = (*graph == hidden.graph).then_some(&hidden.cores[..]);
-        let fitted = fit(&hidden.target, graph, &self.settings, self.case.number, warm, stop)?;
+        let warm = (*graph == hidden.graph).then(|| hidden.erased());
+        let fitted =
+            fit(&hidden.target, graph, &self.settings, self.case.number, warm.as_deref(), stop)?;
         self.known.lock().unwrap().insert(graph.clone(), fitted.clone());
         Ok(fitted)
     }

@@ -2,7 +2,7 @@
 
 use super::cuts::{self, Cut};
 use super::describe::{StructureReport, line, picture_lines, size_line, tensor_text};
-use super::options::{check_threads, count, load_structure, load_target, memory};
+use super::options::{DtypeOptions, check_threads, count, load_structure, load_target, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number};
 use crate::{Exit, hold, interrupt};
@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Spectra};
 use tnsearch::problem::Stop;
+use tnsearch::tensor::Kind;
 use tnsearch_io::MemoryLimit;
 
 /// Cuts in the JSON.
@@ -35,6 +36,8 @@ const SVD_ENTRIES: usize = 100_000;
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
     /// The structure (JSON)
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
@@ -52,6 +55,7 @@ pub struct Bound {
 struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
+    dtype: Kind,
     rse: f64,
     re: f64,
     cuts: &'a [Cut],
@@ -69,7 +73,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     let structure = load_structure(&args.structure)?;
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     structure.template().check_order(dims.len())?;
 
@@ -78,7 +82,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let limits = cuts::limits(args.threads, limit);
     hold::at("preparation", &Stop::new());
-    let spectra = Spectra::within(&target, target.tensor().len() <= SVD_ENTRIES, &limits)?;
+    let spectra = Spectra::within(&target, target.entries() <= SVD_ENTRIES, &limits)?;
     if dims.len() <= ALL_CUTS {
         spectra.prepare_within(&limits, &Stop::new())?;
     }
@@ -90,6 +94,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
     let summary = Summary {
         structure: StructureReport::new(&structure, dims),
+        dtype: target.kind(),
         rse,
         re: rse.sqrt(),
         cuts: &worst,

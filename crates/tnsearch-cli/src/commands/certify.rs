@@ -2,7 +2,9 @@
 
 use super::cuts::{self, Cut};
 use super::describe::{StructureReport, line, picture_lines, size_line, tensor_text};
-use super::options::{ObjectiveOptions, check_threads, count, load_target, load_template, memory};
+use super::options::{
+    DtypeOptions, ObjectiveOptions, check_threads, count, load_target, load_template, memory,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number, shape};
 use crate::{Exit, hold, interrupt};
@@ -16,6 +18,7 @@ use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Spectra, check_temp
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, LowerBound, Measure, Objective, Score, Stop, Target};
+use tnsearch::tensor::Kind;
 use tnsearch_io::{MemoryLimit, network};
 
 /// Binding cuts in the JSON.
@@ -40,6 +43,8 @@ Exit codes: 0 a bound was given; 1 the network does not reach the target; 2 bad 
 pub struct Certify {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
     #[command(flatten)]
     objective: ObjectiveOptions,
     /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph [default: that of
@@ -69,6 +74,7 @@ pub struct Certify {
 struct Summary<'a> {
     #[serde(flatten)]
     relaxed: StructureReport,
+    dtype: Kind,
     objective: Objective,
     max_rank: usize,
     lower_bound: Option<LowerBound>,
@@ -115,7 +121,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     check_distinct(&inputs, &[("--json", args.report.json_path())])?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     let net = args.net.as_deref().map(|path| load_net(path, dims, limit)).transpose()?;
     let template = match (&args.template, &net) {
@@ -151,6 +157,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             Some(structure) => StructureReport::new(structure, dims),
             None => StructureReport::nothing(template.to_ref(), dims),
         },
+        dtype: target.kind(),
         objective: objective.get(),
         max_rank: args.max_rank,
         lower_bound: proof.bound,

@@ -1,7 +1,7 @@
 //! `tnsearch decompose`: a fixed format, without a search.
 
 use super::describe::{StructureReport, line, structure_lines, tensor_text};
-use super::options::{count, load_target, load_template, memory, real, seed, vertex};
+use super::options::{DtypeOptions, count, load_target, load_template, memory, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
@@ -19,6 +19,7 @@ use tnsearch::decompose::{
 use tnsearch::fit::{CheckedFit, FitSettings};
 use tnsearch::graph::{Family, Template};
 use tnsearch::problem::Target;
+use tnsearch::tensor::Kind;
 use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// Decompose a tensor into a fixed format, without a search.
@@ -39,6 +40,8 @@ Examples:
 pub struct Decompose {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
     /// tt-svd, tr-svd, tr-lm, ht-svd, tree-svd, tr-als, tr-als-ar or bayes-tr
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Method,
@@ -128,6 +131,7 @@ impl fmt::Display for Method {
 struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
+    dtype: Kind,
     method: String,
     max_rse: Option<f64>,
     target_reached: bool,
@@ -166,7 +170,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     let template = Arc::new(args.load_template(dims.len())?);
     let goal = match args.ranks.is_empty() {
@@ -192,6 +196,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let target_reached = goal.rse().is_none_or(|eps| found.rse <= eps);
     let summary = Summary {
         structure: StructureReport::new(structure, dims),
+        dtype: target.kind(),
         method: args.method.to_string(),
         max_rse: goal.rse(),
         target_reached,

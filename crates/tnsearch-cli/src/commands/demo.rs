@@ -89,7 +89,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let svg = tnsearch_report::networks_svg(&pictures, &dims);
     files.picture.write(|w| w.write_all(svg.as_bytes()))?;
     if let Some((tensor, net)) = &files.data {
-        write_tensor(tensor, &made.tensor)?;
+        write_tensor(tensor, &made.tensor.clone().into())?;
         let found = best.network(&dims)?;
         net.write(|w| network::write(w, &found, best.score.error))?;
     }

@@ -62,7 +62,7 @@ fn peers(
     interrupt: &Stop,
 ) {
     let eps = objective.max_error().unwrap_or(found.rse);
-    if target.tensor().len() > MAX_ENTRIES {
+    if target.entries() > MAX_ENTRIES {
         let most = MAX_ENTRIES / 1_000_000;
         facts.notes.push(format!(
             "TT-SVD and TR-SVD are left out: the tensor has more than {most} million entries."

@@ -2,7 +2,8 @@
 
 use super::describe::{StructureReport, line, structure_lines, tensor_text};
 use super::options::{
-    FitOptions, check_threads, count, load_structure, load_target, memory, method, real, seed,
+    DtypeOptions, FitOptions, check_threads, count, load_structure, load_target, memory, method,
+    real, seed,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::duration;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::fit::{self, FitSettings, Method};
 use tnsearch::network::Network;
+use tnsearch::tensor::Kind;
 use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// LM starts by default: one structure is worth the time.
@@ -30,6 +32,8 @@ const RESCUE: usize = 8;
 pub struct Fit {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
     /// The structure (JSON)
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
@@ -61,6 +65,7 @@ pub struct Fit {
 struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
+    dtype: Kind,
     seed: u64,
     rse: f64,
     re: f64,
@@ -88,7 +93,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let structure = load_structure(&args.structure)?;
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     structure.template().check_order(dims.len())?;
 
@@ -107,6 +112,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let saved = output.map_or(Ok(()), |o| o.write(|w| network::write(w, &found, fitted.error)));
     let summary = Summary {
         structure: StructureReport::new(&structure, dims),
+        dtype: target.kind(),
         seed: args.seed,
         rse: fitted.error,
         re: fitted.error.sqrt(),

@@ -98,7 +98,7 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     };
     let made = recipe.generate(args.seed)?;
     made.tensor.check().map_err(|e| anyhow!("sigma {} does not go: {e}", args.sigma))?;
-    write_tensor(&output, &made.tensor)?;
+    write_tensor(&output, &made.tensor.clone().into())?;
     if let Some(file) = structure_file {
         let text = serde_json::to_string(&made.structure().to_file())?;
         file.write(|w| w.write_all(format!("{text}\n").as_bytes()))?;
@@ -108,7 +108,8 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
         None => 0.0,
         Some(_) => {
             let clean = made.network.to_tensor(None)?;
-            let noise = made.tensor.data().iter().zip(clean.data()).map(|(x, z)| (x - z).powi(2));
+            let clean = clean.as_f64().map(|z| z.data()).unwrap_or_default();
+            let noise = made.tensor.data().iter().zip(clean).map(|(x, z)| (x - z).powi(2));
             noise.sum::<f64>() / made.tensor.norm_squared()
         }
     };

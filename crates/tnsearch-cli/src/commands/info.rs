@@ -7,10 +7,10 @@ use crate::Exit;
 use crate::text::{number, shape};
 use clap::Args;
 use serde::Serialize;
-use tnsearch::tensor::unflatten;
+use tnsearch::tensor::{Kind, unflatten};
 use tnsearch_io::network::{self, StoredNetwork};
 use tnsearch_io::{
-    Layout, Listed, Loaded, MemoryLimit, list_arrays, read_tensor, split_key, text::bytes,
+    Array, Layout, Listed, MemoryLimit, list_arrays, read_tensor, split_key, text::bytes,
 };
 
 /// Show what is in a network file, a tensor file or an archive.
@@ -56,6 +56,7 @@ struct NetworkSummary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     compression: f64,
+    dtype: Kind,
     rse: f64,
     re: f64,
     written_by: &'a str,
@@ -68,6 +69,7 @@ fn network_info(args: &Info, stored: &StoredNetwork, report: &Report) -> anyhow:
         kind: "network",
         structure: StructureReport::new(structure, dims),
         compression: 1.0 / stored.network.phi(),
+        dtype: stored.network.kind(),
         rse: stored.rse,
         re: stored.rse.sqrt(),
         written_by: &stored.written_by,
@@ -102,8 +104,8 @@ struct TensorSummary<'a> {
 }
 
 fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Result<Exit> {
-    let Loaded { tensor, layout } = read_tensor(&args.file, limit)?;
-    let bad = tensor.data().iter().position(|v| !v.is_finite());
+    let Array { tensor, layout } = read_tensor(&args.file, None, limit)?;
+    let bad = tensor.first_not_finite();
     let norm = tensor.norm_squared().sqrt();
     let summary = TensorSummary {
         kind: "tensor",
@@ -113,7 +115,7 @@ fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Resu
         fortran_order: layout.fortran,
         big_endian: layout.big_endian,
         entries: tensor.len(),
-        dense_bytes: 8 * tensor.len(),
+        dense_bytes: tensor.bytes(),
         norm: Some(norm).filter(|n| n.is_finite()),
         not_finite_at: bad.map(|flat| unflatten(flat, tensor.dims())),
         input: &args.file,
@@ -122,7 +124,7 @@ fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Resu
         let mut out = String::new();
         line(&mut out, "tensor", tensor_text(&args.file, tensor.dims()));
         line(&mut out, "type", type_text(&layout));
-        line(&mut out, "dense", format!("{} in memory", bytes(8 * tensor.len() as u128)));
+        line(&mut out, "dense", format!("{} in memory", bytes(tensor.bytes() as u128)));
         line(&mut out, "norm", number(norm));
         if let Err(e) = tensor.check() {
             line(&mut out, "problem", e);

@@ -9,6 +9,7 @@ use tnsearch::fit::{FitSettings, Method};
 use tnsearch::graph::{Family, Structure, StructureFile, Template};
 use tnsearch::problem::{CheckedObjective, Objective, Target};
 use tnsearch::search::SearchSettings;
+use tnsearch::tensor::Kind;
 use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
 
 /// What is looked for.
@@ -153,9 +154,26 @@ pub fn memory(text: &str) -> Result<u64, String> {
     if bytes >= 1.0 { Ok(bytes as u64) } else { Err(bad()) }
 }
 
-/// Reads a tensor and checks that it can be fitted.
-pub fn load_target(name: &str, limit: MemoryLimit) -> Result<Target, FileError> {
-    let loaded = read_tensor(name, limit)?;
+/// Of what kind the numbers are that a tensor is computed with.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct DtypeOptions {
+    /// Compute with f32, f64, complex64 or complex128 [default: f64, complex128 where the tensor is complex]
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub dtype: Option<Kind>,
+}
+
+/// The name of a kind of number.
+fn kind(text: &str) -> Result<Kind, String> {
+    text.parse().map_err(|e: SettingError| e.expected.into_owned())
+}
+
+/// Reads a tensor as the kind asked for and checks that it can be fitted.
+pub fn load_target(
+    name: &str,
+    dtype: Option<Kind>,
+    limit: MemoryLimit,
+) -> Result<Target, FileError> {
+    let loaded = read_tensor(name, dtype, limit)?;
     Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(split_key(name).0))
 }
 

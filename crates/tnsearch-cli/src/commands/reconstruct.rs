@@ -8,7 +8,7 @@ use crate::text::shape;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{Kind, size};
 use tnsearch_io::{MemoryLimit, Problem, network, output::Output, write_tensor};
 
 /// Write the dense tensor of a network, in the original mode order.
@@ -18,7 +18,7 @@ use tnsearch_io::{MemoryLimit, Problem, network, output::Output, write_tensor};
 pub struct Reconstruct {
     /// The network, as 'search' and 'fit' write it
     network: PathBuf,
-    /// The tensor to write (.npy, 64-bit numbers)
+    /// The tensor to write (.npy, numbers of the kind that the network has)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]
@@ -31,6 +31,7 @@ pub struct Reconstruct {
 #[derive(Serialize)]
 struct Summary<'a> {
     dims: &'a [usize],
+    dtype: Kind,
     entries: usize,
     params: u128,
     norm: f64,
@@ -48,11 +49,12 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let stored = network::read(&args.network, limit)?;
     let dims = stored.network.dims();
-    limit.check(size(dims)).map_err(|p: Problem| p.of(&args.network))?;
+    limit.check(size(dims), stored.network.kind()).map_err(|p: Problem| p.of(&args.network))?;
     let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
     write_tensor(&output, &tensor)?;
     let summary = Summary {
         dims,
+        dtype: tensor.kind(),
         entries: tensor.len(),
         params: stored.network.params(),
         norm: tensor.norm_squared().sqrt(),

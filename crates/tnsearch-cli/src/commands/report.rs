@@ -10,6 +10,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tnsearch::bound::{CutBound, Spectra, needs_svd};
 use tnsearch::problem::Stop;
+use tnsearch::tensor::Kind;
 use tnsearch_io::journal::{JournalFile, fingerprint};
 use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_report::page::{self, Digest, Search};
@@ -80,9 +81,18 @@ pub fn load(path: &Path) -> anyhow::Result<Search> {
 
 /// Adds what the tensor tells to every search that was made with it.
 fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Result<()> {
-    let target = load_target(x, limit)?;
-    let print = fingerprint(&target);
-    if !searches.iter().any(|s| s.journal.header.sha256 == print) {
+    let known = |print: &str| searches.iter().any(|s| s.journal.header.sha256 == print);
+    let mut target = load_target(x, None, limit)?;
+    let mut print = fingerprint(&target);
+    // The search may have been made with another kind of number.
+    for kind in Kind::ALL {
+        if known(&print) {
+            break;
+        }
+        let Ok(other) = load_target(x, Some(kind), limit) else { continue };
+        (print, target) = (fingerprint(&other), other);
+    }
+    if !known(&print) {
         bail!("{x} is not the tensor of the journal: its dimensions or entries differ");
     }
     let never = Stop::new();

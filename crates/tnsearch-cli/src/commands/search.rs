@@ -9,7 +9,8 @@ pub use summary::proof;
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
 use super::options::{
-    FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method, real, seed,
+    DtypeOptions, FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method,
+    real, seed,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
@@ -41,6 +42,8 @@ use tnsearch_io::{MemoryLimit, output::Output};
 pub struct Search {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
+    #[command(flatten)]
+    numbers: DtypeOptions,
 
     #[command(flatten)]
     objective: ObjectiveOptions,
@@ -128,7 +131,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let page = args.page.as_deref().map(Output::check).transpose()?;
 
-    let target = load_target(&args.tensor, limit)?;
+    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let template = Arc::new(load_template(&args.template, target.dims().len())?);
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);

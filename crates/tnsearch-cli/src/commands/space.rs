@@ -128,7 +128,7 @@ pub fn run(args: &Space) -> anyhow::Result<Exit> {
     check_distinct(&inputs, &[("--json", args.report.json_path())])?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let target = args.x.as_deref().map(|x| load_target(x, limit)).transpose()?;
+    let target = args.x.as_deref().map(|x| load_target(x, None, limit)).transpose()?;
     let order = match (args.order, target.as_ref().map(|t| t.dims().len())) {
         (Some(asked), Some(has)) if asked != has => {
             bail!("--order is {asked}, but the tensor has {has} modes")

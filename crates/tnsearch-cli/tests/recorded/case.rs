@@ -160,7 +160,8 @@ fn evaluations(journal: &[u8]) -> Value {
             number("loss"),
             record["sweeps"],
             record["restarts"],
-            record["refused"]
+            // Journals since version 3 do not say it: what is on record was not.
+            record["refused"].as_bool().unwrap_or(false)
         );
         lines.push((run, key.into(), effort.into(), line));
     }

@@ -1,10 +1,13 @@
 //! The .npy format, versions 1.0 to 3.0 (numpy's NEP 1).
 
+use crate::entries::write_entries;
 use crate::literal::Literal;
 use crate::registry::{Format, Opened, Sign, Single};
 use crate::{Array, Dtype, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
+use tnsearch::dispatch;
+use tnsearch::tensor::{AnyTensor, Kind};
 
 /// The format.
 pub static FORMAT: Format = Format {
@@ -39,9 +42,9 @@ struct Npy {
 }
 
 impl Single for Npy {
-    fn read(&mut self, limit: MemoryLimit) -> Result<Array, Problem> {
+    fn read(&mut self, kind: Option<Kind>, limit: MemoryLimit) -> Result<Array, Problem> {
         let mut file = BufReader::with_capacity(1 << 16, &self.file);
-        read_header(&mut file, self.length)?.read(&mut file, limit)
+        read_header(&mut file, self.length)?.read(&mut file, kind, limit)
     }
 }
 
@@ -137,11 +140,13 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
         "f2" => Dtype::F16,
         "f4" => Dtype::F32,
         "f8" => Dtype::F64,
+        "c8" => Dtype::C64,
+        "c16" => Dtype::C128,
         _ => {
             let what = match kind.split_at_checked(1).unwrap_or_default() {
                 ("O", _) => " (pickled Python objects)",
                 ("U" | "S" | "a", _) => " (text)",
-                ("c", "8" | "16" | "20" | "24" | "32") => " (complex)",
+                ("c", "20" | "24" | "32") => " (complex long double)",
                 ("f", "10" | "12" | "16") => " (long double)",
                 ("M" | "m", _) => " (dates)",
                 ("V", _) => " (raw bytes)",
@@ -153,13 +158,20 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
     Ok((dtype, big_endian))
 }
 
-/// Writes an array of doubles, row-major, little-endian (format version 1.0).
-pub fn write(to: &mut dyn Write, dims: &[usize], data: &[f64]) -> io::Result<()> {
+/// Writes a tensor, row-major, little-endian (format version 1.0), as `<f4`, `<f8`, `<c8` or `<c16`.
+pub fn write(to: &mut dyn Write, tensor: &AnyTensor) -> io::Result<()> {
+    let dims = tensor.dims();
     let shape = match dims {
         [d] => format!("({d},)"),
         _ => format!("({})", dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     };
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    let descr = match tensor.kind() {
+        Kind::F32 => "<f4",
+        Kind::F64 => "<f8",
+        Kind::C32 => "<c8",
+        Kind::C64 => "<c16",
+    };
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     // The entries start at a multiple of 64 bytes; the header ends with a newline.
     let padding = 63 - (10 + header.len()) % 64;
     header.extend(std::iter::repeat_n(' ', padding));
@@ -170,11 +182,5 @@ pub fn write(to: &mut dyn Write, dims: &[usize], data: &[f64]) -> io::Result<()>
     to.write_all(&[1, 0])?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(header.as_bytes())?;
-    let mut bytes = Vec::with_capacity(8 * 8192);
-    for chunk in data.chunks(8192) {
-        bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|v| v.to_le_bytes()));
-        to.write_all(&bytes)?;
-    }
-    Ok(())
+    dispatch!(tensor, tensor => write_entries(to, tensor.data()))
 }

@@ -5,6 +5,7 @@ use crate::registry::{Archive, Format, Opened, Sign};
 use crate::{Array, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{BufReader, Read};
+use tnsearch::tensor::Kind;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -69,9 +70,14 @@ impl Archive for Npz {
         self.with(key, |entry, length| npy::read_header(entry, length))
     }
 
-    fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<Array, Problem> {
+    fn read(
+        &mut self,
+        key: &str,
+        kind: Option<Kind>,
+        limit: MemoryLimit,
+    ) -> Result<Array, Problem> {
         self.with(key, |entry, length| {
-            let array = npy::read_header(entry, length)?.read(entry, limit)?;
+            let array = npy::read_header(entry, length)?.read(entry, kind, limit)?;
             // The archive's checksum is compared at the end of the entry.
             let more = entry.read(&mut [0u8]).map_err(|e| Problem::Damaged(e.to_string()))?;
             match more {

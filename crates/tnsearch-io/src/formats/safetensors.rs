@@ -6,6 +6,7 @@ use safetensors::tensor::{Dtype as Stored, Metadata, TensorInfo};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
+use tnsearch::tensor::Kind;
 
 /// The format.
 pub static FORMAT: Format = Format {
@@ -88,16 +89,22 @@ impl Archive for SafetensorsFile {
             Stored::BF16 => Dtype::Bf16,
             Stored::F32 => Dtype::F32,
             Stored::F64 => Dtype::F64,
+            Stored::C64 => Dtype::C64,
             other => return Err(Problem::Dtype(format!("{other:?}"))),
         };
         Ok(Layout { dims: info.shape.clone(), dtype, big_endian: false, fortran: false })
     }
 
-    fn read(&mut self, key: &str, limit: MemoryLimit) -> Result<Array, Problem> {
+    fn read(
+        &mut self,
+        key: &str,
+        kind: Option<Kind>,
+        limit: MemoryLimit,
+    ) -> Result<Array, Problem> {
         let layout = self.layout(key)?;
         let (from, to) = self.info(key)?.data_offsets;
         layout.check_length((to - from) as u64)?;
         self.file.seek(SeekFrom::Start(self.start + from as u64))?;
-        layout.read(&mut self.file, limit)
+        layout.read(&mut self.file, kind, limit)
     }
 }

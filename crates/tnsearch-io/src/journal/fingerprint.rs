@@ -1,25 +1,33 @@
 //! Which tensor a journal belongs to.
 
+use crate::entries::push_bytes;
 use sha2::{Digest, Sha256};
+use tnsearch::dispatch;
 use tnsearch::problem::Target;
+use tnsearch::tensor::Kind;
 
-/// A fingerprint of a tensor's dimensions and entries (SHA-256 of their little-endian bytes).
+/// A fingerprint of a tensor's dimensions and entries (SHA-256 of their little-endian bytes), and of the kind of its
+/// numbers unless they are real ones of 64 bits.
 pub fn fingerprint(target: &Target) -> String {
     let tensor = target.tensor();
     let mut hash = Sha256::new();
+    if target.kind() != Kind::F64 {
+        hash.update(target.kind().name());
+    }
     if target.scale() != 1.0 {
         hash.update(target.scale().to_le_bytes());
     }
-    hash.update((tensor.order() as u64).to_le_bytes());
-    for &d in tensor.dims() {
+    let dims = tensor.dims();
+    hash.update((dims.len() as u64).to_le_bytes());
+    for &d in dims {
         hash.update((d as u64).to_le_bytes());
     }
-    let mut bytes = Vec::with_capacity(8 * 4096);
-    for chunk in tensor.data().chunks(4096) {
+    let mut bytes = Vec::with_capacity(16 * 4096);
+    dispatch!(tensor, tensor => for chunk in tensor.data().chunks(4096) {
         bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|v| v.to_le_bytes()));
+        push_bytes(chunk, &mut bytes);
         hash.update(&bytes);
-    }
+    });
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
@@ -37,5 +45,15 @@ mod tests {
         assert_eq!(base, print(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
         assert_ne!(base, print(&[4, 1], &[1.0, 2.0, 3.0, 4.0]));
         assert_ne!(base, print(&[2, 2], &[1.0, 2.0, 3.0, 4.0 + 1e-15]));
+        // The same numbers as another kind are fitted to other bits.
+        let tensor = Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        let prints = Kind::ALL.map(|kind| {
+            let tensor = tnsearch::tensor::AnyTensor::from(tensor.clone()).to_kind(kind).unwrap();
+            fingerprint(&Target::new(tensor).unwrap())
+        });
+        assert_eq!(prints.iter().filter(|p| **p == base).count(), 1);
+        assert_eq!(prints.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+        // As 0.2.0 had it: journals stay good.
+        assert_eq!(base, "7b8317df3ad9cc93739863444e5c9743be869e4efb671fcd2ad703586357eea3");
     }
 }

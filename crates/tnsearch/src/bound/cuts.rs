@@ -257,7 +257,7 @@ mod tests {
     fn random_target(dims: Vec<usize>, seed: u64) -> Target {
         let mut rng = stream(seed, b"cuts");
         let n = dims.iter().product();
-        let data = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let data: Vec<f64> = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
         Target::new(Tensor::new(dims, data).unwrap()).unwrap()
     }
 

@@ -1,14 +1,10 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
 use crate::problem::{Stop, Target};
-use crate::tensor::Permutation;
-use crate::tensor::matmul::{Strides, matmul};
-use faer::diag::DiagMut;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{self, ComputeEigenvectors};
-use faer::linalg::svd::{self, ComputeSvdVectors};
-use faer::{MatRef, Par};
+use crate::tensor::{AxisPlan, Kind, Scalar, Tensor};
+use crate::{dispatch, linalg};
 use rayon::prelude::*;
+use std::any::Any;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +14,7 @@ pub type ModeSet = u64;
 /// The largest order whose cuts are kept (each kept cut takes a few words).
 const MAX_ORDER: usize = 20;
 
-/// How far rounding takes the residual that a fit reports from the true one, relative to `||X||`.
+/// How far rounding takes the residual that a fit of 64-bit numbers reports from the true one, relative to `||X||`.
 const FIT_ROUNDING: f64 = 2e-13;
 
 /// How spectra are computed.
@@ -166,13 +162,20 @@ impl Spectra {
         (1..self.known.len()).map(flops).sum()
     }
 
-    /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side.
+    /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side, both of 64-bit
+    /// parts whatever the tensor has.
     pub fn bytes(&self) -> f64 {
-        let side = (self.target.tensor().len() as f64).sqrt().min(self.settings.max_side as f64);
-        8.0 * (self.target.tensor().len() as f64 + 3.0 * side * side)
+        let entries = self.target.entries() as f64;
+        let side = entries.sqrt().min(self.settings.max_side as f64);
+        let number = if self.target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
+        number.bytes() as f64 * (entries + 3.0 * side * side)
     }
 
     fn compute(&self, set: ModeSet) -> Option<Spectrum> {
+        dispatch!(self.target.tensor(), x => self.compute_of(x, set))
+    }
+
+    fn compute_of<T: Scalar>(&self, x: &Tensor<T>, set: ModeSet) -> Option<Spectrum> {
         let dims = self.target.dims();
         let inside = |n: &usize| set >> n & 1 == 1;
         let (rows, columns): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(inside);
@@ -188,64 +191,43 @@ impl Spectra {
             false => columns.into_iter().chain(rows).collect(),
         };
         let long = m.max(n);
-        let order = Permutation::new(dims, &axes);
-        let mut copy = Vec::new();
-        let data = if order.is_identity() {
-            self.target.tensor().data()
-        } else {
-            copy.resize(m * n, 0.0);
-            order.apply(self.target.tensor().data(), &mut copy);
-            &copy
+        let order = AxisPlan::new(dims, &axes);
+        let squares = |data: &[T::Wide]| match self.settings.svd {
+            true => squares_by_svd(data, side, long),
+            false => squares_by_gram(data, side, long),
         };
-        let squares = match self.settings.svd {
-            true => squares_by_svd(data, side, long)?,
-            false => squares_by_gram(data, side, long)?,
+        // Numbers of 64 bits that lie right need no copy.
+        let wide = (x as &dyn Any).downcast_ref::<Tensor<T::Wide>>();
+        let squares = match wide.filter(|_| order.is_identity()) {
+            Some(x) => squares(x.data())?,
+            None => {
+                let mut copy = vec![T::Wide::ZERO; m * n];
+                order.apply_map(x.data(), &mut copy, Scalar::widen);
+                squares(&copy)?
+            }
         };
-        Some(spectrum(squares, self.target.norm_squared(), long, self.settings.svd))
+        let about = Rounding { long, by_svd: self.settings.svd, kind: T::KIND };
+        Some(spectrum(squares, self.target.norm_squared(), about))
     }
 }
 
 /// Squared singular values as eigenvalues of the smaller Gram matrix, largest first.
-fn squares_by_gram(data: &[f64], side: usize, long: usize) -> Option<Vec<f64>> {
-    let mut gram = vec![0.0; side * side];
-    let strides = Strides::row_major(long);
-    matmul((side, side, long), &mut gram, data, strides, data, strides.transposed());
-    let mut values = vec![0.0; side];
-    let scratch = evd::self_adjoint_evd_scratch::<f64>(
-        side,
-        ComputeEigenvectors::No,
-        Par::Seq,
-        Default::default(),
-    );
-    evd::self_adjoint_evd(
-        MatRef::from_column_major_slice(&gram, side, side),
-        DiagMut::from_slice_mut(&mut values),
-        None,
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .ok()?;
-    values.reverse();
-    Some(values.into_iter().map(|v| v.max(0.0)).collect())
+fn squares_by_gram<T: Scalar>(data: &[T], side: usize, long: usize) -> Option<Vec<f64>> {
+    let values = linalg::eigenvalues(&linalg::gram(data, side, long), side)?;
+    Some(values.into_iter().rev().map(|v| v.max(0.0)).collect())
 }
 
 /// Squared singular values from an SVD, largest first.
-fn squares_by_svd(data: &[f64], side: usize, long: usize) -> Option<Vec<f64>> {
-    let mut values = vec![0.0; side];
-    let no = ComputeSvdVectors::No;
-    let scratch = svd::svd_scratch::<f64>(long, side, no, no, Par::Seq, Default::default());
-    svd::svd(
-        MatRef::from_column_major_slice(data, long, side),
-        DiagMut::from_slice_mut(&mut values),
-        None,
-        None,
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .ok()?;
+fn squares_by_svd<T: Scalar>(data: &[T], side: usize, long: usize) -> Option<Vec<f64>> {
+    let values = linalg::singular_values(data, side, long)?;
     Some(values.into_iter().map(|v| v * v).collect())
+}
+
+/// What the rounding of a spectrum depends on: the longer side, the route, and the kind of number that fits have.
+struct Rounding {
+    long: usize,
+    by_svd: bool,
+    kind: Kind,
 }
 
 /// Tails and their slack. Rounding moves an eigenvalue of the Gram matrix by a few ulp of `||X||^2`, and a
@@ -253,8 +235,9 @@ fn squares_by_svd(data: &[f64], side: usize, long: usize) -> Option<Vec<f64>> {
 /// taken as 4 times the number of values and the root of the length: tests see far less.
 ///
 /// An error that a fit reports is rounded too, and a structure must not be ruled out for that: the entries of
-/// an ill-conditioned network come out wrong by some 1e-14 of `||X||` (tests see 4e-14).
-fn spectrum(squares: Vec<f64>, norm_squared: f64, long: usize, by_svd: bool) -> Spectrum {
+/// an ill-conditioned network come out wrong by some 1e-14 of `||X||` (tests see 4e-14). Spectra are always computed
+/// with 64 bits; fits of 32-bit numbers round 2^29 times as much.
+fn spectrum(squares: Vec<f64>, norm_squared: f64, about: Rounding) -> Spectrum {
     let mut tails: Vec<f64> = Vec::with_capacity(squares.len());
     let mut sum = 0.0;
     for square in squares.iter().rev() {
@@ -263,9 +246,9 @@ fn spectrum(squares: Vec<f64>, norm_squared: f64, long: usize, by_svd: bool) -> 
     }
     tails.reverse();
     let count = squares.len() as f64;
-    let eta = 4.0 * (count + (long as f64).sqrt()) * f64::EPSILON;
-    let fit = 2.0 * FIT_ROUNDING;
-    match by_svd {
+    let eta = 4.0 * (count + (about.long as f64).sqrt()) * f64::EPSILON;
+    let fit = 2.0 * about.kind.tolerance(FIT_ROUNDING);
+    match about.by_svd {
         true => {
             Spectrum { tails, absolute: count * eta * eta, root: 2.0 * eta * count.sqrt() + fit }
         }
@@ -277,13 +260,13 @@ fn spectrum(squares: Vec<f64>, norm_squared: f64, long: usize, by_svd: bool) -> 
 mod tests {
     use super::*;
     use crate::rng::stream;
-    use crate::tensor::Tensor;
+    use crate::tensor::{Complex, unflatten};
     use rand_distr::{Distribution, StandardNormal};
 
     fn random(dims: &[usize], seed: u64) -> Target {
         let mut rng = stream(seed, b"spectra");
         let n = dims.iter().product();
-        let data = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let data: Vec<f64> = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
         Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap()
     }
 
@@ -306,10 +289,52 @@ mod tests {
         }
     }
 
+    /// The spectra of every kind against an SVD of each unfolding, laid out by its definition.
+    fn agrees_with_unfoldings<T: Scalar>() {
+        let dims = [2, 3, 2, 4];
+        let mut rng = stream(7, b"kinds");
+        let data: Vec<T> = (0..48).map(|_| T::normal(&mut rng)).collect();
+        let target = Target::new(Tensor::new(dims.to_vec(), data.clone()).unwrap()).unwrap();
+        for svd in [false, true] {
+            let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
+            for set in 1..(1u64 << 4) - 1 {
+                let side = |at: &[usize], inside: bool| {
+                    let modes = (0..4).filter(|n| (set >> n & 1 == 1) == inside);
+                    modes.fold(0, |k, n| k * dims[n] + at[n])
+                };
+                let length = |inside: bool| -> usize {
+                    (0..4).filter(|n| (set >> n & 1 == 1) == inside).map(|n| dims[n]).product()
+                };
+                let mut unfolding = faer::Mat::<Complex<f64>>::zeros(length(true), length(false));
+                for (flat, x) in data.iter().enumerate() {
+                    let at = unflatten(flat, &dims);
+                    unfolding[(side(&at, true), side(&at, false))] = Complex::new(x.re(), x.im());
+                }
+                let values = unfolding.singular_values().unwrap();
+                let s = spectra.of(set).unwrap();
+                for k in 0..values.len() {
+                    let tail: f64 = values[k..].iter().map(|s| s * s).sum();
+                    let want = tail / target.norm_squared();
+                    // As exact as for 64-bit numbers, whatever the kind.
+                    assert!((s.tail(k) - want).abs() < 1e-13, "{} {set} {k}", T::KIND);
+                    assert!(s.bound(k) <= want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn spectra_of_every_kind_are_those_of_the_unfoldings() {
+        agrees_with_unfoldings::<f32>();
+        agrees_with_unfoldings::<f64>();
+        agrees_with_unfoldings::<Complex<f32>>();
+        agrees_with_unfoldings::<Complex<f64>>();
+    }
+
     #[test]
     fn a_rank_is_decided_with_the_slack_in_favour_of_the_smaller() {
         // diag(4, 3, 0...) : squares 16, 9; tails 1, 9/25, 0.
-        let mut x = Tensor::zeros(vec![3, 4]);
+        let mut x = Tensor::<f64>::zeros(vec![3, 4]);
         (x.data_mut()[0], x.data_mut()[5]) = (4.0, 3.0);
         let target = Target::new(x).unwrap();
         for svd in [false, true] {

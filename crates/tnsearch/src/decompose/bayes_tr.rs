@@ -9,6 +9,7 @@ use crate::SettingError;
 use crate::error::count;
 use crate::fit::{CheckedFit, FitSettings};
 use crate::problem::Target;
+use crate::tensor::Kind;
 use std::ops::Deref;
 
 /// How much quieter than the error asked for the noise is assumed to be, in turn, until the error is reached.
@@ -61,7 +62,7 @@ impl Deref for CheckedBayes {
 /// The error enters as the noise, which is taken as known: `E ||noise||^2 = eps ||X||^2` (Tao & Zhao learn it; on
 /// small exact rings that can end in the zero ring). The cores at the end are improved by ALS at the ranks found; where
 /// they miss eps, it starts again with the noise a tenth as loud, down to a thousandth, and then returns the best
-/// ring found.
+/// ring found. Real tensors only; those of 32-bit numbers are inferred with 64.
 pub fn bayes_tr(
     target: &Target,
     permutation: &[usize],
@@ -72,6 +73,11 @@ pub fn bayes_tr(
     limits: &Limits,
 ) -> Result<Decomposition, DecomposeError> {
     let eps = goal.needs_rse("bayes-tr")?;
+    if target.kind().is_complex() {
+        let expected =
+            format!("its model is of real numbers, and these are {}; use tr-als", target.kind());
+        return Err(SettingError::new("method", "bayes-tr", expected).into());
+    }
     let template = ring_template(target, permutation)?;
     let once = FitSettings { restarts: 1, ..FitSettings::clone(polish) }.check()?;
     let mut ring = Ring::new(target, permutation, goal, &once, seed, limits)?;
@@ -81,8 +87,16 @@ pub fn bayes_tr(
         let mut posterior =
             Posterior::new(target, permutation, settings.max_rank, eps * quieter, seed, limits)?;
         sweeps += posterior.infer(settings.max_sweeps, limits);
-        let means = posterior.into_means();
-        let network = ring_network(&template, permutation, target.dims(), 0, means);
+        let network = match target.kind() {
+            Kind::F32 => {
+                let means = posterior.into_means::<f32>();
+                ring_network(&template, permutation, target.dims(), 0, means)
+            }
+            _ => {
+                let means = posterior.into_means::<f64>();
+                ring_network(&template, permutation, target.dims(), 0, means)
+            }
+        };
         let along = along_ring(network.structure().ranks());
         let found = match ring.fit(&along, Some(&network)) {
             Err(DecomposeError::Interrupted) => {

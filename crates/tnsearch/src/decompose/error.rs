@@ -3,6 +3,7 @@
 use crate::fit::FitError;
 use crate::graph::GraphError;
 use crate::network::NetworkError;
+use crate::tensor::TensorError;
 use crate::{MemoryError, SettingError};
 use thiserror::Error;
 
@@ -29,6 +30,9 @@ pub enum DecomposeError {
     /// Template, permutation or ranks do not go together.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// The tensor is not one that the method can work on.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
     /// A fit on the way could not be made.
     #[error(transparent)]
     Fit(FitError),

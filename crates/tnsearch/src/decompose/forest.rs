@@ -3,7 +3,7 @@
 use super::{DecomposeError, Goal, Limits, tree_svd};
 use crate::graph::{ModeGraph, Template};
 use crate::problem::Target;
-use crate::tensor::Tensor;
+use crate::tensor::AnyTensor;
 use std::sync::Arc;
 
 /// Fits the cores of a mode graph without cycles by truncated SVDs: the cores and their RSE. None where the
@@ -12,7 +12,7 @@ pub fn forest_svd(
     target: &Target,
     graph: &ModeGraph,
     limits: &Limits,
-) -> Result<Option<(Vec<Tensor>, f64)>, DecomposeError> {
+) -> Result<Option<(Vec<AnyTensor>, f64)>, DecomposeError> {
     let Some(joints) = joints(graph) else { return Ok(None) };
     let ranked: Vec<(usize, usize, usize)> =
         graph.edges().iter().copied().chain(joints.iter().map(|&(u, v)| (u, v, 1))).collect();
@@ -50,6 +50,7 @@ mod tests {
     use crate::fit::{FitSettings, fit};
     use crate::problem::Stop;
     use crate::rng;
+    use crate::tensor::Tensor;
     use rand::Rng;
 
     fn noise(dims: &[usize]) -> Target {

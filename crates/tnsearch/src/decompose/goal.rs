@@ -2,9 +2,10 @@
 
 use super::DecomposeError;
 use crate::problem::Stop;
+use crate::tensor::{Kind, Scalar};
 use crate::{MemoryError, SettingError};
 
-/// What rounding adds to the residual of a network, relative to `||X||`.
+/// What rounding adds to the residual of a network of 64-bit numbers, relative to `||X||`.
 const ROUNDING: f64 = 1e-14;
 
 /// What a decomposition is to reach: an error, or given ranks. Checked when it is made.
@@ -85,8 +86,9 @@ pub(super) struct Budget {
 
 impl Budget {
     /// A budget of `eps * ||X||^2`, less the rounding of the residual, for this many truncations.
-    pub fn new(eps: f64, norm_squared: f64, edges: usize) -> Self {
-        Budget { left: (eps.sqrt() - ROUNDING).max(0.0).powi(2) * norm_squared, edges }
+    pub fn new(eps: f64, norm_squared: f64, edges: usize, kind: Kind) -> Self {
+        let rounding = kind.tolerance(ROUNDING);
+        Budget { left: (eps.sqrt() - rounding).max(0.0).powi(2) * norm_squared, edges }
     }
 
     /// What the next truncation may throw away, if it counts as this many.
@@ -116,9 +118,10 @@ impl Limits {
         Limits::default()
     }
 
-    /// Refuses a step that holds this many numbers at once.
-    pub(super) fn check_entries(&self, entries: f64) -> Result<(), DecomposeError> {
-        Ok(MemoryError::check("the decomposition", 8.0 * entries, self.max_bytes)?)
+    /// Refuses a step that holds this many numbers of the kind at once.
+    pub(super) fn check_entries<T: Scalar>(&self, entries: f64) -> Result<(), DecomposeError> {
+        let bytes = T::KIND.bytes() as f64 * entries;
+        Ok(MemoryError::check("the decomposition", bytes, self.max_bytes)?)
     }
 
     /// Ends a method that has nothing to show yet.

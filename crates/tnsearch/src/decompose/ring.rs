@@ -2,7 +2,7 @@
 
 use crate::graph::{Structure, Template};
 use crate::network::Network;
-use crate::tensor::Tensor;
+use crate::tensor::{AnyTensor, Scalar, Tensor};
 use std::sync::Arc;
 
 /// The ranks of a ring's edges in the order of [`Template::ring`]'s edges, from those along the ring:
@@ -34,19 +34,19 @@ pub(super) fn along_ring(ranks: &[usize]) -> Vec<usize> {
 ///
 /// # Panics
 /// If the cores do not fit together or the permutation is none.
-pub(super) fn ring_network(
+pub(super) fn ring_network<T: Scalar>(
     template: &Arc<Template>,
     permutation: &[usize],
     dims: &[usize],
     start: usize,
-    mut chain: Vec<Tensor>,
+    mut chain: Vec<Tensor<T>>,
 ) -> Network {
     let n = chain.len();
     chain.rotate_right(start);
     let mut along: Vec<usize> = chain.iter().map(|core| core.dims()[2]).collect();
     along.truncate(template.edges().len());
     let structure = Structure::new(template.clone(), permutation.to_vec(), ring_ranks(&along));
-    let place = |(v, core): (usize, &Tensor)| {
+    let place = |(v, core): (usize, &Tensor<T>)| {
         let mut placed = core.permuted(&core_order(v, n));
         if n == 2 {
             let dims = vec![placed.dims()[0], placed.dims()[2]];
@@ -54,7 +54,7 @@ pub(super) fn ring_network(
         }
         placed
     };
-    let placed = chain.iter().enumerate().map(place).collect();
+    let placed: Vec<Tensor<T>> = chain.iter().enumerate().map(place).collect();
     structure
         .map_err(Into::into)
         .and_then(|structure| Network::new(structure, dims.to_vec(), placed))
@@ -62,13 +62,13 @@ pub(super) fn ring_network(
 }
 
 /// The cores of a network on the ring as `[left, mode, right]`: the inverse of [`ring_network`] at vertex 0.
-pub(super) fn ring_chain(network: &Network) -> Vec<Tensor> {
+pub(super) fn ring_chain(network: &Network) -> Vec<AnyTensor> {
     let n = network.cores().len();
-    let place = |(v, core): (usize, &Tensor)| {
+    let place = |(v, core): (usize, &AnyTensor)| {
         let (mut core, order) = (core.clone(), core_order(v, n));
         if n == 2 {
             let dims = vec![core.dims()[0], 1, core.dims()[1]];
-            core = Tensor::new(dims, core.into_data()).unwrap_or_else(|e| unreachable!("{e}"));
+            core = core.reshaped(dims).unwrap_or_else(|e| unreachable!("{e}"));
         }
         let mut back = [0; 3];
         order.iter().enumerate().for_each(|(k, &axis)| back[axis] = k);
@@ -128,7 +128,7 @@ mod tests {
             }
             let trace: f64 = (0..product.nrows()).map(|k| product[(k, k)]).sum();
             let z = network.to_tensor(None).unwrap();
-            assert!((z.data()[0] / trace - 1.0).abs() < 1e-12);
+            assert!((z.entry(0).re / trace - 1.0).abs() < 1e-12);
         }
     }
 }

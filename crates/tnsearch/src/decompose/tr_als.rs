@@ -3,13 +3,13 @@
 use super::ring::{along_ring, ring_chain, ring_network, ring_ranks};
 use super::tr_svd::ring_template;
 use super::{DecomposeError, Decomposition, Goal, Limits};
+use crate::dispatch;
 use crate::fit::{CheckedFit, FitError, FitSettings, fit};
 use crate::graph::{Structure, Template};
 use crate::network::Network;
 use crate::problem::Target;
 use crate::rng::{Rng, stream};
-use crate::tensor::Tensor;
-use rand_distr::{Distribution, StandardNormal};
+use crate::tensor::{AnyTensor, Scalar, Tensor};
 use std::sync::Arc;
 
 /// Rings with this many times the tensor's entries are not tried (as in the authors' program).
@@ -184,7 +184,7 @@ impl<'s> Ring<'s> {
 
     /// The parameters at which growth ends.
     fn most(&self) -> f64 {
-        MAX_PHI * self.target.tensor().len() as f64
+        MAX_PHI * self.target.entries() as f64
     }
 
     /// Fits a ring with these ranks along it, the first start from the cores given.
@@ -226,13 +226,24 @@ impl<'s> Ring<'s> {
     /// The same ring with larger ranks along it, the new entries small noise.
     pub fn padded(&mut self, network: &Network, along: &[usize]) -> Network {
         let old = ring_chain(network);
+        dispatch!(&old[0], like => self.padded_chain(&old, like, along))
+    }
+
+    /// The same for cores `[left, mode, right]` of the kind of `like`.
+    fn padded_chain<T: Scalar>(
+        &mut self,
+        old: &[AnyTensor],
+        _like: &Tensor<T>,
+        along: &[usize],
+    ) -> Network {
         let n = old.len();
+        let old = old.iter().map(|core| core.typed::<T>().expect("all cores are of one kind"));
         let rank = |k: usize| along.get(k % n).copied().unwrap_or(1);
         let mut chain = Vec::with_capacity(n);
-        for (k, core) in old.iter().enumerate() {
+        for (k, core) in old.enumerate() {
             let (left, dim, right) = (core.dims()[0], core.dims()[1], core.dims()[2]);
             let rms = (core.norm_squared() / core.len() as f64).sqrt();
-            let mut grown = Tensor::zeros(vec![rank(k + n - 1), dim, rank(k)]);
+            let mut grown = Tensor::<T>::zeros(vec![rank(k + n - 1), dim, rank(k)]);
             let shape = grown.dims().to_vec();
             for (place, entry) in grown.data_mut().iter_mut().enumerate() {
                 let (a, i, b) =
@@ -240,8 +251,7 @@ impl<'s> Ring<'s> {
                 *entry = if a < left && b < right {
                     core.at(&[a, i, b])
                 } else {
-                    let normal: f64 = StandardNormal.sample(&mut self.noise);
-                    NEW_ENTRIES * rms * normal
+                    T::normal(&mut self.noise).scale(NEW_ENTRIES * rms)
                 };
             }
             chain.push(grown);

@@ -4,7 +4,11 @@
 use super::tr_svd::{Opened, Taken, ring_template};
 use super::truncate::Keep;
 use super::{DecomposeError, Decomposition, Goal, Limits, tree_svd};
+use crate::dispatch;
+use crate::graph::Template;
 use crate::problem::Target;
+use crate::tensor::{Scalar, Tensor};
+use std::sync::Arc;
 
 /// Tensor ring by TR-LM: [`tr_svd`](super::tr_svd) from every vertex of the ring and with every way to split the
 /// rank of the first truncation in two factors; the network with the fewest parameters is kept (the first of
@@ -33,11 +37,22 @@ pub fn tr_lm(
     if target.dims().len() == 2 {
         return tree_svd(target, &template, permutation, goal, limits);
     }
-    let mut best: Option<(Opened, Taken)> = None;
+    dispatch!(target.tensor(), x => smallest((target, x), &template, permutation, eps, limits))
+}
+
+/// The smallest ring over all openings and splits.
+fn smallest<T: Scalar>(
+    (target, x): (&Target, &Tensor<T>),
+    template: &Arc<Template>,
+    permutation: &[usize],
+    eps: f64,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let mut best: Option<(Opened<T>, Taken<T>)> = None;
     for start in 0..target.dims().len() {
-        let ring = Opened::new(target, &template, permutation, start, limits)?;
+        let ring = Opened::new((target, x), template, permutation, start, limits)?;
         let first = ring.first(Keep::Within(ring.budget(eps).share(2)))?;
-        let mut here: Option<Taken> = None;
+        let mut here: Option<Taken<T>> = None;
         for left in (1..=first.rank).filter(|d| first.rank.is_multiple_of(*d)) {
             let taken = ring.rest(&first, (left, first.rank / left), None, ring.budget(eps));
             let taken = match taken {

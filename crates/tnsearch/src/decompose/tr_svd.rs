@@ -5,10 +5,11 @@ use super::ring::{along_ring, modes_along, ring_network};
 use super::truncate::{Basis, Keep, expand, left_basis, project};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply, tree_svd};
 use crate::SettingError;
+use crate::dispatch;
 use crate::graph::{Structure, Template};
 use crate::network::Network;
 use crate::problem::Target;
-use crate::tensor::{Permutation, Tensor, sum_of_squares};
+use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
 use std::sync::Arc;
 
 /// Tensor ring by TR-SVD. `permutation[n]` is the vertex of mode `n` along the ring.
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// as its divisors allow: the ranks of the two edges at vertex 0. What is left is a tensor with one more mode
 /// `r_0` at its end and is taken apart as a tensor train. All truncations are orthogonal projections, so their
 /// errors add up; with a largest RSE the first may lose two N-th parts of it, each of the others one (and what
-/// the earlier ones did not use). The signs of the first singular vectors are those that make the largest entry of
+/// the earlier ones did not use). The signs (phases) of the first singular vectors are those that make the largest entry of
 /// each positive, since the rest depends on them.
 ///
 /// The two ranks at vertex 0 multiply to its dimension at most: where a mode is short, the ring is hardly more
@@ -41,9 +42,18 @@ pub fn tr_svd(
     if target.dims().len() == 2 {
         return tree_svd(target, &template, permutation, goal, limits);
     }
-    let edges = template.edges().len();
+    dispatch!(target.tensor(), x => {
+        take_apart(goal, Opened::new((target, x), &template, permutation, 0, limits)?)
+    })
+}
+
+/// TR-SVD of a ring opened at vertex 0.
+fn take_apart<T: Scalar>(
+    goal: &Goal,
+    ring: Opened<'_, T>,
+) -> Result<Decomposition, DecomposeError> {
+    let edges = ring.template.edges().len();
     let along = goal.ranks_for(edges)?.map(along_ring);
-    let ring = Opened::new(target, &template, permutation, 0, limits)?;
     let taken = match (&goal.0, along) {
         (Aim::MaxRse(eps), _) => {
             let first = ring.first(Keep::Within(ring.budget(*eps).share(2)))?;
@@ -87,7 +97,7 @@ fn balanced(rank: usize) -> (usize, usize) {
 }
 
 /// A ring opened at one of its vertices: the tensor with its modes along it.
-pub(super) struct Opened<'s> {
+pub(super) struct Opened<'s, T> {
     target: &'s Target,
     template: &'s Arc<Template>,
     permutation: &'s [usize],
@@ -95,37 +105,37 @@ pub(super) struct Opened<'s> {
     limits: &'s Limits,
     /// The dimensions along the ring.
     pub dims: Vec<usize>,
-    data: Vec<f64>,
+    data: Vec<T>,
 }
 
 /// A ring taken apart: the basis of every truncation, and what is left at the end.
-pub(super) struct Taken {
+pub(super) struct Taken<T> {
     split: (usize, usize),
-    first: Basis,
-    bases: Vec<Basis>,
-    last: Vec<f64>,
+    first: Basis<T>,
+    bases: Vec<Basis<T>>,
+    last: Vec<T>,
 }
 
-impl Taken {
+impl<T> Taken<T> {
     /// The number of entries of all cores.
     pub fn params(&self) -> usize {
         self.first.u.len() + self.bases.iter().map(|b| b.u.len()).sum::<usize>() + self.last.len()
     }
 }
 
-impl<'s> Opened<'s> {
+impl<'s, T: Scalar> Opened<'s, T> {
     /// Opens the ring of three or more vertices at `start`.
     pub fn new(
-        target: &'s Target,
+        (target, x): (&'s Target, &Tensor<T>),
         template: &'s Arc<Template>,
         permutation: &'s [usize],
         start: usize,
         limits: &'s Limits,
     ) -> Result<Self, DecomposeError> {
         // The reordered tensor, what is left of it twice, and the network's tensor.
-        limits.check_entries(4.0 * target.tensor().len() as f64)?;
+        limits.check_entries::<T>(4.0 * x.len() as f64)?;
         let modes = modes_along(permutation, start);
-        let reordered = target.tensor().permuted(&modes);
+        let reordered = x.permuted(&modes);
         let dims = reordered.dims().to_vec();
         let data = reordered.into_data();
         Ok(Opened { target, template, permutation, start, limits, dims, data })
@@ -133,7 +143,7 @@ impl<'s> Opened<'s> {
 
     /// The budget of an error: the first truncation counts twice.
     pub fn budget(&self, eps: f64) -> Budget {
-        Budget::new(eps, self.target.norm_squared(), self.dims.len())
+        Budget::new(eps, self.target.norm_squared(), self.dims.len(), T::KIND)
     }
 
     fn first_shape(&self) -> (usize, usize) {
@@ -142,7 +152,7 @@ impl<'s> Opened<'s> {
 
     /// The first truncation. Its singular vectors are laid out over two edges, so what the later truncations
     /// find depends on their signs.
-    pub fn first(&self, keep: Keep) -> Result<Basis, DecomposeError> {
+    pub fn first(&self, keep: Keep) -> Result<Basis<T>, DecomposeError> {
         Ok(left_basis(&self.data, self.first_shape(), keep, self.limits)?.with_signs())
     }
 
@@ -150,17 +160,17 @@ impl<'s> Opened<'s> {
     /// last; without them each truncation takes its share of the budget.
     pub fn rest(
         &self,
-        first: &Basis,
+        first: &Basis<T>,
         split: (usize, usize),
         ranks: Option<&[usize]>,
         mut budget: Budget,
-    ) -> Result<Taken, DecomposeError> {
+    ) -> Result<Taken<T>, DecomposeError> {
         budget.spend(first.lost, 2);
         let n = self.first_shape().1;
         let c = project(first, &self.data, self.first_shape());
         // [r_0, r_1, rest] -> [r_1, rest, r_0].
-        let mut rest = vec![0.0; c.len()];
-        Permutation::new(&[split.0, split.1 * n], &[1, 0]).apply(&c, &mut rest);
+        let mut rest = vec![T::ZERO; c.len()];
+        AxisPlan::new(&[split.0, split.1 * n], &[1, 0]).apply(&c, &mut rest);
         let mut left = split.1;
         let mut bases = Vec::with_capacity(self.dims.len() - 2);
         for k in 1..self.dims.len() - 1 {
@@ -181,29 +191,29 @@ impl<'s> Opened<'s> {
     }
 
     /// The network and its error.
-    pub fn finish(&self, taken: Taken) -> Decomposition {
+    pub fn finish(&self, taken: Taken<T>) -> Decomposition {
         let rse = self.rse(&taken);
         let network = self.network(taken);
         Decomposition { network, rse, sweeps: 0, interrupted: false }
     }
 
     /// The error, by undoing the truncations one after the other.
-    fn rse(&self, taken: &Taken) -> f64 {
+    fn rse(&self, taken: &Taken<T>) -> f64 {
         let mut z = taken.last.clone();
         for basis in taken.bases.iter().rev() {
             let shape = (basis.u.len() / basis.rank, z.len() / basis.rank);
             z = expand(basis, &z, shape);
         }
-        let mut c = vec![0.0; z.len()];
-        Permutation::new(&[z.len() / taken.split.0, taken.split.0], &[1, 0]).apply(&z, &mut c);
+        let mut c = vec![T::ZERO; z.len()];
+        AxisPlan::new(&[z.len() / taken.split.0, taken.split.0], &[1, 0]).apply(&z, &mut c);
         let mut residual = expand(&taken.first, &c, self.first_shape());
-        residual.iter_mut().zip(&self.data).for_each(|(z, x)| *z = x - *z);
+        residual.iter_mut().zip(&self.data).for_each(|(z, x)| *z = *x - *z);
         sum_of_squares(&residual) / self.target.norm_squared()
     }
 
-    fn network(&self, taken: Taken) -> Network {
+    fn network(&self, taken: Taken<T>) -> Network {
         let Taken { split, first, bases, last } = taken;
-        let tensor = |dims: Vec<usize>, data: Vec<f64>| {
+        let tensor = |dims: Vec<usize>, data: Vec<T>| {
             Tensor::new(dims, data).unwrap_or_else(|e| unreachable!("{e}"))
         };
         // Columns of the first basis are (r_0, r_1).

@@ -4,10 +4,11 @@ use super::goal::Budget;
 use super::rooted::Rooted;
 use super::truncate::{Basis, Keep, expand, left_basis, project};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply};
+use crate::dispatch;
 use crate::graph::{Structure, Template};
 use crate::network::Network;
 use crate::problem::Target;
-use crate::tensor::{Permutation, Tensor, sum_of_squares};
+use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub fn tree_svd(
         dim[v] = d;
     }
     let rooted = Rooted::at_centre(template, &dim)?;
-    Sweep::new(target, &placed, &rooted, limits)?.run(goal)
+    dispatch!(target.tensor(), x => Sweep::new((target, x), &placed, &rooted, limits)?.run(goal))
 }
 
 /// Tensor train by TT-SVD, from the first vertex of the path to the last: [`tree_svd`] hung up at its end, in
@@ -72,7 +73,7 @@ pub fn tt_svd(
     let template = Arc::new(Template::path(target.dims().len())?);
     let placed = place(target, &template, permutation)?;
     let rooted = Rooted::at(&template, template.vertices() - 1)?;
-    Sweep::new(target, &placed, &rooted, limits)?.run(goal)
+    dispatch!(target.tensor(), x => Sweep::new((target, x), &placed, &rooted, limits)?.run(goal))
 }
 
 /// Hierarchical Tucker by HSVD: [`tree_svd`] on [`Template::ht`]. `permutation[n]` is the leaf of mode `n`.
@@ -101,9 +102,9 @@ fn place(
 type Axis = usize;
 
 /// A truncation that was made.
-struct Step {
+struct Step<T> {
     vertex: usize,
-    basis: Basis,
+    basis: Basis<T>,
     shape: (usize, usize),
     /// The axes of what was left before it, and the same with those of the branch's top first.
     before: Vec<Axis>,
@@ -111,8 +112,10 @@ struct Step {
 }
 
 /// One pass over the edges, from the leaves to the root.
-struct Sweep<'s> {
+struct Sweep<'s, T> {
     target: &'s Target,
+    /// Its tensor.
+    x: &'s Tensor<T>,
     template: Arc<Template>,
     structure: &'s Structure,
     rooted: &'s Rooted,
@@ -122,18 +125,18 @@ struct Sweep<'s> {
     lengths: Vec<usize>,
     /// How many branches of each vertex are still to be cut off; none once it was itself.
     waits_for: Vec<Option<usize>>,
-    steps: Vec<Step>,
+    steps: Vec<Step<T>>,
 }
 
-impl<'s> Sweep<'s> {
+impl<'s, T: Scalar> Sweep<'s, T> {
     fn new(
-        target: &'s Target,
+        (target, x): (&'s Target, &'s Tensor<T>),
         structure: &'s Structure,
         rooted: &'s Rooted,
         limits: &'s Limits,
     ) -> Result<Self, DecomposeError> {
         // What is left, reordered, and projected; later the network's tensor.
-        limits.check_entries(3.0 * target.tensor().len() as f64)?;
+        limits.check_entries::<T>(3.0 * x.len() as f64)?;
         let mut lengths = target.dims().to_vec();
         lengths.resize(lengths.len() + structure.template().edges().len(), 1);
         let mut waits_for = vec![Some(0); structure.template().vertices()];
@@ -142,6 +145,7 @@ impl<'s> Sweep<'s> {
         }
         Ok(Sweep {
             target,
+            x,
             template: structure.template().clone(),
             structure,
             rooted,
@@ -156,8 +160,9 @@ impl<'s> Sweep<'s> {
     fn run(mut self, goal: &Goal) -> Result<Decomposition, DecomposeError> {
         let edges = self.template.edges().len();
         let ranks = goal.ranks_for(edges)?;
-        let mut budget = Budget::new(goal.rse().unwrap_or(0.0), self.target.norm_squared(), edges);
-        let mut rest: Cow<[f64]> = Cow::Borrowed(self.target.tensor().data());
+        let (eps, all) = (goal.rse().unwrap_or(0.0), self.target.norm_squared());
+        let mut budget = Budget::new(eps, all, edges, T::KIND);
+        let mut rest: Cow<[T]> = Cow::Borrowed(self.x.data());
         let mut axes: Vec<Axis> = (0..self.target.dims().len()).collect();
         while let Some((vertex, edge)) = self.next() {
             self.limits.check_stop()?;
@@ -216,21 +221,21 @@ impl<'s> Sweep<'s> {
     }
 
     /// The data with its axes in another order.
-    fn reorder<'d>(&self, data: Cow<'d, [f64]>, from: &[Axis], to: &[Axis]) -> Cow<'d, [f64]> {
+    fn reorder<'d>(&self, data: Cow<'d, [T]>, from: &[Axis], to: &[Axis]) -> Cow<'d, [T]> {
         let dims: Vec<usize> = from.iter().map(|&a| self.lengths[a]).collect();
         let place = |a: &Axis| from.iter().position(|b| b == a).unwrap_or(usize::MAX);
-        let plan = Permutation::new(&dims, &to.iter().map(place).collect::<Vec<_>>());
+        let plan = AxisPlan::new(&dims, &to.iter().map(place).collect::<Vec<_>>());
         if plan.is_identity() {
             return data;
         }
-        let mut out = vec![0.0; data.len()];
+        let mut out = vec![T::ZERO; data.len()];
         plan.apply(&data, &mut out);
         Cow::Owned(out)
     }
 
     /// The error, by undoing the truncations one after the other.
-    fn rse(&self, rest: &[f64], axes: &[Axis]) -> f64 {
-        let mut z: Cow<[f64]> = Cow::Borrowed(rest);
+    fn rse(&self, rest: &[T], axes: &[Axis]) -> f64 {
+        let mut z: Cow<[T]> = Cow::Borrowed(rest);
         let mut now = axes;
         for step in self.steps.iter().rev() {
             debug_assert_eq!(z.len(), self.size(now));
@@ -239,13 +244,12 @@ impl<'s> Sweep<'s> {
             now = &step.before;
         }
         let mut residual = z.into_owned();
-        let x = self.target.tensor().data();
-        residual.iter_mut().zip(x).for_each(|(z, x)| *z = x - *z);
+        residual.iter_mut().zip(self.x.data()).for_each(|(z, x)| *z = *x - *z);
         sum_of_squares(&residual) / self.target.norm_squared()
     }
 
     /// The cores, each brought into its order.
-    fn network(&self, rest: Cow<[f64]>, axes: &[Axis]) -> Result<Network, DecomposeError> {
+    fn network(&self, rest: Cow<[T]>, axes: &[Axis]) -> Result<Network, DecomposeError> {
         let edges = 0..self.template.edges().len();
         let ranks = edges.map(|e| self.lengths[self.edge_axis(e)]).collect();
         let permutation = self.structure.permutation().to_vec();
@@ -266,7 +270,7 @@ impl<'s> Sweep<'s> {
             let core = Tensor::new(structure.core_dims(v, dims), data);
             core.unwrap_or_else(|e| unreachable!("{e}"))
         });
-        let mut cores: Vec<Tensor> = shaped.collect();
+        let mut cores: Vec<Tensor<T>> = shaped.collect();
         multiply(&mut cores, self.target.scale());
         Ok(Network::new(structure, dims.to_vec(), cores)?)
     }

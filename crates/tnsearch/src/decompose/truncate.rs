@@ -1,16 +1,11 @@
 //! Truncated SVD: an orthonormal basis of the leading left singular vectors of a matrix.
 
 use super::{DecomposeError, Limits};
-use crate::tensor::matmul::{Strides, matmul};
-use crate::tensor::sum_of_squares;
-use faer::diag::DiagMut;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{self, ComputeEigenvectors};
-use faer::linalg::svd::{self, ComputeSvdVectors};
-use faer::{MatMut, MatRef, Par};
+use crate::linalg::{self, Factor, matmul};
+use crate::tensor::{Scalar, sum_of_squares};
 
 /// A given rank is taken from the Gram matrix only if its last squared singular value is at least this
-/// fraction of all: then what rounding adds to the error is below 1e-24 of the whole.
+/// fraction of all: then what rounding adds to the error is below 1e-24 of the whole. 1e5 ulp where that is more.
 const CLEAR: f64 = 1e-6;
 
 /// How many singular vectors to keep.
@@ -26,26 +21,26 @@ pub(super) enum Keep {
 
 /// The leading left singular vectors of a matrix.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Basis {
+pub(super) struct Basis<T> {
     /// `U`, rows x rank, row-major.
-    pub u: Vec<f64>,
+    pub u: Vec<T>,
     /// The number of columns.
     pub rank: usize,
-    /// An upper bound on `||A - U U^T A||^2`, the squares of the singular values left out.
+    /// An upper bound on `||A - U U^H A||^2`, the squares of the singular values left out.
     pub lost: f64,
 }
 
 /// The leading left singular vectors of `a` (m x n, row-major).
 ///
-/// Where the rows are few and the accuracy allows it they come from the Gram matrix `A A^T`, which knows each
+/// Where the rows are few and the accuracy allows it they come from the Gram matrix `A A^H`, which knows each
 /// squared singular value to a few ulp of `||A||^2`; else from an SVD, which knows each singular value to a few
 /// ulp of the largest. Either way the rounding is counted as lost.
-pub(super) fn left_basis(
-    a: &[f64],
+pub(super) fn left_basis<T: Scalar>(
+    a: &[T],
     (m, n): (usize, usize),
     keep: Keep,
     limits: &Limits,
-) -> Result<Basis, DecomposeError> {
+) -> Result<Basis<T>, DecomposeError> {
     if let Keep::Rank(r) = keep
         && r >= m
         && m <= n
@@ -53,7 +48,8 @@ pub(super) fn left_basis(
         return Ok(Basis { u: identity(m), rank: m, lost: 0.0 });
     }
     // "A few ulp" as for the spectra of cuts: 4 times the number of values and the root of the length.
-    let eta = 4.0 * (m.min(n) as f64 + (m.max(n) as f64).sqrt()) * f64::EPSILON;
+    let eta = 4.0 * (m.min(n) as f64 + (m.max(n) as f64).sqrt()) * T::KIND.epsilon();
+    let clear = CLEAR.max(1e5 * T::KIND.epsilon());
     let all = sum_of_squares(a);
     let precise = match keep {
         Keep::Rank(_) | Keep::Leading(_) => true,
@@ -64,7 +60,7 @@ pub(super) fn left_basis(
         && let Some((squares, vectors)) = gram_evd(a, m, n, limits)?
     {
         let (rank, lost) = choose(&squares, keep, |tail| tail + eta * all, 0.0);
-        if matches!(keep, Keep::Within(_)) || squares[rank - 1] >= CLEAR * all {
+        if matches!(keep, Keep::Within(_)) || squares[rank - 1] >= clear * all {
             // Eigenvectors come in the order of rising eigenvalues.
             let column = |j: usize| &vectors[(m - 1 - j) * m..(m - j) * m];
             return Ok(Basis { u: from_columns(m, rank, column), rank, lost });
@@ -104,60 +100,40 @@ fn choose(squares: &[f64], keep: Keep, round: impl Fn(f64) -> f64, zero: f64) ->
 }
 
 /// Singular values, or their squares, and vectors.
-type Values = (Vec<f64>, Vec<f64>);
+type Values<T> = (Vec<f64>, Vec<T>);
 
 /// Squared singular values in falling order, and left singular vectors (column-major, in rising order), from
 /// the Gram matrix of the rows. None if the eigenvalues did not converge.
-fn gram_evd(
-    a: &[f64],
+fn gram_evd<T: Scalar>(
+    a: &[T],
     m: usize,
     n: usize,
     limits: &Limits,
-) -> Result<Option<Values>, DecomposeError> {
-    limits.check_entries(2.0 * (a.len() as f64) + 4.0 * (m * m) as f64)?;
-    let mut gram = vec![0.0; m * m];
-    let strides = Strides::row_major(n);
-    matmul((m, m, n), &mut gram, a, strides, a, strides.transposed());
-    let with = ComputeEigenvectors::Yes;
-    let scratch = evd::self_adjoint_evd_scratch::<f64>(m, with, Par::Seq, Default::default());
-    let (mut values, mut vectors) = (vec![0.0; m], vec![0.0; m * m]);
-    let solved = evd::self_adjoint_evd(
-        MatRef::from_column_major_slice(&gram, m, m),
-        DiagMut::from_slice_mut(&mut values),
-        Some(MatMut::from_column_major_slice_mut(&mut vectors, m, m)),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    );
+) -> Result<Option<Values<T>>, DecomposeError> {
+    limits.check_entries::<T>(2.0 * (a.len() as f64) + 4.0 * (m * m) as f64)?;
+    let Some((values, vectors)) = linalg::eigen(&linalg::gram(a, m, n), m) else {
+        return Ok(None);
+    };
     let squares = values.iter().rev().map(|v| v.max(0.0)).collect();
-    Ok(solved.is_ok().then_some((squares, vectors)))
+    Ok(Some((squares, vectors)))
 }
 
 /// Singular values in falling order and left singular vectors (column-major) of a row-major matrix.
-fn thin_svd(a: &[f64], m: usize, n: usize, limits: &Limits) -> Result<Values, DecomposeError> {
+fn thin_svd<T: Scalar>(
+    a: &[T],
+    m: usize,
+    n: usize,
+    limits: &Limits,
+) -> Result<Values<T>, DecomposeError> {
     let side = m.min(n);
-    limits.check_entries(4.0 * (m as f64) * n as f64 + 4.0 * (side * side) as f64)?;
-    let (no, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
-    let mut values = vec![0.0; side];
-    let mut vectors = vec![0.0; m * side];
-    // Row-major A is column-major A^T = V S U^T: its right vectors are wanted.
-    let scratch = svd::svd_scratch::<f64>(n, m, no, thin, Par::Seq, Default::default());
-    svd::svd(
-        MatRef::from_column_major_slice(a, n, m),
-        DiagMut::from_slice_mut(&mut values),
-        None,
-        Some(MatMut::from_column_major_slice_mut(&mut vectors, m, side)),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .map_err(|_| DecomposeError::NoConvergence { rows: m, columns: n })?;
-    Ok((values, vectors))
+    limits.check_entries::<T>(4.0 * (m as f64) * n as f64 + 4.0 * (side * side) as f64)?;
+    let found = linalg::left_singular(a, m, n);
+    found.ok_or(DecomposeError::NoConvergence { rows: m, columns: n })
 }
 
 /// Row-major m x rank from columns.
-fn from_columns<'c>(m: usize, rank: usize, column: impl Fn(usize) -> &'c [f64]) -> Vec<f64> {
-    let mut u = vec![0.0; m * rank];
+fn from_columns<'c, T: Scalar>(m: usize, rank: usize, column: impl Fn(usize) -> &'c [T]) -> Vec<T> {
+    let mut u = vec![T::ZERO; m * rank];
     for j in 0..rank {
         for (i, x) in column(j).iter().enumerate() {
             u[i * rank + j] = *x;
@@ -166,40 +142,44 @@ fn from_columns<'c>(m: usize, rank: usize, column: impl Fn(usize) -> &'c [f64]) 
     u
 }
 
-impl Basis {
-    /// Turns every vector so that its largest entry is positive (the first of equal ones): singular vectors
-    /// have no sign of their own.
+impl<T: Scalar> Basis<T> {
+    /// Turns every vector so that its largest entry is real and positive (the first of equal ones): singular vectors
+    /// have no sign or phase of their own.
     pub fn with_signs(mut self) -> Self {
         for j in 0..self.rank {
             let column = self.u.iter().skip(j).step_by(self.rank);
-            let largest = column.fold(0.0f64, |m, &x| if x.abs() > m.abs() { x } else { m });
-            if largest < 0.0 {
-                self.u.iter_mut().skip(j).step_by(self.rank).for_each(|x| *x = -*x);
+            let largest = column.fold(T::ZERO, |m, &x| if x.abs() > m.abs() { x } else { m });
+            let vector = self.u.iter_mut().skip(j).step_by(self.rank);
+            if T::KIND.is_complex() {
+                let turn = largest.conj().unscale(largest.abs().max(f64::MIN_POSITIVE));
+                vector.for_each(|x| *x *= turn);
+            } else if largest.re() < 0.0 {
+                vector.for_each(|x| *x = -*x);
             }
         }
         self
     }
 }
 
-fn identity(m: usize) -> Vec<f64> {
-    let mut u = vec![0.0; m * m];
-    u.iter_mut().step_by(m + 1).for_each(|x| *x = 1.0);
+fn identity<T: Scalar>(m: usize) -> Vec<T> {
+    let mut u = vec![T::ZERO; m * m];
+    u.iter_mut().step_by(m + 1).for_each(|x| *x = T::ONE);
     u
 }
 
-/// `U^T A`, rank x n.
-pub(super) fn project(basis: &Basis, a: &[f64], (m, n): (usize, usize)) -> Vec<f64> {
-    let mut out = vec![0.0; basis.rank * n];
-    let u = Strides::row_major(basis.rank).transposed();
-    matmul((basis.rank, n, m), &mut out, &basis.u, u, a, Strides::row_major(n));
+/// `U^H A`, rank x n.
+pub(super) fn project<T: Scalar>(basis: &Basis<T>, a: &[T], (m, n): (usize, usize)) -> Vec<T> {
+    let mut out = vec![T::ZERO; basis.rank * n];
+    let u = Factor::row_major(&basis.u, basis.rank).transposed().conj();
+    matmul((basis.rank, n, m), &mut out, u, Factor::row_major(a, n));
     out
 }
 
 /// `U C`, m x n: what a projection kept, back in the full space.
-pub(super) fn expand(basis: &Basis, c: &[f64], (m, n): (usize, usize)) -> Vec<f64> {
-    let mut out = vec![0.0; m * n];
-    let (u, rows) = (Strides::row_major(basis.rank), Strides::row_major(n));
-    matmul((m, n, basis.rank), &mut out, &basis.u, u, c, rows);
+pub(super) fn expand<T: Scalar>(basis: &Basis<T>, c: &[T], (m, n): (usize, usize)) -> Vec<T> {
+    let mut out = vec![T::ZERO; m * n];
+    let u = Factor::row_major(&basis.u, basis.rank);
+    matmul((m, n, basis.rank), &mut out, u, Factor::row_major(c, n));
     out
 }
 
@@ -214,7 +194,7 @@ mod tests {
         (0..n).map(|_| StandardNormal.sample(&mut rng)).collect()
     }
 
-    fn distance(a: &[f64], basis: &Basis, shape: (usize, usize)) -> f64 {
+    fn distance(a: &[f64], basis: &Basis<f64>, shape: (usize, usize)) -> f64 {
         let z = expand(basis, &project(basis, a, shape), shape);
         sum_of_squares(&a.iter().zip(&z).map(|(x, z)| x - z).collect::<Vec<_>>())
     }

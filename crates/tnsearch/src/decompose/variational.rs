@@ -2,14 +2,12 @@
 
 use super::ring::modes_along;
 use super::{DecomposeError, Limits};
+use crate::dispatch;
+use crate::linalg::{Factor, inverse, matmul};
 use crate::network::contraction::{Contraction, Label, Scratch};
 use crate::problem::Target;
 use crate::rng::stream;
-use crate::tensor::matmul::{Strides, matmul};
-use crate::tensor::{Permutation, Tensor};
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt;
-use faer::{Mat, Par};
+use crate::tensor::{AxisPlan, Scalar, Tensor};
 use rand_distr::{Distribution, StandardNormal};
 
 /// Shape and rate of the Gamma priors: flat.
@@ -52,10 +50,13 @@ impl Posterior {
     ) -> Result<Self, DecomposeError> {
         let modes = modes_along(permutation, 0);
         let n = modes.len();
-        let (entries, r) = (target.tensor().len() as f64, max_rank as f64);
+        let (entries, r) = (target.entries() as f64, max_rank as f64);
         // X and a copy in use; the two chains around a core; the transfer matrices and their products.
-        limits.check_entries(3.0 * entries + 2.0 * entries * r * r + 3.0 * n as f64 * r.powi(4))?;
-        let x = target.tensor().permuted(&modes);
+        limits.check_entries::<f64>(
+            3.0 * entries + 2.0 * entries * r * r + 3.0 * n as f64 * r.powi(4),
+        )?;
+        // Inference is made with 64-bit numbers, whatever the tensor has.
+        let x: Tensor<f64> = dispatch!(target.tensor(), x => x.permuted(&modes).converted())?;
         let dims = x.dims().to_vec();
         let rms = (target.norm_squared() / entries).sqrt();
         let x: Vec<f64> = x.into_data().iter().map(|x| x / rms).collect();
@@ -104,12 +105,12 @@ impl Posterior {
     }
 
     /// The means as cores `[left, mode, right]` of X itself.
-    pub fn into_means(self) -> Vec<Tensor> {
+    pub fn into_means<T: Scalar>(self) -> Vec<Tensor<T>> {
         let n = self.dims.len();
         let share = self.rms.powf(1.0 / n as f64);
         let cores = self.means.into_iter().enumerate().map(|(k, mean)| {
             let dims = vec![self.dims[k], self.ranks[k], self.ranks[(k + 1) % n]];
-            let mean = mean.into_iter().map(|x| x * share).collect();
+            let mean = mean.into_iter().map(|x| T::from_parts(x * share, 0.0)).collect();
             Tensor::new(dims, mean).unwrap_or_else(|e| unreachable!("{e}")).permuted(&[1, 0, 2])
         });
         cores.collect()
@@ -186,13 +187,13 @@ impl Posterior {
         let (a, b) = self.sides(k);
         let (w, dim) = (a * b, self.dims[k]);
         let mut second = vec![0.0; w * w];
-        let (rows, mean) = (Strides::row_major(w), &self.means[k]);
-        matmul((w, w, dim), &mut second, mean, rows.transposed(), mean, rows);
+        let mean = Factor::row_major(&self.means[k], w);
+        matmul((w, w, dim), &mut second, mean.transposed(), mean);
         for (s, v) in second.iter_mut().zip(&self.covariance[k]) {
             *s += dim as f64 * v;
         }
         let mut data = vec![0.0; w * w];
-        Permutation::new(&[a, b, a, b], &[0, 2, 1, 3]).apply(&second, &mut data);
+        AxisPlan::new(&[a, b, a, b], &[0, 2, 1, 3]).apply(&second, &mut data);
         Matrix { rows: a * a, columns: b * b, data }
     }
 
@@ -200,7 +201,7 @@ impl Posterior {
     fn environment(&self, k: usize, around: &Matrix) -> Vec<f64> {
         let (a, b) = self.sides(k);
         let mut gram = vec![0.0; a * b * a * b];
-        Permutation::new(&[b, b, a, a], &[2, 0, 3, 1]).apply(&around.data, &mut gram);
+        AxisPlan::new(&[b, b, a, a], &[2, 0, 3, 1]).apply(&around.data, &mut gram);
         gram
     }
 
@@ -216,15 +217,16 @@ impl Posterior {
         let mean_diagonal = (0..w).map(|i| precision(i, i, 0.0)).sum::<f64>() / w as f64;
         // The precision is positive definite but for rounding.
         for shift in [0.0, 1e-13, 1e-11, 1e-9] {
-            let matrix = Mat::from_fn(w, w, |i, j| precision(i, j, shift * mean_diagonal));
-            let Some(inverse) = inverse(matrix) else { continue };
+            let precision = |i, j| precision(i, j, shift * mean_diagonal);
+            let Some(inverse) = inverse(w, precision) else { continue };
             for (p, v) in self.covariance[k].iter_mut().enumerate() {
                 // The lower triangle holds it.
                 let (i, j) = (p / w, p % w);
                 *v = inverse[(i.max(j), i.min(j))];
             }
-            let rows = Strides::row_major(w);
-            matmul((dim, w, w), &mut self.means[k], t, rows, &self.covariance[k], rows);
+            let (t, covariance) =
+                (Factor::row_major(t, w), Factor::row_major(&self.covariance[k], w));
+            matmul((dim, w, w), &mut self.means[k], t, covariance);
             self.means[k].iter_mut().for_each(|m| *m *= self.tau);
             return;
         }
@@ -297,21 +299,6 @@ impl Posterior {
     }
 }
 
-/// The inverse of a positive definite matrix, in its lower triangle; none if it is not. On one thread, so that
-/// the result does not depend on their number.
-fn inverse(mut matrix: Mat<f64>) -> Option<Mat<f64>> {
-    let w = matrix.nrows();
-    let factor = llt::factor::cholesky_in_place_scratch::<f64>(w, Par::Seq, Default::default());
-    let invert = llt::inverse::inverse_scratch::<f64>(w, Par::Seq);
-    let mut memory = MemBuffer::new(factor.or(invert));
-    let stack = MemStack::new(&mut memory);
-    let (none, tuning) = (Default::default(), Default::default());
-    llt::factor::cholesky_in_place(matrix.as_mut(), none, Par::Seq, stack, tuning).ok()?;
-    let mut out = Mat::zeros(w, w);
-    llt::inverse::inverse(out.as_mut(), matrix.as_ref(), Par::Seq, stack);
-    Some(out)
-}
-
 /// A tensor whose axes have labels.
 struct Block {
     labels: Vec<Label>,
@@ -342,8 +329,8 @@ impl Matrix {
     fn times(&self, other: &Matrix) -> Matrix {
         let (m, n, k) = (self.rows, other.columns, self.columns);
         let mut data = vec![0.0; m * n];
-        let (left, right) = (Strides::row_major(k), Strides::row_major(n));
-        matmul((m, n, k), &mut data, &self.data, left, &other.data, right);
+        let (left, right) = (Factor::row_major(&self.data, k), Factor::row_major(&other.data, n));
+        matmul((m, n, k), &mut data, left, right);
         Matrix { rows: m, columns: n, data }
     }
 

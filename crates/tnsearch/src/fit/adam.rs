@@ -4,6 +4,7 @@ use super::control::{Control, Progress};
 use super::plan::Walk;
 use super::workspace::{Visit, Workspace};
 use super::{FitSettings, Improve};
+use crate::tensor::Scalar;
 
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
@@ -11,17 +12,19 @@ const EPSILON: f64 = 1e-8;
 /// Steps over which the error must fall by the tolerance.
 const WINDOW: usize = 500;
 
-/// Adam (Kingma and Ba 2014) on `RSE`, whose gradient at core v is `2 (H g - t) / ||X||^2`.
+/// Adam (Kingma and Ba 2014) on `RSE`, whose gradient at core v is `2 (H g - t) / ||X||^2`. Of complex numbers the
+/// real and imaginary parts are parameters of their own: the gradient's parts are the derivatives with respect to
+/// them, and each has its own moments.
 pub(super) struct Adam;
 
-impl Improve for Adam {
+impl<T: Scalar> Improve<T> for Adam {
     fn walk(&self) -> Walk {
         Walk::Reading
     }
 
-    fn improve(&self, ws: &mut Workspace, settings: &FitSettings, control: &Control) -> usize {
+    fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize {
         let sizes = ws.plan().core_lens();
-        let zeros = || -> Vec<Vec<f64>> { sizes.iter().map(|&n| vec![0.0; n]).collect() };
+        let zeros = || -> Vec<Vec<T>> { sizes.iter().map(|&n| vec![T::ZERO; n]).collect() };
         let (mut gradient, mut first, mut second) = (zeros(), zeros(), zeros());
         let mut progress = Progress::with_window(settings, WINDOW);
         let (mut power1, mut power2) = (1.0, 1.0);
@@ -37,9 +40,19 @@ impl Improve for Adam {
             for (v, gradient) in gradient.iter().enumerate() {
                 let moments = first[v].iter_mut().zip(&mut second[v]);
                 for ((x, g), (m, s)) in ws.core_mut(v).iter_mut().zip(gradient).zip(moments) {
-                    *m = BETA1 * *m + (1.0 - BETA1) * g;
-                    *s = BETA2 * *s + (1.0 - BETA2) * g * g;
-                    *x -= rate * *m / ((*s * correction).sqrt() + EPSILON);
+                    let part = |g: f64, m: f64, s: f64| {
+                        let m = BETA1 * m + (1.0 - BETA1) * g;
+                        let s = BETA2 * s + (1.0 - BETA2) * g * g;
+                        (m, s, rate * m / ((s * correction).sqrt() + EPSILON))
+                    };
+                    let re = part(g.re(), m.re(), s.re());
+                    let im = match T::KIND.is_complex() {
+                        true => part(g.im(), m.im(), s.im()),
+                        false => (0.0, 0.0, 0.0),
+                    };
+                    *m = T::from_parts(re.0, im.0);
+                    *s = T::from_parts(re.1, im.1);
+                    *x -= T::from_parts(re.2, im.2);
                 }
             }
         }
@@ -48,7 +61,7 @@ impl Improve for Adam {
 }
 
 /// The RSE of the cores and its gradient with respect to each (as `[mode, edges]`).
-pub(super) fn rse_and_gradient(ws: &mut Workspace, gradient: &mut [Vec<f64>]) -> f64 {
+pub(super) fn rse_and_gradient<T: Scalar>(ws: &mut Workspace<T>, gradient: &mut [Vec<T>]) -> f64 {
     let norm_squared = ws.plan().norm_squared;
     let mut rse = None;
     ws.refresh();
@@ -59,9 +72,9 @@ pub(super) fn rse_and_gradient(ws: &mut Workspace, gradient: &mut [Vec<f64>]) ->
         for ((out, g), t) in columns.zip(rhs.chunks_exact(width)) {
             for (i, out) in out.iter_mut().enumerate() {
                 let row = &gram[i * width..(i + 1) * width];
-                let hg: f64 = row.iter().zip(g).map(|(h, g)| h * g).sum();
-                *out = 2.0 * (hg - t[i]) / norm_squared;
-                energy += g[i] * (hg - 2.0 * t[i]);
+                let hg: T = row.iter().zip(g).map(|(h, g)| *h * *g).sum();
+                *out = (hg - t[i]).scale(2.0).unscale(norm_squared);
+                energy += (g[i].conj() * (hg - t[i].scale(2.0))).re();
             }
         }
         rse.get_or_insert((norm_squared + energy) / norm_squared);

@@ -5,32 +5,38 @@ use super::plan::Walk;
 use super::solve::Solver;
 use super::workspace::{Visit, Workspace};
 use super::{FitSettings, Improve};
+use crate::tensor::{Kind, Scalar};
 
-/// The pull towards the old core relative to the Gram matrix's mean diagonal entry.
+/// The pull towards the old core relative to the Gram matrix's mean diagonal entry; never below the rounding of
+/// that ([`damping`]).
 const DAMPING: f64 = 1e-10;
 
-/// Below this the error of a sweep is lost in rounding; where it matters, the residual is computed.
+/// Below this the error of a sweep is lost in rounding, for 64-bit numbers; where it matters, the residual is computed.
 const TRUSTED: f64 = 1e-13;
 
 /// Alternating least squares, the default.
 pub(super) struct Als;
 
-impl Improve for Als {
+impl<T: Scalar> Improve<T> for Als {
     fn walk(&self) -> Walk {
         Walk::Changing
     }
 
-    fn improve(&self, ws: &mut Workspace, settings: &FitSettings, control: &Control) -> usize {
+    fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize {
         let leaves = &ws.plan().leaves;
         let width = leaves.iter().map(|l| l.width).max().unwrap_or(1);
         let dim = leaves.iter().map(|l| l.dim).max().unwrap_or(1);
         let mut solver = Solver::new(width, dim);
         let mut progress = Progress::new(settings);
         let mut momentum = Momentum::new(ws);
+        let trusted = T::KIND.tolerance(TRUSTED);
         ws.refresh();
         for sweep in 1..=settings.max_sweeps {
-            let mut rse = als_sweep(ws, &mut solver);
-            if rse < TRUSTED && settings.stop_rse < TRUSTED {
+            let Swept { mut rse, doubt } = als_sweep(ws, &mut solver);
+            // 64-bit numbers have digits to spare, where the cores of a swamp grow and cancel.
+            let narrow = T::KIND.epsilon() > f64::EPSILON;
+            let trusted = if narrow { trusted.max(10.0 * doubt) } else { trusted };
+            if rse < trusted && settings.stop_rse < trusted {
                 rse = ws.residual() / ws.plan().norm_squared;
             }
             let rse = momentum.after(ws, rse);
@@ -46,27 +52,27 @@ impl Improve for Als {
 
 /// Extrapolation between sweeps: in a swamp each sweep takes a tiny step in nearly the same direction,
 /// so the next one starts further along it. A sweep that ends worse than the best is taken back.
-struct Momentum {
+struct Momentum<T> {
     /// The cores after the best sweep, and after the one before it, one after the other.
-    best: Vec<f64>,
-    before: Vec<f64>,
+    best: Vec<T>,
+    before: Vec<T>,
     best_rse: f64,
     scale: f64,
     factor: f64,
     sweeps: usize,
 }
 
-impl Momentum {
+impl<T: Scalar> Momentum<T> {
     /// Plain sweeps before the first extrapolation: most fits that succeed are done by then.
     const PLAIN: usize = 5;
     /// The furthest extrapolation, in steps.
     const LARGEST: f64 = 3.0;
 
-    fn new(ws: &mut Workspace) -> Self {
+    fn new(ws: &mut Workspace<T>) -> Self {
         let entries = ws.plan().core_lens().iter().sum();
         Momentum {
-            best: vec![0.0; entries],
-            before: vec![0.0; entries],
+            best: vec![T::ZERO; entries],
+            before: vec![T::ZERO; entries],
             best_rse: f64::INFINITY,
             scale: 1.0,
             factor: 0.5,
@@ -75,7 +81,7 @@ impl Momentum {
     }
 
     /// Looks at the cores after a sweep and moves them to where the next begins; the best error yet.
-    fn after(&mut self, ws: &mut Workspace, rse: f64) -> f64 {
+    fn after(&mut self, ws: &mut Workspace<T>, rse: f64) -> f64 {
         self.sweeps += 1;
         if rse <= self.best_rse {
             std::mem::swap(&mut self.best, &mut self.before);
@@ -97,44 +103,64 @@ impl Momentum {
     }
 
     /// Puts the best cores back.
-    fn settle(&self, ws: &mut Workspace) {
+    fn settle(&self, ws: &mut Workspace<T>) {
         ws.set_cores_between(&self.before, &self.best, 0.0);
         ws.scale = self.scale;
     }
 }
 
-/// One sweep over all cores; the RSE after it, from the last core's normal equations (so it cannot be
-/// trusted below about [`TRUSTED`]). Allocates nothing.
-pub(super) fn als_sweep(ws: &mut Workspace, solver: &mut Solver) -> f64 {
+/// What a sweep says about the cores it leaves.
+pub(super) struct Swept {
+    /// The RSE from the last core's normal equations (so it cannot be trusted below about [`TRUSTED`]).
+    pub rse: f64,
+    /// What rounding H by an ulp can do to it: `ulp ||g||^2 trace(H) / ||X||^2`.
+    pub doubt: f64,
+}
+
+/// One sweep over all cores. Allocates nothing.
+pub(super) fn als_sweep<T: Scalar>(ws: &mut Workspace<T>, solver: &mut Solver<T>) -> Swept {
     let norm_squared = ws.plan().norm_squared;
     let last = ws.plan().leaves.len();
     let mut seen = 0;
-    let mut rse = 1.0;
-    ws.walk(|visit: Visit| {
+    let mut swept = Swept { rse: 1.0, doubt: 0.0 };
+    let damping = damping(T::KIND);
+    ws.walk(|visit: Visit<T>| {
         seen += 1;
         let Visit { core, rhs, gram, width, scale, .. } = visit;
-        core.iter_mut().for_each(|g| *g *= *scale);
-        solver.solve(gram, rhs, core, width, DAMPING);
+        core.iter_mut().for_each(|g| *g = g.scale(*scale));
+        solver.solve(gram, rhs, core, width, damping);
         if seen == last {
-            rse = (norm_squared + energy(gram, rhs, core, width)) / norm_squared;
+            swept.rse = (norm_squared + energy(gram, rhs, core, width)) / norm_squared;
         }
         // Every core has norm 1 and the scale is kept apart: it moves to the core updated next.
-        let norm = core.iter().map(|g| g * g).sum::<f64>().sqrt();
+        let norm = core.iter().map(|g| g.abs_squared()).sum::<f64>().sqrt();
+        if seen == last {
+            let trace: f64 = gram.iter().step_by(width + 1).map(|h| h.re()).sum();
+            swept.doubt = T::KIND.epsilon() * norm * norm * trace / norm_squared;
+        }
         if norm > 0.0 {
-            core.iter_mut().for_each(|g| *g /= norm);
+            core.iter_mut().for_each(|g| *g = g.unscale(norm));
         }
         *scale = norm;
     });
-    rse
+    swept
 }
 
-/// `g^T H g - 2 t^T g`, summed over the columns.
-fn energy(gram: &[f64], rhs: &[f64], core: &[f64], width: usize) -> f64 {
+/// [`DAMPING`], or 8 ulp where that is more.
+fn damping(kind: Kind) -> f64 {
+    DAMPING.max(8.0 * kind.epsilon())
+}
+
+/// `g^H H g - 2 Re(g^H t)`, summed over the columns.
+fn energy<T: Scalar>(gram: &[T], rhs: &[T], core: &[T], width: usize) -> f64 {
     let columns = core.chunks_exact(width).zip(rhs.chunks_exact(width));
-    let column = |(g, t): (&[f64], &[f64])| -> f64 {
+    let column = |(g, t): (&[T], &[T])| -> f64 {
         let rows = gram.chunks_exact(width).zip(g).zip(t);
-        rows.map(|((h, gi), ti)| gi * (h.iter().zip(g).map(|(h, g)| h * g).sum::<f64>() - 2.0 * ti))
-            .sum()
+        let row = |((h, gi), ti): ((&[T], &T), &T)| {
+            let hg: T = h.iter().zip(g).map(|(h, g)| *h * *g).sum();
+            (gi.conj() * (hg - ti.scale(2.0))).re()
+        };
+        rows.map(row).sum()
     };
     columns.map(column).sum()
 }

@@ -2,60 +2,59 @@
 //!
 //! With `E_v` the network without core v (all other modes x the edges of v), the Jacobian of Z with
 //! respect to core v is `E_v (x) I`, so the blocks of `J^T J` are products of pairs of E's. For few
-//! parameters this is cheap, and it crosses the swamps in which ALS crawls.
+//! parameters this is cheap, and it crosses the swamps in which ALS crawls. Real numbers only.
 
 use super::adam::rse_and_gradient;
 use super::control::{Control, Progress};
 use super::plan::{Plan, Walk};
 use super::workspace::Workspace;
 use super::{FitSettings, Improve};
+use crate::linalg::{Cholesky, Route};
 use crate::network::contraction::{Contraction, Label, Scratch};
 use crate::network::tree::Node;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt;
-use faer::{MatMut, MatRef, Par};
+use crate::tensor::Scalar;
 
 /// Iterations over which the error must fall by the tolerance.
 const WINDOW: usize = 3;
 /// Dampings tried in one iteration before it is given up.
 const TRIES: usize = 12;
+/// The least damping, relative to the mean diagonal entry; 4 ulp where that is more.
+const FLOOR: f64 = 1e-14;
 
 /// Levenberg-Marquardt.
 pub(super) struct Lm;
 
 impl Lm {
     /// Floating-point operations of one iteration: the pairs of environments and the factorisation.
-    pub fn iteration_flops(plan: &Plan) -> f64 {
+    pub fn iteration_flops<T: Scalar>(plan: &Plan<T>) -> f64 {
         let widths: f64 = plan.leaves.iter().map(|l| l.width as f64).sum();
         let params: f64 = plan.core_lens().iter().map(|&n| n as f64).sum();
         plan.x.len() as f64 * widths * widths + params.powi(3) / 3.0
     }
 }
 
-impl Improve for Lm {
+impl<T: Scalar> Improve<T> for Lm {
     fn walk(&self) -> Walk {
         Walk::Reading
     }
 
-    fn extra_entries(&self, plan: &Plan) -> f64 {
+    fn extra_entries(&self, plan: &Plan<T>) -> f64 {
         let params: f64 = plan.core_lens().iter().map(|&n| n as f64).sum();
         let environments: f64 =
             plan.leaves.iter().map(|l| plan.x.len() as f64 / l.dim as f64 * l.width as f64).sum();
         2.0 * params * params + 2.0 * environments
     }
 
-    fn improve(&self, ws: &mut Workspace, settings: &FitSettings, control: &Control) -> usize {
+    fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize {
         let mut normal = NormalEquations::new(ws.plan());
         let params = normal.params;
-        let mut gradient: Vec<Vec<f64>> =
-            ws.plan().core_lens().iter().map(|&n| vec![0.0; n]).collect();
-        let mut factor = vec![0.0; params * params];
-        let mut step = vec![0.0; params];
-        let mut kept = vec![0.0; params];
-        let stack =
-            llt::factor::cholesky_in_place_scratch::<f64>(params, Par::Seq, Default::default())
-                .or(llt::solve::solve_in_place_scratch::<f64>(params, 1, Par::Seq));
-        let mut stack = MemBuffer::new(stack);
+        let mut gradient: Vec<Vec<T>> =
+            ws.plan().core_lens().iter().map(|&n| vec![T::ZERO; n]).collect();
+        let mut factor = vec![T::ZERO; params * params];
+        let mut step = vec![T::ZERO; params];
+        let mut kept = vec![T::ZERO; params];
+        let mut cholesky = Cholesky::new::<T>(params, 1);
+        let floor = FLOOR.max(4.0 * T::KIND.epsilon());
         let norm_squared = ws.plan().norm_squared;
         ws.rescale_to_target();
         ws.refresh();
@@ -68,34 +67,20 @@ impl Improve for Lm {
             }
             rse_and_gradient(ws, &mut gradient);
             normal.assemble(ws);
-            let mean =
-                (0..params).map(|i| normal.matrix[i * params + i]).sum::<f64>() / params as f64;
+            let diagonal = (0..params).map(|i| normal.matrix[i * params + i].re());
+            let mean = diagonal.sum::<f64>() / params as f64;
             let mut accepted = false;
             for _ in 0..TRIES {
                 factor.copy_from_slice(&normal.matrix);
                 for i in 0..params {
-                    factor[i * params + i] += damping * mean;
+                    factor[i * params + i] += T::from_parts(damping * mean, 0.0);
                 }
                 // J^T (X - Z) is minus half the gradient of ||X - Z||^2.
                 for (s, g) in step.iter_mut().zip(gradient.iter().flatten()) {
-                    *s = -0.5 * norm_squared * g;
+                    *s = g.scale(-0.5 * norm_squared);
                 }
-                let matrix = MatMut::from_column_major_slice_mut(&mut factor, params, params);
-                let solved = llt::factor::cholesky_in_place(
-                    matrix,
-                    Default::default(),
-                    Par::Seq,
-                    MemStack::new(&mut stack),
-                    Default::default(),
-                )
-                .is_ok();
-                if solved {
-                    llt::solve::solve_in_place(
-                        MatRef::from_column_major_slice(&factor, params, params),
-                        MatMut::from_column_major_slice_mut(&mut step, params, 1),
-                        Par::Seq,
-                        MemStack::new(&mut stack),
-                    );
+                if cholesky.factor(&mut factor, params, Route::Blocked) {
+                    cholesky.solve(&factor, &mut step, params, Route::Blocked);
                     ws.copy_cores_to(&mut kept);
                     ws.add_to_cores(&step, 1.0);
                     ws.refresh();
@@ -103,7 +88,7 @@ impl Improve for Lm {
                     if trial < rse {
                         rse = trial;
                         accepted = true;
-                        damping = (damping / 3.0).max(1e-14);
+                        damping = (damping / 3.0).max(floor);
                         growth = 2.0;
                         break;
                     }
@@ -121,23 +106,23 @@ impl Improve for Lm {
 }
 
 /// The matrix `J^T J` of a network, computed block by block.
-pub(super) struct NormalEquations {
+pub(super) struct NormalEquations<T> {
     /// Entry (p, q) for parameters p, q: the cores one after the other, each as `[mode, edges]`.
-    pub matrix: Vec<f64>,
+    pub matrix: Vec<T>,
     pub params: usize,
     offsets: Vec<usize>,
     /// E of every node of the tree: how it comes from its parent's E and its sibling's block.
-    environments: Vec<Environment>,
+    environments: Vec<Environment<T>>,
     /// The environment of each vertex.
     of_vertex: Vec<usize>,
     blocks: Vec<Block>,
-    scratch: Scratch,
-    block_buffer: Vec<f64>,
+    scratch: Scratch<T>,
+    block_buffer: Vec<T>,
 }
 
-struct Environment {
+struct Environment<T> {
     labels: Vec<Label>,
-    data: Vec<f64>,
+    data: Vec<T>,
     /// The parent's environment, the sibling's node and the contraction; none below the root, where
     /// it is the sibling's block itself.
     from: Option<(usize, usize, Contraction)>,
@@ -151,11 +136,11 @@ struct Block {
     plan: Contraction,
 }
 
-impl NormalEquations {
-    pub fn new(plan: &Plan) -> Self {
+impl<T: Scalar> NormalEquations<T> {
+    pub fn new(plan: &Plan<T>) -> Self {
         let lengths = &plan.labels.lengths;
         let edge_count = plan.graph.edges().len();
-        let mut environments: Vec<Environment> = Vec::new();
+        let mut environments: Vec<Environment<T>> = Vec::new();
         let mut of_vertex = vec![0; plan.leaves.len()];
         let mut scratch = Scratch::default();
         // Depth first from the root's children.
@@ -166,14 +151,14 @@ impl NormalEquations {
             let (labels, from) = match parent {
                 None => (block.to_vec(), None),
                 Some(parent) => {
-                    let above: &Environment = &environments[parent];
+                    let above: &Environment<T> = &environments[parent];
                     let c = Contraction::plan(&above.labels, block, lengths, None);
                     scratch.reserve(&c);
                     (c.labels().to_vec(), Some((parent, sibling, c)))
                 }
             };
             let len = labels.iter().map(|&l| lengths[l]).product();
-            environments.push(Environment { labels, data: vec![0.0; len], from, sibling });
+            environments.push(Environment { labels, data: vec![T::ZERO; len], from, sibling });
             let this = environments.len() - 1;
             match plan.tree.nodes[node] {
                 Node::Leaf(v) => of_vertex[v] = this,
@@ -218,19 +203,19 @@ impl NormalEquations {
         let params = offsets[offsets.len() - 1];
         let largest = blocks.iter().map(|b| b.plan.result_len()).max().unwrap_or(0);
         NormalEquations {
-            matrix: vec![0.0; params * params],
+            matrix: vec![T::ZERO; params * params],
             params,
             offsets,
             environments,
             of_vertex,
             blocks,
             scratch,
-            block_buffer: vec![0.0; largest],
+            block_buffer: vec![T::ZERO; largest],
         }
     }
 
     /// Computes the matrix at the workspace's cores, whose blocks are fresh.
-    pub fn assemble(&mut self, ws: &Workspace) {
+    pub fn assemble(&mut self, ws: &Workspace<T>) {
         for k in 0..self.environments.len() {
             let mut data = std::mem::take(&mut self.environments[k].data);
             match &self.environments[k].from {

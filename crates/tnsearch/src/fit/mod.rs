@@ -18,8 +18,8 @@ pub use settings::{CheckedFit, FitSettings, Method};
 use crate::graph::ModeGraph;
 use crate::network::tree::{EXACT_OFTEN, Tree};
 use crate::problem::{Stop, Target};
-use crate::tensor::{Tensor, TensorError};
-use crate::{MemoryError, SettingError};
+use crate::tensor::{AnyTensor, Kind, Scalar, Tensor, TensorError};
+use crate::{MemoryError, SettingError, dispatch};
 use control::Control;
 use lm::Lm;
 use plan::{Plan, Walk};
@@ -60,6 +60,16 @@ pub enum FitError {
         /// The shape needed.
         expected: Vec<usize>,
     },
+    /// The given cores are of another kind of number than the tensor.
+    #[error("warm start: core {vertex} is of kind {found}, the tensor of kind {expected}")]
+    WarmKind {
+        /// The vertex of the mode graph.
+        vertex: usize,
+        /// The kind given.
+        found: Kind,
+        /// The kind needed.
+        expected: Kind,
+    },
     /// The fit was interrupted before it had a result.
     #[error("interrupted")]
     Interrupted,
@@ -73,8 +83,8 @@ fn check_bytes(needed: f64, limit: Option<u64>) -> Result<(), FitError> {
 /// What a fit found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
-    /// One core a vertex of the mode graph, shaped as [`ModeGraph::core_dims`].
-    pub cores: Vec<Tensor>,
+    /// One core per vertex of the mode graph, shaped as [`ModeGraph::core_dims`], of the tensor's kind.
+    pub cores: Vec<AnyTensor>,
     /// The error of these cores, from an explicit residual.
     #[serde(rename = "rse")]
     pub error: f64,
@@ -108,17 +118,17 @@ impl Fitted {
 const RESCUE_FLOPS: f64 = 4e7;
 
 /// A method that improves the cores of a workspace until they are good enough or stall.
-trait Improve: Sync {
+trait Improve<T: Scalar>: Sync {
     /// Whether the method changes each core as it is visited.
     fn walk(&self) -> Walk;
 
     /// Entries the method needs beside the plan's buffers.
-    fn extra_entries(&self, _plan: &Plan) -> f64 {
+    fn extra_entries(&self, _plan: &Plan<T>) -> f64 {
         0.0
     }
 
     /// Improves the cores in place; the number of sweeps made.
-    fn improve(&self, ws: &mut Workspace, settings: &FitSettings, control: &Control) -> usize;
+    fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize;
 }
 
 /// Fits the cores of `graph` to `target`: the best of several starts, one after the other, ending
@@ -131,10 +141,13 @@ pub fn fit(
     graph: &ModeGraph,
     settings: &CheckedFit,
     seed: u64,
-    warm: Option<&[Tensor]>,
+    warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Task { target, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
+    let settings = &settings.for_kind(target.kind());
+    dispatch!(target.tensor(), x => {
+        Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
+    })
 }
 
 /// One start of [`fit`] alone, and no rescue. [`Fitted::best_of`] puts starts together.
@@ -143,12 +156,15 @@ pub fn fit_start(
     graph: &ModeGraph,
     settings: &CheckedFit,
     seed: u64,
-    warm: Option<&[Tensor]>,
+    warm: Option<&[AnyTensor]>,
     start: usize,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    let task = Task { target, graph, settings, seed, warm, stop };
-    task.without_useless_ranks(|task| Starts::new(task, stop)?.only(start))
+    let settings = &settings.for_kind(target.kind());
+    dispatch!(target.tensor(), x => {
+        let task = Task { target, x, graph, settings, seed, warm, stop };
+        task.without_useless_ranks(|task| Starts::new(task, stop)?.only(start))
+    })
 }
 
 /// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
@@ -157,35 +173,47 @@ pub fn fit_parallel(
     graph: &ModeGraph,
     settings: &CheckedFit,
     seed: u64,
-    warm: Option<&[Tensor]>,
+    warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    Task { target, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    let settings = &settings.for_kind(target.kind());
+    dispatch!(target.tensor(), x => {
+        Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    })
 }
 
 /// What is to be fitted, and how.
-#[derive(Clone, Copy)]
-struct Task<'r> {
+struct Task<'r, T> {
     target: &'r Target,
+    /// Its tensor.
+    x: &'r Tensor<T>,
     graph: &'r ModeGraph,
     settings: &'r CheckedFit,
     seed: u64,
-    warm: Option<&'r [Tensor]>,
+    warm: Option<&'r [AnyTensor]>,
     stop: &'r Stop,
 }
 
 /// Makes all starts, in turn or in parallel.
-type Run = fn(&Starts) -> Result<Fitted, FitError>;
+type Run<T> = fn(&Starts<T>) -> Result<Fitted, FitError>;
 
-impl Task<'_> {
-    fn fit(self, run: Run) -> Result<Fitted, FitError> {
+impl<T> Clone for Task<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Task<'_, T> {}
+
+impl<T: Scalar> Task<'_, T> {
+    fn fit(self, run: Run<T>) -> Result<Fitted, FitError> {
         self.without_useless_ranks(|task| task.fit_as_given(run))
     }
 
     /// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
     fn without_useless_ranks(
         self,
-        fit: impl FnOnce(Task<'_>) -> Result<Fitted, FitError>,
+        fit: impl FnOnce(Task<'_, T>) -> Result<Fitted, FitError>,
     ) -> Result<Fitted, FitError> {
         let Task { graph, settings, .. } = self;
         let dims = self.target.dims();
@@ -194,14 +222,14 @@ impl Task<'_> {
         }
         let reduced = Reduced::new(graph, dims);
         // The cores come back with all their ranks.
-        let bytes = 8.0 * graph.params(dims) as f64;
+        let bytes = T::KIND.bytes() as f64 * graph.params(dims) as f64;
         check_bytes(bytes, settings.max_bytes.filter(|_| reduced.differs()))?;
         let fitted = fit(Task { graph: &reduced.graph, ..self })?;
         Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
     }
 
     /// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
-    fn fit_as_given(self, run: Run) -> Result<Fitted, FitError> {
+    fn fit_as_given(self, run: Run<T>) -> Result<Fitted, FitError> {
         let settings = self.settings;
         // The time limit of the fit is one for all its starts; only the caller's stop is an interruption.
         let limit = settings.max_seconds.map(|s| self.stop.within_seconds(s));
@@ -210,6 +238,7 @@ impl Task<'_> {
         let first = run(&starts)?;
         let rescue = settings.rescue > 0
             && settings.method == Method::Als
+            && !T::KIND.is_complex()
             && !starts.enough(first.error)
             && !first.interrupted
             && !limit.is_set()
@@ -240,9 +269,12 @@ impl Task<'_> {
     }
 }
 
-/// Floating-point operations of the contractions of one ALS sweep (the solves not counted).
+/// Multiply-adds, times two, of the contractions of one ALS sweep (the solves not counted); one of complex numbers
+/// counts as one.
 pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> {
-    Ok(Plan::new(target, graph, Walk::Changing, None)?.walk_flops())
+    dispatch!(target.tensor(), x => {
+        Ok(Plan::new((target, x), graph, Walk::Changing, None)?.walk_flops())
+    })
 }
 
 /// About how many multiply-adds one ALS sweep takes: the contractions along the cheapest tree, and for each core

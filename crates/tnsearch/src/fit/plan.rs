@@ -6,7 +6,9 @@
 //! - `S[A]` is the block contracted with itself over its modes: its cut edges, twice;
 //! - `H[A]` is the doubled network outside A: its cut edges, twice.
 //!
-//! For the children B, C of A: `T[B] = T[A] * M[C]`, `H[B] = H[A] * S[C]`, and at a leaf v, `T[v]` is the
+//! Of complex numbers the conjugate is taken wherever a core stands for its own derivative: in T, and in the first of
+//! the two copies that S and H are made of. For the children B, C of A: `T[B] = T[A] * conj(M[C])`,
+//! `S[A] = conj(M[A]) * M[A]`, `H[B] = H[A] * S[C]`, and at a leaf v, `T[v]` is the
 //! right-hand side and `H[v]` the Gram matrix of the least-squares problem for core v. A sweep walks
 //! the tree depth first, refreshing M and S on the way back, so that all cores share the large
 //! products: the root's two are `|X| x cut width` each.
@@ -17,8 +19,11 @@ use crate::network::Labels;
 use crate::network::contraction::{Contraction, Label, Scratch, reorder};
 use crate::network::tree::{EXACT_OFTEN, Node, Tree};
 use crate::problem::Target;
-use crate::tensor::Permutation;
+use crate::tensor::{AxisPlan, Scalar, Tensor};
 use std::borrow::Cow;
+
+/// Neither factor is conjugated.
+const PLAIN: (bool, bool) = (false, false);
 
 /// A buffer of the workspace.
 pub(super) type Buffer = usize;
@@ -38,7 +43,7 @@ pub(super) enum Step {
     /// `dst = a * b`.
     Contract { a: Source, b: Source, dst: Buffer, plan: Box<Contraction> },
     /// `dst = src` with its axes reordered.
-    Reorder { src: Buffer, dst: Buffer, plan: Permutation },
+    Reorder { src: Buffer, dst: Buffer, plan: AxisPlan },
     /// The environment of this vertex is ready: T and H are in its buffers.
     Visit(usize),
     /// M and S of this node are to be computed again.
@@ -61,9 +66,9 @@ pub(super) struct Leaf {
 }
 
 /// Everything about fitting one structure to one tensor that does not change from sweep to sweep.
-pub(super) struct Plan<'x> {
+pub(super) struct Plan<'x, T: Scalar> {
     /// X with its modes in the order of the tree's leaves, as a matrix (left half, right half).
-    pub x: Cow<'x, [f64]>,
+    pub x: Cow<'x, [T]>,
     pub norm_squared: f64,
     pub graph: &'x ModeGraph,
     pub dims: &'x [usize],
@@ -73,7 +78,7 @@ pub(super) struct Plan<'x> {
     /// Visits every vertex once.
     pub walk: Vec<Step>,
     /// The two halves' blocks and how to lay them out as matrices (modes, edges) and (edges, modes).
-    pub halves: [(Buffer, Permutation); 2],
+    pub halves: [(Buffer, AxisPlan); 2],
     /// Rows (modes of the left half), columns (right half) and cut width of X's root split.
     pub root: (usize, usize, usize),
     pub buffer_lens: Vec<usize>,
@@ -94,20 +99,20 @@ pub(super) enum Walk {
     Reading,
 }
 
-impl<'x> Plan<'x> {
+impl<'x, T: Scalar> Plan<'x, T> {
     /// Plans the fit; refuses one that needs more memory than `max_bytes`, before taking it.
     pub fn new(
-        target: &'x Target,
+        (target, x): (&'x Target, &'x Tensor<T>),
         graph: &'x ModeGraph,
         kind: Walk,
         max_bytes: Option<u64>,
     ) -> Result<Self, FitError> {
-        let dims = target.dims();
+        let dims = x.dims();
         if graph.modes() != dims.len() {
             return Err(FitError::Modes { structure: graph.modes(), tensor: dims.len() });
         }
         let tree = Tree::best(graph, dims, EXACT_OFTEN);
-        let bytes = bytes_needed(target, graph, &tree);
+        let bytes = T::KIND.bytes() as f64 * entries_needed(dims, graph, &tree);
         check_bytes(bytes, max_bytes)?;
         let mut builder = Builder::new(graph, dims, &tree);
         builder.blocks();
@@ -125,12 +130,12 @@ impl<'x> Plan<'x> {
         };
         let halves = [half(left, &rows, &cut), half(right, &cut, &columns)];
         let root_shape = (builder.size(&rows), builder.size(&columns), builder.size(&cut));
-        let to_tree = Permutation::new(dims, &x_labels);
+        let to_tree = AxisPlan::new(dims, &x_labels);
         let x = match to_tree.is_identity() {
-            true => Cow::Borrowed(target.tensor().data()),
+            true => Cow::Borrowed(x.data()),
             false => {
-                let mut copy = vec![0.0; target.tensor().len()];
-                to_tree.apply(target.tensor().data(), &mut copy);
+                let mut copy = vec![T::ZERO; x.len()];
+                to_tree.apply(x.data(), &mut copy);
                 Cow::Owned(copy)
             }
         };
@@ -159,7 +164,7 @@ impl<'x> Plan<'x> {
     }
 
     /// Scratch that serves every step.
-    pub fn scratch(&self) -> Scratch {
+    pub fn scratch(&self) -> Scratch<T> {
         let mut scratch = Scratch::default();
         for step in self.renew.iter().flatten().chain(&self.walk) {
             if let Step::Contract { plan, .. } = step {
@@ -183,17 +188,14 @@ impl<'x> Plan<'x> {
     }
 }
 
-/// The memory a fit takes, estimated from the sizes of its blocks: X's copy, M and T of every node,
+/// The numbers a fit holds at once, estimated from the sizes of its blocks: X's copy, M and T of every node,
 /// S and H of every node, and scratch of the largest.
-fn bytes_needed(target: &Target, graph: &ModeGraph, tree: &Tree) -> f64 {
-    let (mut total, mut largest) = (target.tensor().len() as f64, 0.0f64);
+fn entries_needed(dims: &[usize], graph: &ModeGraph, tree: &Tree) -> f64 {
+    let (mut total, mut largest) = (dims.iter().map(|&d| d as f64).product::<f64>(), 0.0f64);
     for node in 0..tree.nodes.len() - 1 {
         let inside = tree.leaves(node);
-        let modes: f64 = inside
-            .iter()
-            .filter(|&&v| v < graph.modes())
-            .map(|&v| target.dims()[v] as f64)
-            .product();
+        let modes: f64 =
+            inside.iter().filter(|&&v| v < graph.modes()).map(|&v| dims[v] as f64).product();
         let cut: f64 = graph
             .edges()
             .iter()
@@ -203,7 +205,7 @@ fn bytes_needed(target: &Target, graph: &ModeGraph, tree: &Tree) -> f64 {
         total += 2.0 * modes * cut + 2.0 * cut * cut;
         largest = largest.max(modes * cut).max(cut * cut);
     }
-    8.0 * (total + 3.0 * largest)
+    total + 3.0 * largest
 }
 
 /// Collects the steps and buffers of a plan.
@@ -272,10 +274,12 @@ impl<'b> Builder<'b> {
         &mut self,
         (a, a_labels): (Source, &[Label]),
         (b, b_labels): (Source, &[Label]),
+        conj: (bool, bool),
         want: Option<&[Label]>,
         dst: Option<Buffer>,
     ) -> (Step, Buffer, Vec<Label>) {
         let plan = Contraction::plan(a_labels, b_labels, &self.labels.lengths, want);
+        let plan = plan.conjugated(conj.0, conj.1);
         let dst = dst.unwrap_or_else(|| self.buffer(plan.result_len()));
         let labels = plan.labels().to_vec();
         (Step::Contract { a, b, dst, plan: Box::new(plan) }, dst, labels)
@@ -309,6 +313,7 @@ impl<'b> Builder<'b> {
                     let (step, dst, labels) = self.contract(
                         (Source::Buffer(mb.0), &mb.1),
                         (Source::Buffer(mc.0), &mc.1),
+                        PLAIN,
                         None,
                         None,
                     );
@@ -326,6 +331,7 @@ impl<'b> Builder<'b> {
                         let (step, dst, labels) = self.contract(
                             (Source::Buffer(sb.0), &sb.1),
                             (Source::Buffer(sc.0), &sc.1),
+                            PLAIN,
                             None,
                             None,
                         );
@@ -341,7 +347,7 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// A block contracted with itself over its modes.
+    /// A block contracted with itself over its modes, its first copy conjugated.
     fn squared(
         &mut self,
         (block, labels): (Buffer, &[Label]),
@@ -351,7 +357,8 @@ impl<'b> Builder<'b> {
         let twins: Vec<Label> =
             labels.iter().map(|&l| if edges.contains(&l) { self.twin(l) } else { l }).collect();
         let (source, twin) = (Source::Buffer(block), Source::Buffer(block));
-        let (step, dst, out) = self.contract((source, labels), (twin, &twins), None, None);
+        let (step, dst, out) =
+            self.contract((source, labels), (twin, &twins), (true, false), None, None);
         renew.push(step);
         (dst, out)
     }
@@ -376,8 +383,9 @@ impl<'b> Builder<'b> {
                     let m = self.block[other].clone();
                     let want = below.map(|_| self.block[child].1.clone());
                     let dst = below.map(|v| self.leaves[v].rhs);
+                    let m = (Source::Buffer(m.0), &m.1[..]);
                     let (step, t_buffer, t_labels) =
-                        self.contract(t, (Source::Buffer(m.0), &m.1), want.as_deref(), dst);
+                        self.contract(t, m, (false, true), want.as_deref(), dst);
                     steps.push(step);
                     let (h_buffer, h_labels) = self.doubled(other, h, below, steps);
                     self.descend(
@@ -415,6 +423,7 @@ impl<'b> Builder<'b> {
                 let (step, dst, labels) = self.contract(
                     (Source::Buffer(buffer), labels),
                     (Source::Buffer(s.0), &s.1),
+                    PLAIN,
                     want.as_deref(),
                     dst,
                 );

@@ -1,7 +1,8 @@
 //! Ranks beyond what an end of their edge can carry: fitted without, and given back as zeros.
 
+use crate::dispatch;
 use crate::graph::ModeGraph;
-use crate::tensor::Tensor;
+use crate::tensor::{AnyTensor, Scalar};
 use std::borrow::Cow;
 
 /// The graph that is fitted in the place of another: the same tensors with fewer parameters
@@ -36,13 +37,13 @@ impl<'g> Reduced<'g> {
     }
 
     /// Cores of the reduced graph as cores of the given one: zero where a rank was cut.
-    pub fn restore(&self, cores: Vec<Tensor>, dims: &[usize]) -> Vec<Tensor> {
+    pub fn restore(&self, cores: Vec<AnyTensor>, dims: &[usize]) -> Vec<AnyTensor> {
         let Some(shapes) = &self.shapes else { return cores };
         let vertices = cores.into_iter().zip(shapes).enumerate();
         let restored = vertices.map(|(v, (core, shape))| {
-            let core = Tensor::new(shape.clone(), core.into_data());
+            let core = core.reshaped(shape.clone());
             let core = core.unwrap_or_else(|e| unreachable!("axes of length 1 came back: {e}"));
-            core.widened(self.given.core_dims(v, dims), || 0.0)
+            dispatch!(core, core => core.widened(self.given.core_dims(v, dims), || Scalar::ZERO).into())
         });
         restored.collect()
     }
@@ -51,7 +52,7 @@ impl<'g> Reduced<'g> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::tests::random_cores;
+    use crate::fit::tests::{erased, random_cores, typed};
     use crate::network::contract;
 
     #[test]
@@ -77,9 +78,9 @@ mod tests {
             let given = ModeGraph::new(3, 1, edges);
             let reduced = Reduced::new(&given, &dims);
             assert!(reduced.graph.params(&dims) < given.params(&dims));
-            let cores = random_cores(&reduced.graph, &dims, 1);
-            let (x, back) =
-                (contract(&reduced.graph, &dims, &cores), reduced.restore(cores, &dims));
+            let cores = random_cores::<f64>(&reduced.graph, &dims, 1);
+            let x = contract(&reduced.graph, &dims, &cores);
+            let back = typed::<f64>(&reduced.restore(erased(cores), &dims));
             let z = contract(&given, &dims, &back);
             assert!(x.data().iter().zip(z.data()).all(|(x, z)| (x - z).abs() < 1e-12));
         }

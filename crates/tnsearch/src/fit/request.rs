@@ -2,7 +2,7 @@
 
 use super::CheckedFit;
 use crate::graph::ModeGraph;
-use crate::tensor::Tensor;
+use crate::tensor::AnyTensor;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct Request {
     pub effort: Effort,
     /// The cores at which the first start begins, shaped as [`ModeGraph::core_dims`]; none: at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm: Option<Arc<Vec<Tensor>>>,
+    pub warm: Option<Arc<Vec<AnyTensor>>>,
     /// Only this one of the starts, and no rescue: a part of the fit, to be put together with the others by
     /// [`Fitted::best_of`](super::Fitted::best_of); none: the whole fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

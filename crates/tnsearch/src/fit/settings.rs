@@ -2,7 +2,9 @@
 
 use crate::SettingError;
 use crate::error::{count, positive};
+use crate::tensor::Kind;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -162,6 +164,20 @@ impl TryFrom<FitSettings> for CheckedFit {
 
     fn try_from(settings: FitSettings) -> Result<Self, SettingError> {
         settings.check()
+    }
+}
+
+/// An RSE below this is rounding where numbers have 32 bits.
+const ROUNDING_32: f64 = 1e-11;
+
+impl CheckedFit {
+    /// The settings for numbers of that kind: a start of 32-bit numbers has done all it can at an RSE of 1e-11.
+    pub(crate) fn for_kind(&self, kind: Kind) -> Cow<'_, CheckedFit> {
+        if kind.epsilon() == f64::EPSILON {
+            return Cow::Borrowed(self);
+        }
+        let stop_rse = self.stop_rse.max(ROUNDING_32);
+        Cow::Owned(CheckedFit(FitSettings { stop_rse, ..self.0.clone() }))
     }
 }
 

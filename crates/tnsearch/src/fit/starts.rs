@@ -5,29 +5,30 @@ use super::lm::Lm;
 use super::plan::Plan;
 use super::workspace::Workspace;
 use super::{FitError, FitSettings, Fitted, Improve, Method, Task, adam, als, check_bytes};
+use crate::SettingError;
 use crate::graph::ModeGraph;
 use crate::problem::Stop;
 use crate::rng;
-use crate::tensor::Tensor;
+use crate::tensor::{AnyTensor, Scalar, Tensor};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The sweeps (or iterations) of a scout.
 const SCOUT_SWEEPS: usize = 10;
 
 /// One start's outcome.
-struct Start {
-    cores: Vec<Tensor>,
+struct Start<T> {
+    cores: Vec<Tensor<T>>,
     rse: f64,
     sweeps: usize,
 }
 
 /// All that the starts of one fit share.
-pub(super) struct Starts<'s> {
-    pub plan: Plan<'s>,
-    method: &'static dyn Improve,
+pub(super) struct Starts<'s, T: Scalar> {
+    pub plan: Plan<'s, T>,
+    method: &'static dyn Improve<T>,
     settings: &'s FitSettings,
     seed: u64,
-    warm: Option<&'s [Tensor]>,
+    warm: Option<Vec<&'s Tensor<T>>>,
     /// The caller's stop.
     stop: &'s Stop,
     /// The same with the time limit of the fit.
@@ -39,20 +40,23 @@ pub(super) struct Starts<'s> {
     bytes: f64,
 }
 
-impl<'s> Starts<'s> {
-    pub fn new(request: Task<'s>, limit: &'s Stop) -> Result<Self, FitError> {
-        let Task { target, graph, settings, seed, warm, stop } = request;
-        let method: &'static dyn Improve = match settings.method {
+impl<'s, T: Scalar> Starts<'s, T> {
+    pub fn new(request: Task<'s, T>, limit: &'s Stop) -> Result<Self, FitError> {
+        let Task { target, x, graph, settings, seed, warm, stop } = request;
+        if settings.method == Method::Lm && T::KIND.is_complex() {
+            let expected =
+                format!("it fits real numbers only, and these are {}; use als or adam", T::KIND);
+            return Err(SettingError::new("method", "lm", expected).into());
+        }
+        let method: &'static dyn Improve<T> = match settings.method {
             Method::Als => &als::Als,
             Method::Adam => &adam::Adam,
             Method::Lm => &Lm,
         };
-        let plan = Plan::new(target, graph, method.walk(), settings.max_bytes)?;
-        let bytes = plan.bytes + 8.0 * method.extra_entries(&plan);
+        let plan = Plan::new((target, x), graph, method.walk(), settings.max_bytes)?;
+        let bytes = plan.bytes + T::KIND.bytes() as f64 * method.extra_entries(&plan);
         check_bytes(bytes, settings.max_bytes)?;
-        if let Some(cores) = warm {
-            check_shapes(graph, target.dims(), cores)?;
-        }
+        let warm = warm.map(|cores| checked_cores(graph, target.dims(), cores)).transpose()?;
         Ok(Starts {
             plan,
             method,
@@ -68,14 +72,14 @@ impl<'s> Starts<'s> {
     }
 
     /// Makes start number `index`; nothing if it was interrupted before its first sweep ended.
-    fn make(&self, index: usize) -> Option<Start> {
+    fn make(&self, index: usize) -> Option<Start<T>> {
         let control = Control { stop: self.limit, winner: &self.winner, start: index };
         if control.stopped() && (index > 0 || self.stop.is_set()) {
             return None;
         }
         let mut ws = Workspace::new(&self.plan);
         let mut sweeps = 0;
-        match self.warm {
+        match &self.warm {
             Some(cores) if index == 0 => {
                 ws.set_cores(cores);
                 ws.multiply_cores(1.0 / self.scale);
@@ -101,7 +105,7 @@ impl<'s> Starts<'s> {
 
     /// Random cores for start `index`: the best of several after a few sweeps, where scouts are asked for. The
     /// number of sweeps made.
-    fn scout(&self, ws: &mut Workspace, index: usize, control: &Control) -> usize {
+    fn scout(&self, ws: &mut Workspace<T>, index: usize, control: &Control) -> usize {
         let mut label = self.plan.graph.to_bytes();
         label.extend(format!("/{} {index}", self.settings.method).bytes());
         let mut rng = rng::stream(self.seed, &label);
@@ -111,7 +115,7 @@ impl<'s> Starts<'s> {
         }
         let max_sweeps = self.settings.max_sweeps.min(SCOUT_SWEEPS);
         let short = FitSettings { max_sweeps, ..self.settings.clone() };
-        let mut best = vec![0.0; self.plan.core_lens().iter().sum()];
+        let mut best = vec![T::ZERO; self.plan.core_lens().iter().sum()];
         let (mut best_rse, mut scale, mut sweeps) = (f64::INFINITY, 1.0, 0);
         for scout in 0..self.settings.scouts {
             if scout > 0 {
@@ -154,14 +158,14 @@ impl<'s> Starts<'s> {
         if self.settings.max_bytes.is_some_and(|limit| at_once * self.bytes > limit as f64) {
             return self.in_turn();
         }
-        let starts: Vec<Option<Start>> =
+        let starts: Vec<Option<Start<T>>> =
             (0..self.settings.restarts).into_par_iter().map(|index| self.make(index)).collect();
         self.best_of(starts.into_iter())
     }
 
     /// The best start, counting no start after the first that was good enough.
-    fn best_of(&self, starts: impl Iterator<Item = Option<Start>>) -> Result<Fitted, FitError> {
-        let mut best: Option<Start> = None;
+    fn best_of(&self, starts: impl Iterator<Item = Option<Start<T>>>) -> Result<Fitted, FitError> {
+        let mut best: Option<Start<T>> = None;
         let (mut sweeps, mut restarts) = (0, 0);
         for start in starts {
             let Some(start) = start else { continue };
@@ -178,17 +182,25 @@ impl<'s> Starts<'s> {
         let best = best.ok_or(FitError::Interrupted)?;
         let interrupted = self.stop.is_set();
         let Start { cores, rse, .. } = best;
+        let cores = cores.into_iter().map(AnyTensor::from).collect();
         Ok(Fitted { cores, error: rse, sweeps, restarts, rescued: false, interrupted })
     }
 }
 
-fn check_shapes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Result<(), FitError> {
-    for vertex in 0..graph.vertices() {
+/// The cores of a warm start, of the right kind and shape.
+fn checked_cores<'c, T: Scalar>(
+    graph: &ModeGraph,
+    dims: &[usize],
+    cores: &'c [AnyTensor],
+) -> Result<Vec<&'c Tensor<T>>, FitError> {
+    let checked = (0..graph.vertices()).map(|vertex| {
         let expected = graph.core_dims(vertex, dims);
-        let found = cores.get(vertex).map_or(Vec::new(), |c| c.dims().to_vec());
-        if found != expected {
+        let Some(core) = cores.get(vertex).filter(|c| c.dims() == expected) else {
+            let found = cores.get(vertex).map_or(Vec::new(), |c| c.dims().to_vec());
             return Err(FitError::WarmStart { vertex, found, expected });
-        }
-    }
-    Ok(())
+        };
+        let (found, expected) = (core.kind(), T::KIND);
+        core.typed().ok_or(FitError::WarmKind { vertex, found, expected })
+    });
+    checked.collect()
 }

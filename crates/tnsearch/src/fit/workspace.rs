@@ -2,42 +2,41 @@
 
 use super::plan::{Leaf, Plan, Source, Step};
 use crate::graph::ModeGraph;
+use crate::linalg::{Factor, matmul};
 use crate::network::contraction::Scratch;
 use crate::rng::Rng;
-use crate::tensor::matmul::{Strides, matmul};
-use crate::tensor::{Permutation, Tensor, sum_of_squares};
-use rand_distr::{Distribution, StandardNormal};
+use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
 
 /// The cores of a fit and everything a sweep writes to: allocated once, used for all sweeps.
-pub(super) struct Workspace<'p> {
-    plan: &'p Plan<'p>,
-    buffers: Vec<Vec<f64>>,
-    scratch: Scratch,
+pub(super) struct Workspace<'p, T: Scalar> {
+    plan: &'p Plan<'p, T>,
+    buffers: Vec<Vec<T>>,
+    scratch: Scratch<T>,
     /// The network's tensor is `scale` times the contraction of the cores.
     pub scale: f64,
 }
 
 /// A vertex whose environment is ready.
-pub(super) struct Visit<'v> {
+pub(super) struct Visit<'v, T> {
     pub vertex: usize,
     /// `[mode, edges]`, to be changed if the walk allows it.
-    pub core: &'v mut [f64],
-    /// `t = <X, dZ/dG>`, like the core.
-    pub rhs: &'v [f64],
-    /// `H`, width x width, for cores without the network's scale.
-    pub gram: &'v [f64],
+    pub core: &'v mut [T],
+    /// `t = <dZ/dG, X>`, like the core.
+    pub rhs: &'v [T],
+    /// `H = <dZ/dG, dZ/dG>`, width x width, row-major, for cores without the network's scale.
+    pub gram: &'v [T],
     pub width: usize,
     pub scale: &'v mut f64,
 }
 
-impl<'p> Workspace<'p> {
+impl<'p, T: Scalar> Workspace<'p, T> {
     /// Buffers for a plan, with all cores zero.
-    pub fn new(plan: &'p Plan<'p>) -> Self {
-        let buffers = plan.buffer_lens.iter().map(|&len| vec![0.0; len]).collect();
+    pub fn new(plan: &'p Plan<'p, T>) -> Self {
+        let buffers = plan.buffer_lens.iter().map(|&len| vec![T::ZERO; len]).collect();
         Workspace { plan, buffers, scratch: plan.scratch(), scale: 1.0 }
     }
 
-    pub fn plan(&self) -> &'p Plan<'p> {
+    pub fn plan(&self) -> &'p Plan<'p, T> {
         self.plan
     }
 
@@ -46,14 +45,13 @@ impl<'p> Workspace<'p> {
         self.scale = 1.0;
         for leaf in &self.plan.leaves {
             for entry in &mut self.buffers[leaf.core] {
-                let normal: f64 = StandardNormal.sample(rng);
-                *entry = sigma * normal;
+                *entry = T::normal(rng).scale(sigma);
             }
         }
     }
 
     /// Takes cores shaped as [`ModeGraph::core_dims`].
-    pub fn set_cores(&mut self, cores: &[Tensor]) {
+    pub fn set_cores(&mut self, cores: &[&Tensor<T>]) {
         self.scale = 1.0;
         for (v, leaf) in self.plan.leaves.iter().enumerate() {
             let to = move_mode(self.plan.graph, v, cores[v].dims(), true);
@@ -62,7 +60,7 @@ impl<'p> Workspace<'p> {
     }
 
     /// The cores, shaped as [`ModeGraph::core_dims`], the scale spread evenly over them.
-    pub fn cores(&self) -> Vec<Tensor> {
+    pub fn cores(&self) -> Vec<Tensor<T>> {
         let share = self.scale.abs().powf(1.0 / self.plan.leaves.len() as f64);
         let cores = self.plan.leaves.iter().enumerate().map(|(v, leaf)| {
             let mut shape = self.plan.graph.core_dims(v, self.plan.dims);
@@ -71,9 +69,9 @@ impl<'p> Workspace<'p> {
                 shape.rotate_right(1);
             }
             let back = move_mode(self.plan.graph, v, &shape, false);
-            let mut data = vec![0.0; self.buffers[leaf.core].len()];
+            let mut data = vec![T::ZERO; self.buffers[leaf.core].len()];
             back.apply(&self.buffers[leaf.core], &mut data);
-            data.iter_mut().for_each(|x| *x *= share);
+            data.iter_mut().for_each(|x| *x = x.scale(share));
             Tensor::new(to_shape, data).unwrap_or_else(|e| unreachable!("{e}"))
         });
         cores.collect()
@@ -91,24 +89,24 @@ impl<'p> Workspace<'p> {
         }
         let share = factor.powf(1.0 / self.plan.leaves.len() as f64);
         for leaf in &self.plan.leaves {
-            self.buffers[leaf.core].iter_mut().for_each(|x| *x *= share);
+            self.buffers[leaf.core].iter_mut().for_each(|x| *x = x.scale(share));
         }
     }
 
     /// Sets all cores to zero.
     pub fn set_zero(&mut self) {
         for leaf in &self.plan.leaves {
-            self.buffers[leaf.core].fill(0.0);
+            self.buffers[leaf.core].fill(T::ZERO);
         }
     }
 
     /// The core of a vertex as `[mode, edges]`.
-    pub fn core_mut(&mut self, vertex: usize) -> &mut [f64] {
+    pub fn core_mut(&mut self, vertex: usize) -> &mut [T] {
         &mut self.buffers[self.plan.leaves[vertex].core]
     }
 
     /// Writes all cores one after the other.
-    pub fn copy_cores_to(&self, out: &mut [f64]) {
+    pub fn copy_cores_to(&self, out: &mut [T]) {
         let mut rest = out;
         for leaf in &self.plan.leaves {
             let core = &self.buffers[leaf.core];
@@ -119,21 +117,21 @@ impl<'p> Workspace<'p> {
     }
 
     /// Sets the cores to `to + factor * (to - from)`.
-    pub fn set_cores_between(&mut self, from: &[f64], to: &[f64], factor: f64) {
+    pub fn set_cores_between(&mut self, from: &[T], to: &[T], factor: f64) {
         let mut pairs = from.iter().zip(to);
         for leaf in &self.plan.leaves {
             for (x, (from, to)) in self.buffers[leaf.core].iter_mut().zip(&mut pairs) {
-                *x = to + factor * (to - from);
+                *x = *to + (*to - *from).scale(factor);
             }
         }
     }
 
     /// Adds `factor` times a step to all cores, which lie one after the other in it.
-    pub fn add_to_cores(&mut self, step: &[f64], factor: f64) {
+    pub fn add_to_cores(&mut self, step: &[T], factor: f64) {
         let mut step = step.iter();
         for leaf in &self.plan.leaves {
             for (x, s) in self.buffers[leaf.core].iter_mut().zip(&mut step) {
-                *x += factor * s;
+                *x += s.scale(factor);
             }
         }
     }
@@ -146,7 +144,8 @@ impl<'p> Workspace<'p> {
             if vertex == 0 {
                 for g in core.chunks_exact(width) {
                     for (row, gi) in gram.chunks_exact(width).zip(g) {
-                        norm_squared += gi * row.iter().zip(g).map(|(h, g)| h * g).sum::<f64>();
+                        let hg: T = row.iter().zip(g).map(|(h, g)| *h * *g).sum();
+                        norm_squared += (gi.conj() * hg).re();
                     }
                 }
             }
@@ -158,7 +157,7 @@ impl<'p> Workspace<'p> {
     }
 
     /// M of a node of the tree.
-    pub fn block(&self, node: usize) -> &[f64] {
+    pub fn block(&self, node: usize) -> &[T] {
         &self.buffers[self.plan.block[node].0]
     }
 
@@ -177,7 +176,7 @@ impl<'p> Workspace<'p> {
     }
 
     /// Walks over all vertices, handing each to `visit` when its environment is ready.
-    pub fn walk(&mut self, mut visit: impl FnMut(Visit<'_>)) {
+    pub fn walk(&mut self, mut visit: impl FnMut(Visit<'_, T>)) {
         let plan = self.plan;
         for step in &plan.walk {
             match step {
@@ -188,7 +187,7 @@ impl<'p> Workspace<'p> {
         }
     }
 
-    fn visit(&mut self, vertex: usize, visit: &mut impl FnMut(Visit<'_>)) {
+    fn visit(&mut self, vertex: usize, visit: &mut impl FnMut(Visit<'_, T>)) {
         let Leaf { core, rhs, gram, width, .. } = self.plan.leaves[vertex];
         let mut own = std::mem::take(&mut self.buffers[core]);
         visit(Visit {
@@ -228,27 +227,25 @@ impl<'p> Workspace<'p> {
         /// Entries of Z held at a time.
         const STRIPE: usize = 1 << 18;
         let (rows, columns, cut) = self.plan.root;
-        let lay_out = |(buffer, order): &(usize, Permutation)| {
-            let mut out = vec![0.0; self.buffers[*buffer].len()];
+        let lay_out = |(buffer, order): &(usize, AxisPlan)| {
+            let mut out = vec![T::ZERO; self.buffers[*buffer].len()];
             order.apply(&self.buffers[*buffer], &mut out);
             out
         };
         let [left, right] = [lay_out(&self.plan.halves[0]), lay_out(&self.plan.halves[1])];
         let height = (STRIPE / columns).clamp(1, rows);
-        let mut z = vec![0.0; height * columns];
+        let mut z = vec![T::ZERO; height * columns];
         let mut total = 0.0;
         for (left, x) in left.chunks(height * cut).zip(self.plan.x.chunks(height * columns)) {
             let m = x.len() / columns;
             matmul(
                 (m, columns, cut),
                 &mut z,
-                left,
-                Strides::row_major(cut),
-                &right,
-                Strides::row_major(columns),
+                Factor::row_major(left, cut),
+                Factor::row_major(&right, columns),
             );
             let z = &mut z[..x.len()];
-            z.iter_mut().zip(x).for_each(|(z, x)| *z = x - self.scale * *z);
+            z.iter_mut().zip(x).for_each(|(z, x)| *z = *x - z.scale(self.scale));
             total += sum_of_squares(z);
         }
         total
@@ -256,12 +253,12 @@ impl<'p> Workspace<'p> {
 }
 
 /// Moves a core's mode from the last axis to the first, or back.
-fn move_mode(graph: &ModeGraph, vertex: usize, dims: &[usize], to_front: bool) -> Permutation {
+fn move_mode(graph: &ModeGraph, vertex: usize, dims: &[usize], to_front: bool) -> AxisPlan {
     let mut axes: Vec<usize> = (0..dims.len()).collect();
     match (vertex < graph.modes(), to_front) {
         (false, _) => {}
         (true, true) => axes.rotate_right(1),
         (true, false) => axes.rotate_left(1),
     }
-    Permutation::new(dims, &axes)
+    AxisPlan::new(dims, &axes)
 }

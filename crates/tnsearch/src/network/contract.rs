@@ -3,7 +3,7 @@
 use super::contraction::{Contraction, Label, Scratch};
 use super::tree::{EXACT_ONCE, Node, Tree};
 use crate::graph::ModeGraph;
-use crate::tensor::Tensor;
+use crate::tensor::{Kind, Scalar, Tensor};
 
 /// The numbering of a network's indices: mode `n` is label `n`, edge `e` is label `modes + e`.
 #[derive(Debug, Clone)]
@@ -31,8 +31,9 @@ impl Labels {
     }
 }
 
-/// About how many bytes [`contract`] takes: every block it makes, and a reordered copy of the largest.
-pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize]) -> f64 {
+/// About how many bytes [`contract`] takes with numbers of that kind: every block it makes, and a reordered copy of
+/// the largest.
+pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
     let tree = Tree::best(graph, dims, EXACT_ONCE);
     let entries = |node: usize| -> f64 {
         let inside = tree.leaves(node);
@@ -41,7 +42,7 @@ pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize]) -> f64 {
         modes.product::<f64>() * cut.map(|e| e.2 as f64).product::<f64>()
     };
     let blocks = (0..tree.nodes.len()).map(entries);
-    8.0 * (blocks.clone().sum::<f64>() + blocks.fold(0.0, f64::max))
+    kind.bytes() as f64 * (blocks.clone().sum::<f64>() + blocks.fold(0.0, f64::max))
 }
 
 /// The dense tensor of a network given on a mode graph (cores shaped as [`ModeGraph::core_dims`]):
@@ -58,12 +59,12 @@ pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize]) -> f64 {
 ///
 /// # Panics
 /// If the cores do not fit the graph.
-pub fn contract(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Tensor {
-    assert_eq!(cores.len(), graph.vertices(), "one core a vertex");
+pub fn contract<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>]) -> Tensor<T> {
+    assert_eq!(cores.len(), graph.vertices(), "one core per vertex");
     let tree = Tree::best(graph, dims, EXACT_ONCE);
     let labels = Labels::new(graph, dims);
     let mut scratch = Scratch::default();
-    let mut parts: Vec<Option<(Vec<Label>, Vec<f64>)>> = Vec::with_capacity(tree.nodes.len());
+    let mut parts: Vec<Option<(Vec<Label>, Vec<T>)>> = Vec::with_capacity(tree.nodes.len());
     for (k, node) in tree.nodes.iter().enumerate() {
         let part = match *node {
             Node::Leaf(v) => {
@@ -82,7 +83,7 @@ pub fn contract(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Tensor {
                 let want = (k + 1 == tree.nodes.len()).then_some(&want[..]);
                 let plan = Contraction::plan(&b.0, &c.0, &labels.lengths, want);
                 scratch.reserve(&plan);
-                let mut out = vec![0.0; plan.result_len()];
+                let mut out = vec![T::ZERO; plan.result_len()];
                 plan.run(&b.1, &c.1, &mut out, &mut scratch);
                 (plan.labels().to_vec(), out)
             }

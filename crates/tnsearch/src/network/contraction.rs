@@ -1,7 +1,7 @@
 //! One pairwise contraction of labelled tensors, planned once and run many times without allocation.
 
-use crate::tensor::Permutation;
-use crate::tensor::matmul::{Strides, matmul};
+use crate::linalg::{Factor, Strides, matmul};
+use crate::tensor::{AxisPlan, Scalar};
 
 /// An index of a tensor: the modes and edges of a network are numbered, and each number has a length.
 pub type Label = usize;
@@ -36,34 +36,42 @@ pub struct Contraction {
     n: usize,
     k: usize,
     labels: Vec<Label>,
-    finish: Option<Permutation>,
+    finish: Option<AxisPlan>,
     flops: f64,
+    /// Whether the entries of A, of B are conjugated.
+    conj: (bool, bool),
 }
 
 /// How an operand is read: reordered or as it lies, and whether its summed labels come first.
 #[derive(Debug, Clone)]
 struct Operand {
-    reorder: Option<Permutation>,
+    reorder: Option<AxisPlan>,
     /// Layout [K, free] rather than [free, K].
     summed_first: bool,
     len: usize,
 }
 
 /// Scratch space of contractions: reordered operands and unfinished results.
-#[derive(Debug, Clone, Default)]
-pub struct Scratch {
-    a: Vec<f64>,
-    b: Vec<f64>,
-    c: Vec<f64>,
+#[derive(Debug, Clone)]
+pub struct Scratch<T = f64> {
+    a: Vec<T>,
+    b: Vec<T>,
+    c: Vec<T>,
 }
 
-impl Scratch {
+impl<T> Default for Scratch<T> {
+    fn default() -> Self {
+        Scratch { a: Vec::new(), b: Vec::new(), c: Vec::new() }
+    }
+}
+
+impl<T: Scalar> Scratch<T> {
     /// Makes room for a contraction.
     pub fn reserve(&mut self, contraction: &Contraction) {
         let [a, b, c] = contraction.scratch_lens();
         for (buffer, len) in [(&mut self.a, a), (&mut self.b, b), (&mut self.c, c)] {
             if buffer.len() < len {
-                buffer.resize(len, 0.0);
+                buffer.resize(len, T::ZERO);
             }
         }
     }
@@ -127,7 +135,13 @@ impl Contraction {
             labels: want.map_or(natural, <[Label]>::to_vec),
             finish,
             flops,
+            conj: (false, false),
         }
+    }
+
+    /// The same with the entries of A, of B conjugated: `C = sum conj(A) * B`, say. Real numbers stay as they are.
+    pub fn conjugated(self, a: bool, b: bool) -> Self {
+        Contraction { conj: (a, b), ..self }
     }
 
     /// The labels of the result, in row-major order.
@@ -152,23 +166,20 @@ impl Contraction {
     }
 
     /// Runs the contraction. The slices have the lengths planned for; `scratch` was reserved.
-    pub fn run(&self, a: &[f64], b: &[f64], c: &mut [f64], scratch: &mut Scratch) {
+    pub fn run<T: Scalar>(&self, a: &[T], b: &[T], c: &mut [T], scratch: &mut Scratch<T>) {
         let Scratch { a: scratch_a, b: scratch_b, c: scratch_c } = scratch;
         let a = self.a.lay_out(a, scratch_a);
         let b = self.b.lay_out(b, scratch_b);
-        let a_strides = self.a.strides(self.m, self.k);
-        let b_strides = self.b.strides(self.n, self.k);
+        let (conj_a, conj_b) = self.conj;
+        let a = Factor { entries: a, strides: self.a.strides(self.m, self.k), conj: conj_a };
+        let b = Factor { entries: b, strides: self.b.strides(self.n, self.k), conj: conj_b };
         let product = match &self.finish {
             Some(_) => &mut scratch_c[..self.m * self.n],
             None => &mut *c,
         };
         match self.swapped {
-            false => {
-                matmul((self.m, self.n, self.k), product, a, a_strides, b, b_strides.transposed())
-            }
-            true => {
-                matmul((self.n, self.m, self.k), product, b, b_strides, a, a_strides.transposed())
-            }
+            false => matmul((self.m, self.n, self.k), product, a, b.transposed()),
+            true => matmul((self.n, self.m, self.k), product, b, a.transposed()),
         }
         if let Some(finish) = &self.finish {
             finish.apply(&scratch_c[..self.m * self.n], c);
@@ -188,9 +199,9 @@ impl Operand {
             true => sum.iter().chain(free).copied().collect(),
             false => free.iter().chain(sum).copied().collect(),
         };
-        let permutation = reorder(has, &wanted, lengths);
+        let plan = reorder(has, &wanted, lengths);
         let len = has.iter().map(|&l| lengths[l]).product();
-        let reorder = Some(permutation).filter(|p| !p.is_identity());
+        let reorder = Some(plan).filter(|p| !p.is_identity());
         Operand { reorder, summed_first, len }
     }
 
@@ -206,12 +217,12 @@ impl Operand {
         }
     }
 
-    fn lay_out<'s>(&self, data: &'s [f64], scratch: &'s mut [f64]) -> &'s [f64] {
+    fn lay_out<'s, T: Scalar>(&self, data: &'s [T], scratch: &'s mut [T]) -> &'s [T] {
         match &self.reorder {
             None => data,
-            Some(permutation) => {
+            Some(plan) => {
                 let scratch = &mut scratch[..self.len];
-                permutation.apply(data, scratch);
+                plan.apply(data, scratch);
                 scratch
             }
         }
@@ -219,11 +230,11 @@ impl Operand {
 }
 
 /// The reordering of axes that brings labels `from` into the order `to`.
-pub fn reorder(from: &[Label], to: &[Label], lengths: &[usize]) -> Permutation {
+pub fn reorder(from: &[Label], to: &[Label], lengths: &[usize]) -> AxisPlan {
     let dims: Vec<usize> = from.iter().map(|&l| lengths[l]).collect();
     let axes: Vec<usize> = to
         .iter()
         .map(|l| from.iter().position(|f| f == l).unwrap_or_else(|| unreachable!("same labels")))
         .collect();
-    Permutation::new(&dims, &axes)
+    AxisPlan::new(&dims, &axes)
 }

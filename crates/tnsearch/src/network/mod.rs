@@ -8,9 +8,9 @@ pub mod tree;
 pub use contract::{Labels, contract, contraction_bytes};
 pub use text::draw;
 
-use crate::MemoryError;
 use crate::graph::{GraphError, ModeGraph, Structure};
-use crate::tensor::Tensor;
+use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor};
+use crate::{MemoryError, dispatch};
 use thiserror::Error;
 
 /// Why cores do not make a network.
@@ -31,13 +31,23 @@ pub enum NetworkError {
     /// The contraction would take more memory than it may.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// Not one core a vertex.
+    /// Not one core per vertex.
     #[error("{found} cores were given, but the structure has {expected} vertices")]
     CoreCount {
         /// The number of cores given.
         found: usize,
         /// The number needed.
         expected: usize,
+    },
+    /// The cores are not all of one kind of number.
+    #[error("core {vertex} is of kind {found}, core 0 of kind {expected}; a network has one kind")]
+    CoreKind {
+        /// The vertex.
+        vertex: usize,
+        /// The kind of its core.
+        found: Kind,
+        /// The kind of the first.
+        expected: Kind,
     },
     /// A core has another shape than its edges and mode ask for.
     #[error("core {vertex} has shape {found:?}, the structure needs {expected:?}")]
@@ -55,7 +65,7 @@ pub enum NetworkError {
 ///
 /// The core of a vertex has one axis for each of the template's edges there, in the template's
 /// order and rank-1 edges included, then one for its mode if it carries one
-/// ([`Structure::core_dims`]).
+/// ([`Structure::core_dims`]). The cores are all of one kind of number, which is that of the network.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -72,42 +82,44 @@ pub enum NetworkError {
 pub struct Network {
     structure: Structure,
     dims: Vec<usize>,
-    cores: Vec<Tensor>,
+    cores: Vec<AnyTensor>,
 }
 
 impl Network {
-    /// A network from one core a vertex of the template, shaped as [`Structure::core_dims`].
-    pub fn new(
+    /// A network from one core per vertex of the template, shaped as [`Structure::core_dims`].
+    pub fn new<C: Into<AnyTensor>>(
         structure: Structure,
         dims: Vec<usize>,
-        cores: Vec<Tensor>,
+        cores: Vec<C>,
     ) -> Result<Self, NetworkError> {
+        let cores: Vec<AnyTensor> = cores.into_iter().map(Into::into).collect();
         check_dims(&structure, &dims)?;
         check_cores(&cores, structure.template().vertices(), |v| structure.core_dims(v, &dims))?;
         Ok(Network { structure, dims, cores })
     }
 
-    /// A network from cores fitted on the structure's canonical mode graph, one a vertex of
+    /// A network from cores fitted on the structure's canonical mode graph, one per vertex of
     /// [`Structure::canonical`]'s graph, shaped as [`ModeGraph::core_dims`].
     ///
     /// The axes are brought into the template's order and rank-1 axes inserted; an internal vertex
     /// that is not in the mode graph gets the number 1 as its core.
-    pub fn from_fitted(
+    pub fn from_fitted<C: Into<AnyTensor>>(
         structure: Structure,
         dims: Vec<usize>,
-        cores: Vec<Tensor>,
+        cores: Vec<C>,
     ) -> Result<Self, NetworkError> {
+        let cores: Vec<AnyTensor> = cores.into_iter().map(Into::into).collect();
         check_dims(&structure, &dims)?;
         let map = AxisMap::new(&structure);
         let graph = &map.graph;
         check_cores(&cores, graph.vertices(), |v| graph.core_dims(v, &dims))?;
         let place = |v: usize| {
             let shape = structure.core_dims(v, &dims);
-            let data = match map.vertex[v] {
-                Some(w) => cores[w].permuted(&map.axes(&structure, v, w)).into_data(),
-                None => vec![1.0],
+            let core = match map.vertex[v] {
+                Some(w) => cores[w].permuted(&map.axes(&structure, v, w)),
+                None => AnyTensor::number(cores[0].kind(), Complex::new(1.0, 0.0)),
             };
-            Tensor::new(shape, data).expect("a rank-1 axis changes no size")
+            core.reshaped(shape).expect("a rank-1 axis changes no size")
         };
         let placed = (0..structure.template().vertices()).map(place).collect();
         Ok(Network { structure, dims, cores: placed })
@@ -117,11 +129,20 @@ impl Network {
     ///
     /// The numbers at internal vertices that are not in the mode graph are multiplied into the core
     /// of mode 0, so that the tensor stays the same.
-    pub fn to_mode_graph(&self) -> (ModeGraph, Vec<Tensor>) {
+    pub fn to_mode_graph(&self) -> (ModeGraph, Vec<AnyTensor>) {
         let map = AxisMap::new(&self.structure);
+        let cores = dispatch!(&self.cores[0], like => {
+            self.on_modes(&map, like).into_iter().map(AnyTensor::from).collect()
+        });
+        (map.graph, cores)
+    }
+
+    /// The cores, of the kind of `like`, on the mode graph.
+    fn on_modes<T: Scalar>(&self, map: &AxisMap, _like: &Tensor<T>) -> Vec<Tensor<T>> {
         let mut placed = vec![None; map.graph.vertices()];
-        let mut factor = 1.0;
+        let mut factor = T::ONE;
         for (v, core) in self.cores.iter().enumerate() {
+            let core = core.typed::<T>().expect("all cores are of one kind");
             let Some(w) = map.vertex[v] else {
                 factor *= core.data()[0];
                 continue;
@@ -137,11 +158,11 @@ impl Network {
             let core = Tensor::new(moved, core.data().to_vec());
             placed[w] = Some(core.expect("a rank-1 axis changes no size").permuted(&back));
         }
-        let mut cores: Vec<Tensor> = placed.into_iter().flatten().collect();
-        if factor != 1.0 {
+        let mut cores: Vec<Tensor<T>> = placed.into_iter().flatten().collect();
+        if factor != T::ONE {
             cores[0].data_mut().iter_mut().for_each(|x| *x *= factor);
         }
-        (map.graph, cores)
+        cores
     }
 
     /// The structure.
@@ -154,9 +175,22 @@ impl Network {
         &self.dims
     }
 
-    /// The cores, one a vertex of the template.
-    pub fn cores(&self) -> &[Tensor] {
+    /// The cores, one per vertex of the template.
+    pub fn cores(&self) -> &[AnyTensor] {
         &self.cores
+    }
+
+    /// The core of a vertex, if it is of this kind of number.
+    ///
+    /// # Panics
+    /// If there is no such vertex.
+    pub fn core<T: Scalar>(&self, vertex: usize) -> Option<&Tensor<T>> {
+        self.cores[vertex].typed()
+    }
+
+    /// The kind of number the cores are made of.
+    pub fn kind(&self) -> Kind {
+        self.cores[0].kind()
     }
 
     /// The number of entries of all cores.
@@ -169,15 +203,17 @@ impl Network {
         self.structure.phi(&self.dims)
     }
 
-    /// The dense tensor, its modes in the original order. Refused, before anything is allocated, where
+    /// The dense tensor, of the network's kind, its modes in the original order. Refused, before anything is allocated, where
     /// the contraction would take more than `max_bytes`.
-    pub fn to_tensor(&self, max_bytes: Option<u64>) -> Result<Tensor, NetworkError> {
-        let (graph, cores) = self.to_mode_graph();
+    pub fn to_tensor(&self, max_bytes: Option<u64>) -> Result<AnyTensor, NetworkError> {
+        let map = AxisMap::new(&self.structure);
         if max_bytes.is_some() {
-            let needed = contraction_bytes(&graph, &self.dims);
+            let needed = contraction_bytes(&map.graph, &self.dims, self.kind());
             MemoryError::check("contracting the network", needed, max_bytes)?;
         }
-        Ok(contract(&graph, &self.dims, &cores))
+        Ok(dispatch!(&self.cores[0], like => {
+            contract(&map.graph, &self.dims, &self.on_modes(&map, like)).into()
+        }))
     }
 }
 
@@ -190,7 +226,7 @@ fn check_dims(structure: &Structure, dims: &[usize]) -> Result<(), NetworkError>
 }
 
 fn check_cores(
-    cores: &[Tensor],
+    cores: &[AnyTensor],
     expected: usize,
     shape: impl Fn(usize) -> Vec<usize>,
 ) -> Result<(), NetworkError> {
@@ -201,6 +237,10 @@ fn check_cores(
         let expected = shape(vertex);
         if core.dims() != expected {
             return Err(NetworkError::CoreShape { vertex, found: core.dims().to_vec(), expected });
+        }
+        let (found, expected) = (core.kind(), cores[0].kind());
+        if found != expected {
+            return Err(NetworkError::CoreKind { vertex, found, expected });
         }
     }
     Ok(())
@@ -282,7 +322,9 @@ pub(crate) mod tests {
 
     fn dense(network: &Network) -> Tensor {
         let s = network.structure();
-        einsum(&s.edges(), &s.modes(), network.dims(), network.cores())
+        let cores: Vec<Tensor> =
+            network.cores().iter().map(|c| c.as_f64().unwrap().clone()).collect();
+        einsum(&s.edges(), &s.modes(), network.dims(), &cores)
     }
 
     fn dense_on_modes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Tensor {
@@ -345,13 +387,16 @@ pub(crate) mod tests {
                 let again = Network::new(structure.clone(), dims.clone(), network.cores().to_vec())
                     .unwrap();
                 assert_eq!(again, network);
-                assert_eq!(network.to_mode_graph(), (graph.clone(), fitted));
+                let (on, back) = network.to_mode_graph();
+                assert_eq!(on, graph);
+                assert_eq!(back, fitted);
 
                 // From cores on the template: numbers at dropped vertices are kept too.
                 let shapes = (0..template.vertices()).map(|v| structure.core_dims(v, &dims));
-                let cores = shapes.map(|d| random_tensor(d, &mut rng)).collect();
+                let cores: Vec<Tensor> = shapes.map(|d| random_tensor(d, &mut rng)).collect();
                 let network = Network::new(structure.clone(), dims.clone(), cores).unwrap();
                 let (on, cores) = network.to_mode_graph();
+                let cores: Vec<Tensor> = cores.into_iter().map(|c| c.into_f64().unwrap()).collect();
                 assert_eq!(on, graph);
                 assert_close(&dense_on_modes(&on, &dims, &cores), &dense(&network));
                 assert_eq!(network.params(), structure.params(&dims));
@@ -363,7 +408,7 @@ pub(crate) mod tests {
     fn bad_cores_are_refused() {
         let s =
             Structure::identity(Arc::new(Family::Ring.build(3).unwrap()), vec![2, 1, 3]).unwrap();
-        let core = |dims: &[usize]| Tensor::zeros(dims.to_vec());
+        let core = |dims: &[usize]| AnyTensor::from(Tensor::<f64>::zeros(dims.to_vec()));
         let good = || vec![core(&[2, 1, 4]), core(&[2, 3, 5]), core(&[1, 3, 6])];
         let make = |dims: &[usize], cores| Network::new(s.clone(), dims.to_vec(), cores);
         assert!(make(&[4, 5, 6], good()).is_ok());
@@ -374,6 +419,12 @@ pub(crate) mod tests {
         assert_eq!(
             refusal(&[4, 5, 7], good()),
             "core 2 has shape [1, 3, 6], the structure needs [1, 3, 7]"
+        );
+        let mut mixed = good();
+        mixed[1] = mixed[1].clone().to_kind(Kind::C32).unwrap();
+        assert_eq!(
+            refusal(&[4, 5, 6], mixed),
+            "core 1 is of kind complex64, core 0 of kind f64; a network has one kind"
         );
         // On the mode graph 0-1x2, 1-2x3 the rank-1 axes are gone.
         let fitted = vec![core(&[2, 4]), core(&[2, 3, 5]), core(&[3, 6])];

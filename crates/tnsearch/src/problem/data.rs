@@ -1,18 +1,29 @@
 //! The data a network is fitted to.
 
-use crate::tensor::{Tensor, TensorError, sum_of_squares};
+use crate::dispatch;
+use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, sum_of_squares};
 use std::sync::Arc;
 
 /// A checked tensor, ready to be fitted many times. Clones share its entries.
 ///
 /// Entries far from 1 (beyond about a million, or below a millionth) are scaled by a power of two, so that no
 /// square overflows or vanishes; fits give the scale back to the cores.
+///
+/// ```
+/// use tnsearch::problem::Target;
+/// use tnsearch::tensor::{Complex, Kind, Tensor};
+/// let real = Target::new(Tensor::new(vec![1, 2], vec![3.0, 4.0]).unwrap()).unwrap();
+/// assert_eq!((real.kind(), real.norm_squared()), (Kind::F64, 25.0));
+/// let entries = vec![Complex::new(0.0, 1.0), Complex::new(1.0, 1.0)];
+/// let complex = Target::new(Tensor::new(vec![1, 2], entries).unwrap()).unwrap();
+/// assert_eq!((complex.kind(), complex.norm_squared()), (Kind::C64, 3.0));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Target(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    tensor: Tensor,
+    tensor: AnyTensor,
     norm_squared: f64,
     /// X is 2^exponent times `tensor`.
     exponent: i32,
@@ -20,26 +31,27 @@ struct Inner {
 
 impl Target {
     /// Checks the tensor (order, finite, not zero) and keeps its norm.
-    pub fn new(mut tensor: Tensor) -> Result<Self, TensorError> {
+    pub fn new(tensor: impl Into<AnyTensor>) -> Result<Self, TensorError> {
+        let mut tensor = tensor.into();
         tensor.check()?;
-        let largest = tensor.data().iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        let mut exponent = largest.log2().floor() as i32;
-        if exponent.abs() <= 20 {
-            exponent = 0;
-        } else {
-            // In two steps, since 2^1074 is not a number.
-            let (half, rest) = (exponent / 2, exponent - exponent / 2);
-            for x in tensor.data_mut() {
-                *x = *x * 2f64.powi(-half) * 2f64.powi(-rest);
-            }
-        }
+        let exponent = dispatch!(&mut tensor, t => normalise(t));
         let norm_squared = tensor.norm_squared();
         Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent })))
     }
 
     /// The tensor X, divided by [`Target::scale`].
-    pub fn tensor(&self) -> &Tensor {
+    pub fn tensor(&self) -> &AnyTensor {
         &self.0.tensor
+    }
+
+    /// The kind of its numbers: what everything about it is computed with.
+    pub fn kind(&self) -> Kind {
+        self.0.tensor.kind()
+    }
+
+    /// The number of its entries.
+    pub fn entries(&self) -> usize {
+        self.0.tensor.len()
     }
 
     /// What the tensor was divided by: a power of two, 1 for ordinary entries.
@@ -47,16 +59,30 @@ impl Target {
         2f64.powi(self.0.exponent)
     }
 
-    /// The RSE of a dense tensor of the same shape against X itself.
+    /// The RSE of a dense tensor of the same shape against X itself, of whatever kind it is.
     ///
     /// # Panics
     /// If it has another number of entries.
-    pub fn rse_of(&self, z: &Tensor) -> f64 {
-        assert_eq!(z.len(), self.tensor().len(), "same shape");
+    pub fn rse_of(&self, z: &AnyTensor) -> f64 {
+        assert_eq!(z.len(), self.entries(), "same shape");
+        dispatch!(self.tensor(), x => match z.typed() {
+            Some(z) => self.residual(x, z),
+            None => self.mixed_residual(z),
+        }) / self.0.norm_squared
+    }
+
+    fn residual<T: Scalar>(&self, x: &Tensor<T>, z: &Tensor<T>) -> f64 {
         let scale = self.scale();
-        let pairs = self.tensor().data().iter().zip(z.data());
-        let rows: Vec<f64> = pairs.map(|(x, z)| x - z / scale).collect();
-        sum_of_squares(&rows) / self.0.norm_squared
+        let pairs = x.data().iter().zip(z.data());
+        let rows: Vec<T> = pairs.map(|(x, z)| *x - z.unscale(scale)).collect();
+        sum_of_squares(&rows)
+    }
+
+    fn mixed_residual(&self, z: &AnyTensor) -> f64 {
+        let scale = self.scale();
+        let entry = |k: usize| self.tensor().entry(k) - z.entry(k) / scale;
+        let rows: Vec<Complex<f64>> = (0..z.len()).map(entry).collect();
+        sum_of_squares(&rows)
     }
 
     /// Its dimensions.
@@ -67,5 +93,46 @@ impl Target {
     /// `||X||_F^2`, of the scaled tensor.
     pub fn norm_squared(&self) -> f64 {
         self.0.norm_squared
+    }
+}
+
+/// Divides entries that are far from 1 by a power of two; its exponent.
+fn normalise<T: Scalar>(tensor: &mut Tensor<T>) -> i32 {
+    let largest = tensor.data().iter().fold(0.0f64, |m, x| m.max(x.re().abs()).max(x.im().abs()));
+    let exponent = largest.log2().floor() as i32;
+    if exponent.abs() <= 20 {
+        return 0;
+    }
+    // In two steps, since 2^1074 is not a number.
+    let (half, rest) = (exponent / 2, exponent - exponent / 2);
+    for x in tensor.data_mut() {
+        *x = x.scale(2f64.powi(-half)).scale(2f64.powi(-rest));
+    }
+    exponent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extremes<T: Scalar>(largest: f64) {
+        for power in [largest, 1e-30] {
+            let entries = (1..=6).map(|k| T::from_parts(power * k as f64 / 6.0, -power / 7.0));
+            let x = Tensor::<T>::new(vec![2, 3], entries.collect()).unwrap();
+            let target = Target::new(x.clone()).unwrap();
+            assert!((0.2..60.0).contains(&target.norm_squared()), "{}", target.norm_squared());
+            assert!(target.rse_of(&x.clone().into()) < 10.0 * T::KIND.epsilon().powi(2));
+            // Against another kind: the same numbers.
+            let wide = AnyTensor::from(x).to_kind(Kind::C64).unwrap();
+            assert!(target.rse_of(&wide) < 10.0 * T::KIND.epsilon().powi(2));
+        }
+    }
+
+    #[test]
+    fn every_kind_is_scaled_by_a_power_of_two() {
+        extremes::<f32>(1e38);
+        extremes::<f64>(1e300);
+        extremes::<Complex<f32>>(1e38);
+        extremes::<Complex<f64>>(1e300);
     }
 }

@@ -1,9 +1,15 @@
-//! Dense real tensors in row-major order.
+//! Dense tensors in row-major order, real or complex.
 
-pub mod matmul;
-mod permute;
+mod any;
+mod axis_plan;
+mod kind;
+pub(crate) mod scalar;
 
-pub use permute::Permutation;
+pub use any::AnyTensor;
+pub use axis_plan::AxisPlan;
+pub use kind::Kind;
+pub use num_complex::Complex;
+pub use scalar::Scalar;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -26,8 +32,18 @@ pub enum TensorError {
     NotFinite {
         /// Where it is.
         index: Vec<usize>,
-        /// What it is.
-        value: f64,
+        /// What it is, in words.
+        value: String,
+    },
+    /// An entry has an imaginary part, where real numbers were asked for.
+    #[error(
+        "the entry at index {index:?} is {value}; complex numbers cannot be made real, use complex128"
+    )]
+    Imaginary {
+        /// Where it is.
+        index: Vec<usize>,
+        /// What it is, in words.
+        value: String,
     },
     /// An axis of length zero.
     #[error("dimension {axis} is 0 in shape {dims:?}; a tensor needs at least one entry")]
@@ -52,30 +68,30 @@ pub enum TensorError {
     Zero,
 }
 
-/// A dense tensor of real numbers, row-major (the last index runs fastest).
+/// A dense tensor, row-major (the last index runs fastest), of 64-bit real numbers unless it is said otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Raw")]
-pub struct Tensor {
+#[serde(try_from = "Raw<T>", bound(deserialize = "T: Scalar + Deserialize<'de>"))]
+pub struct Tensor<T = f64> {
     dims: Vec<usize>,
-    data: Vec<f64>,
+    data: Vec<T>,
 }
 
 /// A tensor as it is read: not checked yet.
 #[derive(Deserialize)]
-struct Raw {
+struct Raw<T> {
     dims: Vec<usize>,
-    data: Vec<f64>,
+    data: Vec<T>,
 }
 
-impl TryFrom<Raw> for Tensor {
+impl<T: Scalar> TryFrom<Raw<T>> for Tensor<T> {
     type Error = TensorError;
 
-    fn try_from(raw: Raw) -> Result<Self, TensorError> {
+    fn try_from(raw: Raw<T>) -> Result<Self, TensorError> {
         Tensor::new(raw.dims, raw.data)
     }
 }
 
-impl Tensor {
+impl<T: Scalar> Tensor<T> {
     /// A tensor of the given dimensions from its entries in row-major order.
     ///
     /// ```
@@ -84,7 +100,7 @@ impl Tensor {
     /// assert_eq!(t.at(&[1, 2]), 5.0);
     /// assert!(Tensor::new(vec![2, 3], vec![0.0]).is_err());
     /// ```
-    pub fn new(dims: Vec<usize>, data: Vec<f64>) -> Result<Self, TensorError> {
+    pub fn new(dims: Vec<usize>, data: Vec<T>) -> Result<Self, TensorError> {
         let expected = size(&dims);
         if expected != data.len() as u128 {
             let found = data.len();
@@ -95,7 +111,7 @@ impl Tensor {
 
     /// A tensor of zeros. The caller has checked that it fits in memory.
     pub fn zeros(dims: Vec<usize>) -> Self {
-        let data = vec![0.0; dims.iter().product()];
+        let data = vec![T::ZERO; dims.iter().product()];
         Tensor { dims, data }
     }
 
@@ -108,11 +124,11 @@ impl Tensor {
         if self.order() < 2 {
             return Err(TensorError::Order { order: self.order(), dims: dims() });
         }
-        if let Some(flat) = self.data.iter().position(|v| !v.is_finite()) {
-            let (index, value) = (unflatten(flat, &self.dims), self.data[flat]);
+        if let Some(flat) = self.data.iter().position(|&v| !Scalar::is_finite(v)) {
+            let (index, value) = (unflatten(flat, &self.dims), self.data[flat].to_string());
             return Err(TensorError::NotFinite { index, value });
         }
-        if self.data.iter().all(|&v| v == 0.0) {
+        if self.data.iter().all(|&v| v == T::ZERO) {
             return Err(TensorError::Zero);
         }
         Ok(())
@@ -124,17 +140,17 @@ impl Tensor {
     }
 
     /// The entries in row-major order.
-    pub fn data(&self) -> &[f64] {
+    pub fn data(&self) -> &[T] {
         &self.data
     }
 
     /// The entries in row-major order, to be changed.
-    pub fn data_mut(&mut self) -> &mut [f64] {
+    pub fn data_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
 
     /// The entries, without the shape.
-    pub fn into_data(self) -> Vec<f64> {
+    pub fn into_data(self) -> Vec<T> {
         self.data
     }
 
@@ -157,8 +173,8 @@ impl Tensor {
     ///
     /// # Panics
     /// If the index is out of range.
-    pub fn at(&self, index: &[usize]) -> f64 {
-        assert_eq!(index.len(), self.order(), "an index needs one number a mode");
+    pub fn at(&self, index: &[usize]) -> T {
+        assert_eq!(index.len(), self.order(), "an index needs one number per mode");
         let mut flat = 0;
         for (&i, &d) in index.iter().zip(&self.dims) {
             assert!(i < d, "index {i} is outside dimension {d}");
@@ -171,7 +187,7 @@ impl Tensor {
     ///
     /// # Panics
     /// If the shape has another number of axes, or a shorter one.
-    pub fn widened(&self, shape: Vec<usize>, mut fill: impl FnMut() -> f64) -> Tensor {
+    pub fn widened(&self, shape: Vec<usize>, mut fill: impl FnMut() -> T) -> Tensor<T> {
         assert_eq!(self.dims.len(), shape.len(), "the same axes");
         assert!(self.dims.iter().zip(&shape).all(|(old, new)| old <= new), "no axis shrinks");
         let len = shape.iter().product();
@@ -181,7 +197,7 @@ impl Tensor {
         for _ in 0..len {
             let inside = index.iter().zip(&self.dims).all(|(i, d)| i < d);
             // In row-major order the old entries come up one after the other.
-            data.push(if inside { old.next().copied().unwrap_or(0.0) } else { fill() });
+            data.push(if inside { old.next().copied().unwrap_or(T::ZERO) } else { fill() });
             for (i, &d) in index.iter_mut().zip(&shape).rev() {
                 *i += 1;
                 if *i < d {
@@ -193,17 +209,30 @@ impl Tensor {
         Tensor { dims: shape, data }
     }
 
-    /// The squared Frobenius norm, the sum of the squared entries (pairwise summation).
+    /// The squared Frobenius norm, `sum |x|^2` (pairwise summation).
     pub fn norm_squared(&self) -> f64 {
         sum_of_squares(&self.data)
     }
 
     /// The tensor with its axes reordered: axis `k` of the result is axis `axes[k]` of this one.
-    pub fn permuted(&self, axes: &[usize]) -> Tensor {
-        let plan = Permutation::new(&self.dims, axes);
-        let mut data = vec![0.0; self.data.len()];
+    pub fn permuted(&self, axes: &[usize]) -> Tensor<T> {
+        let plan = AxisPlan::new(&self.dims, axes);
+        let mut data = vec![T::ZERO; self.data.len()];
         plan.apply(&self.data, &mut data);
         Tensor { dims: axes.iter().map(|&a| self.dims[a]).collect(), data }
+    }
+
+    /// The same numbers as another kind, each part rounded to its precision. Refused where an imaginary part would
+    /// be lost.
+    pub fn converted<U: Scalar>(&self) -> Result<Tensor<U>, TensorError> {
+        if !U::KIND.is_complex()
+            && let Some(flat) = self.data.iter().position(|&x| x.im() != 0.0)
+        {
+            let (index, value) = (unflatten(flat, &self.dims), self.data[flat].to_string());
+            return Err(TensorError::Imaginary { index, value });
+        }
+        let data = self.data.iter().map(|&x| U::from_parts(x.re(), x.im())).collect();
+        Ok(Tensor { dims: self.dims.clone(), data })
     }
 }
 
@@ -212,10 +241,10 @@ pub fn size(dims: &[usize]) -> u128 {
     dims.iter().fold(1u128, |n, &d| n.saturating_mul(d as u128))
 }
 
-/// Pairwise sum of squares: its rounding error grows with the logarithm of the length.
-pub fn sum_of_squares(v: &[f64]) -> f64 {
+/// Pairwise sum of `|x|^2`: its rounding error grows with the logarithm of the length.
+pub fn sum_of_squares<T: Scalar>(v: &[T]) -> f64 {
     if v.len() <= 256 {
-        return v.iter().map(|x| x * x).sum();
+        return v.iter().map(|x| x.abs_squared()).sum();
     }
     let (a, b) = v.split_at(v.len() / 2);
     sum_of_squares(a) + sum_of_squares(b)

@@ -10,7 +10,7 @@ use tnsearch::graph::{ModeGraph, Structure, Template};
 use tnsearch::network::contract;
 use tnsearch::problem::Target;
 use tnsearch::rng::Rng;
-use tnsearch::tensor::Tensor;
+use tnsearch::tensor::{AnyTensor, Tensor};
 
 /// How many cases to run: what TNSEARCH_CASES says, or so many.
 pub fn cases(default: u64) -> u64 {
@@ -37,7 +37,7 @@ pub fn json_graph(order: usize) -> Template {
 pub struct Hidden {
     pub structure: Structure,
     pub graph: ModeGraph,
-    /// One core a vertex of the graph.
+    /// One core per vertex of the graph.
     pub cores: Vec<Tensor>,
     pub target: Target,
     /// The RSE of these cores: what the noise takes away.
@@ -83,6 +83,11 @@ impl Hidden {
         let lost: f64 = x.data().iter().zip(clean.data()).map(|(a, b)| (a - b).powi(2)).sum();
         let rse = lost / x.norm_squared();
         Hidden { structure, graph, cores, target: Target::new(x).unwrap(), rse }
+    }
+
+    /// The cores as a fit takes them.
+    pub fn erased(&self) -> Vec<AnyTensor> {
+        self.cores.iter().cloned().map(AnyTensor::from).collect()
     }
 
     /// The structure with one rank less on an edge of rank 3 or more, and the cores without that

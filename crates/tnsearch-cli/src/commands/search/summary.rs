@@ -15,6 +15,7 @@ use tnsearch::search::{
     Budget, CheckedSearch, Counts, Graphs, HistoryPoint, ParetoPoint, RunSummary, SearchResult,
     SearchSettings, StoppedBy,
 };
+use tnsearch::tensor::Kind;
 use tnsearch_io::{network, output::Output};
 
 /// The JSON summary (`docs/formats.md`).
@@ -23,6 +24,7 @@ struct Summary<'a> {
     strategy: &'a str,
     #[serde(flatten)]
     structure: StructureReport,
+    dtype: Kind,
     seed: u64,
     rse: Option<f64>,
     re: Option<f64>,
@@ -70,6 +72,7 @@ pub(super) struct Described<'a> {
     fit: FitSettings,
     max_cost: Option<f64>,
     leaves_template: bool,
+    dtype: Kind,
     measure: Measure,
 }
 
@@ -89,6 +92,7 @@ impl<'a> Described<'a> {
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
+            dtype: target.kind(),
             measure: Measure::RSE,
         }
     }
@@ -114,6 +118,7 @@ impl<'a> Described<'a> {
                 Some(best) => StructureReport::new(&best.structure, dims),
                 None => StructureReport::nothing(self.template.to_ref(), dims),
             },
+            dtype: self.dtype,
             seed: args.seed,
             rse: best.map(|b| b.score.error),
             re: best.map(|b| b.score.error.sqrt()),

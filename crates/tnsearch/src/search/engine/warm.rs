@@ -5,12 +5,11 @@
 //! the seed and its ancestors, so that a resumed search has them too.
 
 use super::run::{Job, Place};
+use crate::dispatch;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::Network;
 use crate::rng::{self, Rng};
-use crate::tensor::Tensor;
-use rand::RngExt as _;
-use rand_distr::StandardNormal;
+use crate::tensor::{AnyTensor, Scalar, Tensor};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ pub(super) struct Lineage {
     /// The network that the fits under way begin at.
     held: Option<(ModeGraph, Arc<Network>)>,
     /// The best fit since then: its loss, its place in the order of jobs, its cores.
-    best: Option<(f64, Place, ModeGraph, Vec<Tensor>)>,
+    best: Option<(f64, Place, ModeGraph, Vec<AnyTensor>)>,
 }
 
 impl Lineage {
@@ -43,7 +42,7 @@ impl Lineage {
     }
 
     /// A job with a parent was fitted. Which fit is kept does not depend on the order in which they end.
-    pub(super) fn fitted(&mut self, job: &Job, loss: f64, cores: &[Tensor]) {
+    pub(super) fn fitted(&mut self, job: &Job, loss: f64, cores: &[AnyTensor]) {
         let beats = |best: &(f64, Place, _, _)| (loss, job.place) < (best.0, best.1);
         if self.best.as_ref().is_none_or(beats) {
             self.best = Some((loss, job.place, job.graph.clone(), cores.to_vec()));
@@ -69,7 +68,7 @@ impl Lineage {
         &mut self,
         structure: &Structure,
         dims: &[usize],
-        cores: Vec<Tensor>,
+        cores: Vec<AnyTensor>,
     ) -> Option<Arc<Network>> {
         let graph = structure.canonical().graph;
         let network = Network::from_fitted(structure.clone(), dims.to_vec(), cores).ok()?;
@@ -91,7 +90,7 @@ fn can_grow(old: &Structure, new: &Structure) -> bool {
 
 /// The cores of a structure's mode graph that begin at a network with smaller ranks: the old entries, and small
 /// random ones where an edge has grown. None where it is not the same structure with larger ranks.
-pub(super) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<Tensor>> {
+pub(super) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<AnyTensor>> {
     if !can_grow(parent.structure(), structure) {
         return None;
     }
@@ -106,18 +105,25 @@ pub(super) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Optio
 }
 
 /// A core in a larger shape.
-fn widen(core: &Tensor, shape: Vec<usize>, rng: &mut Rng) -> Tensor {
+fn widen(core: &AnyTensor, shape: Vec<usize>, rng: &mut Rng) -> AnyTensor {
     if core.dims() == shape {
         return core.clone();
     }
     let small = FILL * (core.norm_squared() / core.len() as f64).sqrt();
-    core.widened(shape, || small * rng.sample::<f64, _>(StandardNormal))
+    dispatch!(core, core => filled(core, shape, small, rng).into())
+}
+
+/// The same, the new entries normal numbers of that standard deviation.
+fn filled<T: Scalar>(core: &Tensor<T>, shape: Vec<usize>, sigma: f64, rng: &mut Rng) -> Tensor<T> {
+    core.widened(shape, || T::normal(rng).scale(sigma))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graph::Template;
+    use rand::RngExt as _;
+    use rand_distr::StandardNormal;
 
     fn random(structure: &Structure, dims: &[usize], seed: u64) -> Network {
         let mut rng = rng::stream(seed, b"random network");
@@ -149,7 +155,7 @@ mod tests {
                 assert_ne!(cores, grown(&parent, &new, 8).unwrap());
                 let network = Network::from_fitted(new.clone(), dims.to_vec(), cores).unwrap();
                 let (x, z) = (parent.to_tensor(None).unwrap(), network.to_tensor(None).unwrap());
-                let lost: f64 = x.data().iter().zip(z.data()).map(|(a, b)| (a - b).powi(2)).sum();
+                let lost: f64 = (0..x.len()).map(|k| (x.entry(k) - z.entry(k)).re.powi(2)).sum();
                 assert!(lost > 0.0 && lost < 0.05 * x.norm_squared(), "{lost}");
                 assert_eq!(grown(&network, &old, 7), None, "a rank shrinks");
             }
@@ -169,7 +175,8 @@ mod tests {
     #[test]
     fn old_entries_keep_their_places() {
         let core = Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
-        let wide = widen(&core, vec![2, 3], &mut rng::stream(1, b"widen"));
+        let wide = widen(&core.into(), vec![2, 3], &mut rng::stream(1, b"widen"));
+        let wide = wide.into_f64().unwrap();
         assert_eq!([0, 1, 3, 4].map(|k| wide.data()[k]), [1.0, 2.0, 3.0, 4.0]);
         assert!([2, 5].iter().all(|&k| wide.data()[k] != 0.0 && wide.data()[k].abs() < 2.0));
     }

@@ -5,7 +5,7 @@
 /// The destination is written in order; the source position is a sum of two table look-ups and a
 /// stride, so that applying a plan needs no index arithmetic and allocates nothing.
 #[derive(Debug, Clone)]
-pub struct Permutation {
+pub struct AxisPlan {
     outer: Vec<usize>,
     middle: Vec<usize>,
     inner: usize,
@@ -13,7 +13,7 @@ pub struct Permutation {
     identity: bool,
 }
 
-impl Permutation {
+impl AxisPlan {
     /// Plans the move: axis `k` of the destination is axis `axes[k]` of a source of dimensions `dims`.
     ///
     /// # Panics
@@ -39,7 +39,7 @@ impl Permutation {
         let identity = merged.is_empty() || (merged.len() == 1 && merged[0].1 == 1);
         let (inner, stride) = merged.pop().unwrap_or((1, 1));
         let half = split_evenly(&merged);
-        Permutation {
+        AxisPlan {
             outer: offsets(&merged[..half]),
             middle: offsets(&merged[half..]),
             inner,
@@ -57,7 +57,7 @@ impl Permutation {
     ///
     /// # Panics
     /// If a slice has another length than planned.
-    pub fn apply(&self, src: &[f64], dst: &mut [f64]) {
+    pub fn apply<T: Copy>(&self, src: &[T], dst: &mut [T]) {
         let n = self.outer.len() * self.middle.len() * self.inner;
         assert!(src.len() == n && dst.len() == n, "planned for {n} entries");
         let mut rows = dst.chunks_exact_mut(self.inner);
@@ -72,6 +72,21 @@ impl Permutation {
                         *d = *s;
                     }
                 }
+            }
+        }
+    }
+
+    /// As [`AxisPlan::apply`], each entry put through `f` on its way.
+    ///
+    /// # Panics
+    /// If a slice has another length than planned.
+    pub fn apply_map<T: Copy, U>(&self, src: &[T], dst: &mut [U], f: impl Fn(T) -> U) {
+        let n = self.outer.len() * self.middle.len() * self.inner;
+        assert!(src.len() == n && dst.len() == n, "planned for {n} entries");
+        let rows = self.outer.iter().flat_map(|o| self.middle.iter().map(move |m| o + m));
+        for (row, from) in dst.chunks_exact_mut(self.inner).zip(rows) {
+            for (d, s) in row.iter_mut().zip(src[from..].iter().step_by(self.stride)) {
+                *d = f(*s);
             }
         }
     }
@@ -124,13 +139,16 @@ mod tests {
                 for (k, &a) in axes.iter().enumerate() { from[a] = to[k]; }
                 prop_assert_eq!(y.at(&to), x.at(&from));
             }
+            let mut mapped = vec![0i64; n];
+            AxisPlan::new(&dims, &axes).apply_map(x.data(), &mut mapped, |v| 2 * v as i64);
+            prop_assert!(mapped.iter().zip(y.data()).all(|(m, y)| *m as f64 == 2.0 * y));
         }
     }
 
     #[test]
     fn knows_the_identity() {
-        assert!(Permutation::new(&[2, 3, 4], &[0, 1, 2]).is_identity());
-        assert!(Permutation::new(&[2, 1, 4], &[1, 0, 2]).is_identity());
-        assert!(!Permutation::new(&[2, 3, 4], &[1, 0, 2]).is_identity());
+        assert!(AxisPlan::new(&[2, 3, 4], &[0, 1, 2]).is_identity());
+        assert!(AxisPlan::new(&[2, 1, 4], &[1, 0, 2]).is_identity());
+        assert!(!AxisPlan::new(&[2, 3, 4], &[1, 0, 2]).is_identity());
     }
 }

@@ -1,0 +1,178 @@
+//! Cholesky factors `A = L L^H` of positive definite matrices: solves without allocation, and inverses.
+
+use crate::tensor::Scalar;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::{Mat, MatMut, MatRef, Par};
+
+/// Systems up to this size are factored by a plain loop, larger ones by faer.
+const PLAIN: usize = 20;
+
+/// How a matrix is factored. A factor must be used the way it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// By a plain loop: fastest for the smallest.
+    Plain,
+    /// Block by block.
+    Blocked,
+}
+
+impl Route {
+    /// The faster one for this many unknowns.
+    pub fn of_size(n: usize) -> Self {
+        if n > PLAIN { Route::Blocked } else { Route::Plain }
+    }
+}
+
+/// The workspace of factorisations and solves: nothing is allocated after it was made.
+pub struct Cholesky {
+    stack: MemBuffer,
+}
+
+impl Cholesky {
+    /// Room for systems of up to `width` unknowns and `columns` right-hand sides.
+    pub fn new<T: Scalar>(width: usize, columns: usize) -> Self {
+        let factor =
+            llt::factor::cholesky_in_place_scratch::<T>(width, Par::Seq, Default::default());
+        let solve = llt::solve::solve_in_place_scratch::<T>(width, columns, Par::Seq);
+        Cholesky { stack: MemBuffer::new(factor.or(solve)) }
+    }
+
+    /// Puts L in the place of A (n x n, column-major; only the lower triangle is read and written). False if A is
+    /// not positive definite; what is left there then is of no use.
+    pub fn factor<T: Scalar>(&mut self, a: &mut [T], n: usize, route: Route) -> bool {
+        match route {
+            Route::Plain => factor_plainly(a, n),
+            Route::Blocked => llt::factor::cholesky_in_place(
+                MatMut::from_column_major_slice_mut(a, n, n),
+                Default::default(),
+                Par::Seq,
+                MemStack::new(&mut self.stack),
+                Default::default(),
+            )
+            .is_ok(),
+        }
+    }
+
+    /// Puts the solution of `L L^H x = b` in the place of every column of `b`.
+    pub fn solve<T: Scalar>(&mut self, l: &[T], b: &mut [T], n: usize, route: Route) {
+        match route {
+            Route::Plain => solve_plainly(l, b, n),
+            Route::Blocked => {
+                let columns = b.len() / n;
+                llt::solve::solve_in_place(
+                    MatRef::from_column_major_slice(l, n, n),
+                    MatMut::from_column_major_slice_mut(b, n, columns),
+                    Par::Seq,
+                    MemStack::new(&mut self.stack),
+                );
+            }
+        }
+    }
+}
+
+fn factor_plainly<T: Scalar>(a: &mut [T], n: usize) -> bool {
+    for k in 0..n {
+        let pivot = a[k * n + k].re();
+        if pivot.is_nan() || pivot <= 0.0 {
+            return false;
+        }
+        let inverse = 1.0 / pivot.sqrt();
+        let (done, rest) = a.split_at_mut((k + 1) * n);
+        let column = &mut done[k * n + k..];
+        column.iter_mut().for_each(|x| *x = x.scale(inverse));
+        for j in k + 1..n {
+            let factor = column[j - k].conj();
+            let target = &mut rest[(j - k - 1) * n + j..(j - k) * n];
+            for (t, c) in target.iter_mut().zip(&column[j - k..]) {
+                *t -= factor * *c;
+            }
+        }
+    }
+    true
+}
+
+fn solve_plainly<T: Scalar>(l: &[T], b: &mut [T], n: usize) {
+    for x in b.chunks_exact_mut(n) {
+        for k in 0..n {
+            let column = &l[k * n + k..(k + 1) * n];
+            let (head, tail) = x[k..].split_at_mut(1);
+            head[0] = head[0].unscale(column[0].re());
+            for (t, c) in tail.iter_mut().zip(&column[1..]) {
+                *t -= head[0] * *c;
+            }
+        }
+        for k in (0..n).rev() {
+            let column = &l[k * n + k..(k + 1) * n];
+            let (head, tail) = x[k..].split_at_mut(1);
+            let dot: T = tail.iter().zip(&column[1..]).map(|(t, c)| *t * c.conj()).sum();
+            head[0] = (head[0] - dot).unscale(column[0].re());
+        }
+    }
+}
+
+/// The inverse of a positive definite matrix given by its entries (i, j), in the lower triangle of the result; none
+/// if it is not positive definite.
+pub fn inverse<T: Scalar>(n: usize, entry: impl FnMut(usize, usize) -> T) -> Option<Mat<T>> {
+    let mut matrix = Mat::from_fn(n, n, entry);
+    let factor = llt::factor::cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default());
+    let invert = llt::inverse::inverse_scratch::<T>(n, Par::Seq);
+    let mut memory = MemBuffer::new(factor.or(invert));
+    let stack = MemStack::new(&mut memory);
+    let (none, tuning) = (Default::default(), Default::default());
+    llt::factor::cholesky_in_place(matrix.as_mut(), none, Par::Seq, stack, tuning).ok()?;
+    let mut out = Mat::zeros(n, n);
+    llt::inverse::inverse(out.as_mut(), matrix.as_ref(), Par::Seq, stack);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+    use crate::tensor::Complex;
+
+    fn solves<T: Scalar>(n: usize, route: Route) {
+        let mut rng = stream(n as u64, b"cholesky");
+        let a: Vec<T> = (0..n * n).map(|_| T::normal(&mut rng)).collect();
+        // Column-major entry (i, j) of A A^H + n I.
+        let entry = |i: usize, j: usize| -> T {
+            let dot: T = (0..n).map(|k| a[i * n + k] * a[j * n + k].conj()).sum();
+            if i == j { dot + T::from_parts(n as f64, 0.0) } else { dot }
+        };
+        let mut matrix: Vec<T> = (0..n * n).map(|p| entry(p % n, p / n)).collect();
+        let want: Vec<T> = (0..2 * n).map(|_| T::normal(&mut rng)).collect();
+        let product = |x: &[T], i: usize| -> T { (0..n).map(|j| entry(i, j) * x[j]).sum() };
+        let mut b: Vec<T> =
+            (0..2 * n).map(|p| product(&want[p / n * n..(p / n + 1) * n], p % n)).collect();
+        let rhs = b.clone();
+        let mut workspace = Cholesky::new::<T>(n, 2);
+        assert!(workspace.factor(&mut matrix, n, route));
+        workspace.solve(&matrix, &mut b, n, route);
+        let tolerance = 300.0 * n as f64 * T::KIND.epsilon();
+        for (b, w) in b.iter().zip(&want) {
+            assert!((*b - *w).abs() < tolerance, "{} {n}: {b} {w}", T::KIND);
+        }
+        let inverse = inverse(n, entry).unwrap();
+        for (i, w) in want[..n].iter().enumerate() {
+            let of = |j: usize| if i >= j { inverse[(i, j)] } else { inverse[(j, i)].conj() };
+            let got: T = (0..n).map(|j| of(j) * rhs[j]).sum();
+            assert!((got - *w).abs() < tolerance, "{} {n}: {got} {w}", T::KIND);
+        }
+        // Less a multiple of the identity it is not positive definite.
+        let mut not: Vec<T> = (0..n * n).map(|p| T::ZERO - entry(p % n, p / n)).collect();
+        assert!(!workspace.factor(&mut not, n, route));
+    }
+
+    #[test]
+    fn both_routes_solve_to_rounding() {
+        for n in [1, 2, 5, 20, 21, 40] {
+            for route in [Route::Plain, Route::Blocked] {
+                solves::<f32>(n, route);
+                solves::<f64>(n, route);
+                solves::<Complex<f32>>(n, route);
+                solves::<Complex<f64>>(n, route);
+            }
+        }
+    }
+}

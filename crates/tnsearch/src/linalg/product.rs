@@ -1,0 +1,222 @@
+//! Matrix products on slices: one entry for tiny and large sizes.
+
+use crate::tensor::Scalar;
+
+/// Products up to this many multiply-adds go to the small-matrix kernels, which have no set-up cost;
+/// larger ones to the packing kernels (measured: level at about 36^3, see `docs/benchmarks.md`).
+const SMALL: usize = 40 * 40 * 40;
+
+/// A matrix inside a slice: entry (i, j) at `i * rows + j * cols`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strides {
+    /// Distance between rows.
+    pub rows: usize,
+    /// Distance between columns.
+    pub cols: usize,
+}
+
+impl Strides {
+    /// Row-major with rows of length `n`.
+    pub fn row_major(n: usize) -> Self {
+        Strides { rows: n, cols: 1 }
+    }
+
+    /// The transposed matrix.
+    pub fn transposed(self) -> Self {
+        Strides { rows: self.cols, cols: self.rows }
+    }
+
+    /// The place of the last entry of a matrix of this shape (at least 1 x 1); none beyond what can be addressed.
+    fn last(self, rows: usize, cols: usize) -> Option<usize> {
+        let (down, along) =
+            ((rows - 1).checked_mul(self.rows)?, (cols - 1).checked_mul(self.cols)?);
+        down.checked_add(along)
+    }
+
+    /// As the kernels want them; none beyond what can be addressed.
+    fn signed(self) -> Option<(isize, isize)> {
+        Some((isize::try_from(self.rows).ok()?, isize::try_from(self.cols).ok()?))
+    }
+}
+
+/// A factor of a product: a matrix in a slice, or its complex conjugate.
+#[derive(Debug, Clone, Copy)]
+pub struct Factor<'f, T> {
+    /// The slice it lies in.
+    pub entries: &'f [T],
+    /// Where its entries are.
+    pub strides: Strides,
+    /// Whether every entry is conjugated (nothing happens to real ones).
+    pub conj: bool,
+}
+
+impl<'f, T> Factor<'f, T> {
+    /// A matrix as it lies.
+    pub fn new(entries: &'f [T], strides: Strides) -> Self {
+        Factor { entries, strides, conj: false }
+    }
+
+    /// A row-major matrix with rows of length `n`.
+    pub fn row_major(entries: &'f [T], n: usize) -> Self {
+        Factor::new(entries, Strides::row_major(n))
+    }
+
+    /// The transposed matrix.
+    pub fn transposed(self) -> Self {
+        Factor { strides: self.strides.transposed(), ..self }
+    }
+
+    /// The conjugated matrix.
+    pub fn conj(self) -> Self {
+        Factor { conj: !self.conj, ..self }
+    }
+}
+
+/// `C = A B` with `A` m x k and `B` k x n, `C` row-major m x n. Single-threaded, so that its result
+/// does not depend on the machine's load.
+///
+/// ```
+/// use tnsearch::linalg::{Factor, matmul};
+/// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 10.0]);
+/// let mut c = [0.0; 2];
+/// matmul((2, 1, 2), &mut c, Factor::row_major(&a, 2), Factor::row_major(&b, 1));
+/// assert_eq!(c, [21.0, 43.0]);
+/// ```
+///
+/// # Panics
+/// If a dimension is zero or a slice is too short for its shape and strides.
+pub fn matmul<T: Scalar>(
+    (m, n, k): (usize, usize, usize),
+    c: &mut [T],
+    a: Factor<'_, T>,
+    b: Factor<'_, T>,
+) {
+    assert!(m > 0 && n > 0 && k > 0, "a product needs entries");
+    let room = m.checked_mul(n).is_some_and(|needed| needed <= c.len());
+    assert!(room, "the result needs {m} x {n} entries");
+    let covers = |f: &Factor<'_, T>, rows, cols| {
+        f.strides.last(rows, cols).is_some_and(|last| last < f.entries.len())
+    };
+    assert!(covers(&a, m, k), "the left factor is too short");
+    assert!(covers(&b, k, n), "the right factor is too short");
+    // The kernels think in columns: C^T = B^T A^T, so their left factor is our B.
+    let (Some(at), Some(bt)) = (a.strides.transposed().signed(), b.strides.transposed().signed())
+    else {
+        panic!("strides beyond what can be addressed");
+    };
+    // A row of C fits in it.
+    let row = n as isize;
+    let small = (m * n).saturating_mul(k) <= SMALL && b.strides.cols == 1;
+    // SAFETY: the three slices cover every entry the kernels touch, checked above without overflow; `c` is
+    // exclusively borrowed, so it overlaps neither factor.
+    unsafe {
+        if small {
+            T::small_product(
+                (n, m, k),
+                c.as_mut_ptr(),
+                (1, row),
+                b.entries.as_ptr(),
+                bt,
+                a.entries.as_ptr(),
+                at,
+                (b.conj, a.conj),
+            );
+        } else {
+            gemm::gemm(
+                n,
+                m,
+                k,
+                c.as_mut_ptr(),
+                row,
+                1,
+                false,
+                b.entries.as_ptr(),
+                bt.1,
+                bt.0,
+                a.entries.as_ptr(),
+                at.1,
+                at.0,
+                T::ZERO,
+                T::ONE,
+                false,
+                b.conj,
+                a.conj,
+                gemm::Parallelism::None,
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+    use crate::tensor::{Complex, Kind};
+    use proptest::prelude::*;
+
+    /// All layouts and conjugations of a product against the definition.
+    fn agrees<T: Scalar>(
+        (m, n, k): (usize, usize, usize),
+        (ta, tb): (bool, bool),
+        (ca, cb): (bool, bool),
+        seed: u64,
+    ) -> Result<(), TestCaseError> {
+        let mut rng = stream(seed, b"product");
+        let a: Vec<T> = (0..m * k).map(|_| T::normal(&mut rng)).collect();
+        let b: Vec<T> = (0..k * n).map(|_| T::normal(&mut rng)).collect();
+        let sa = if ta { Strides { rows: 1, cols: m } } else { Strides::row_major(k) };
+        let sb = if tb { Strides { rows: 1, cols: k } } else { Strides::row_major(n) };
+        let (fa, fb) = (Factor::new(&a, sa), Factor::new(&b, sb));
+        let mut c = vec![T::from_parts(f64::NAN, f64::NAN); m * n];
+        let (fa, fb) = (if ca { fa.conj() } else { fa }, if cb { fb.conj() } else { fb });
+        matmul((m, n, k), &mut c, fa, fb);
+        let conj = |x: T, yes: bool| if yes { x.conj() } else { x };
+        for i in 0..m {
+            for j in 0..n {
+                let term = |l: usize| {
+                    conj(a[i * sa.rows + l * sa.cols], ca) * conj(b[l * sb.rows + j * sb.cols], cb)
+                };
+                let want: T = (0..k).map(term).sum();
+                let off = (c[i * n + j] - want).abs();
+                prop_assert!(
+                    off < 30.0 * T::KIND.epsilon() * (k as f64 + 1.0),
+                    "{}: {off}",
+                    T::KIND
+                );
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_definition(
+            m in 1usize..50, n in 1usize..50, k in 1usize..50,
+            t in any::<(bool, bool)>(), c in any::<(bool, bool)>(), seed in any::<u64>(),
+        ) {
+            agrees::<f32>((m, n, k), t, c, seed)?;
+            agrees::<f64>((m, n, k), t, c, seed)?;
+            agrees::<Complex<f32>>((m, n, k), t, c, seed)?;
+            agrees::<Complex<f64>>((m, n, k), t, c, seed)?;
+        }
+    }
+
+    #[test]
+    fn strides_that_wrap_are_refused() {
+        let a = [1.0; 4];
+        let refused = |shape: (usize, usize, usize), strides: Strides| {
+            let outcome = std::panic::catch_unwind(|| {
+                let mut c = [0.0; 4];
+                matmul(shape, &mut c, Factor::new(&a, strides), Factor::row_major(&a, shape.1));
+            });
+            assert!(outcome.is_err(), "{shape:?} {strides:?}");
+        };
+        // (2 - 1) * rows + (2 - 1) * cols wraps to 0; (3 - 1) * 2^63 as well.
+        refused((2, 2, 2), Strides { rows: usize::MAX, cols: 1 });
+        refused((3, 1, 1), Strides { rows: 1 << 63, cols: 1 });
+        refused((1, 1, 3), Strides { rows: 1, cols: 1 << 63 });
+        refused((1, 1, 1), Strides { rows: usize::MAX, cols: 1 });
+        refused((1 << 32, 1 << 32, 1), Strides { rows: 0, cols: 0 });
+        assert_eq!(Kind::F64.bytes(), size_of_val(&a[0]));
+    }
+}

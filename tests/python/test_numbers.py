@@ -1,0 +1,82 @@
+"""Complex and 32-bit tensors through the command, with numpy as the judge."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import relative_error
+
+RANKS = [2, 3, 2, 2, 3]
+# Axis n of the file is mode ORDER[n] of the ring.
+ORDER = [3, 0, 4, 1, 2]
+
+
+def ring(dtype):
+    """A random ring with shuffled modes."""
+    rng = np.random.default_rng(11)
+
+    def core(left, dim, right):
+        entries = rng.standard_normal((left, dim, right))
+        if np.dtype(dtype).kind == "c":
+            entries = entries + 1j * rng.standard_normal((left, dim, right))
+        return entries
+
+    cores = [core(RANKS[k - 1], 3, RANKS[k]) for k in range(5)]
+    x = np.einsum("eia,ajb,bkc,cld,dme->ijklm", *cores, optimize=True)
+    return x.transpose(ORDER).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "option", "kind", "eps"),
+    [
+        ("<c16", None, "complex128", 1e-10),
+        (">c16", None, "complex128", 1e-10),
+        ("<c8", None, "complex128", 1e-10),
+        ("<c8", "complex64", "complex64", 1e-6),
+        ("<f4", "f32", "f32", 1e-6),
+        ("<f8", "complex128", "complex128", 1e-10),
+        ("<f8", None, "f64", 1e-10),
+    ],
+)
+def test_a_ring_goes_round(dtype, option, kind, eps, tnsearch, read_network, info, tmp_path):
+    x = ring(dtype)
+    net, back = tmp_path / "net.safetensors", tmp_path / "Z.npy"
+    # Fortran order too.
+    np.save(tmp_path / "X.npy", np.asfortranarray(x))
+    options = ["--dtype", option] if option else []
+    line = ["search", tmp_path / "X.npy", "--max-rse", eps, "--json", "-", "-o", net, *options]
+    found = json.loads(tnsearch(*line))
+    assert found["dtype"] == kind
+    assert found["rse"] <= eps
+    assert found["params"] == sum(3 * RANKS[k - 1] * RANKS[k] for k in range(5))
+    single = kind in ("f32", "complex64")
+    # The network by numpy alone, and by the command.
+    by_numpy = read_network(net)
+    assert by_numpy.dtype == np.dtype(kind if kind.startswith("c") else kind.replace("f", "float"))
+    assert relative_error(x, by_numpy) == pytest.approx(found["re"], rel=1e-3, abs=1e-6 if single else 1e-14)
+    tnsearch("reconstruct", net, "-o", back)
+    z = np.load(back)
+    assert z.dtype == by_numpy.dtype
+    assert relative_error(by_numpy, z) < (1e-6 if single else 1e-14)
+    assert info(net)["dtype"] == kind
+
+
+def test_imaginary_parts_are_never_lost(refused, tnsearch, tmp_path):
+    x = ring("<c16")
+    np.save(tmp_path / "X.npy", x)
+    assert "complex numbers cannot be made real" in refused("search", tmp_path / "X.npy", "--dtype", "f64")
+    np.save(tmp_path / "X.npy", x.real + 0j)
+    report = tnsearch("search", tmp_path / "X.npy", "--dtype", "f64", "--lambda", "1", "--max-evaluations", "1", "--json", "-")
+    assert json.loads(report)["dtype"] == "f64"
+
+
+def test_complex_fits_are_those_of_numpy(fit, read_network, tmp_path):
+    """One cut: the best error is the tail of the singular values."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((6, 8)) + 1j * rng.standard_normal((6, 8))
+    np.save(tmp_path / "X.npy", x)
+    structure = {"template": "path", "permutation": [0, 1], "edges": [[0, 1, 3]]}
+    report, net = fit(tmp_path / "X.npy", structure, "--tolerance", "1e-9", "--max-sweeps", "2000")
+    values = np.linalg.svd(x, compute_uv=False)
+    assert report["rse"] == pytest.approx((values[3:] ** 2).sum() / (values**2).sum(), rel=1e-6)
+    assert relative_error(x, read_network(net)) == pytest.approx(report["re"], rel=1e-12)
