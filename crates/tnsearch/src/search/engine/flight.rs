@@ -34,6 +34,7 @@ impl Driver<'_, '_> {
         let mut jobs: Vec<(usize, Arc<Job>)> =
             wave.into_iter().map(|j| (j, round.jobs[j].clone())).collect();
         jobs.sort_by_key(|(_, job)| std::cmp::Reverse(job.params));
+        let moved_on = !jobs.is_empty();
         for (index, job) in jobs {
             let key = (k, job.graph.to_string(), job.effort);
             if let Some(record) = self.engine.records.get(&key) {
@@ -51,6 +52,9 @@ impl Driver<'_, '_> {
                     self.submit(Flight::Job { run: k, job: index }, request);
                 }
             }
+        }
+        if moved_on {
+            self.speculative += self.foresight[k].moved_on();
         }
         Ok(())
     }

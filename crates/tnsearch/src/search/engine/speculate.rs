@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// Copies of a run that are followed for each guess that is wanted.
 const COPIES_PER_GUESS: usize = 3;
 
-/// Results, with their cores, that are kept for a run.
+/// Results, with their cores, that are kept for a run. No more is guessed then until the run has moved on: an executor
+/// that works on what came last would never come to what is asked for.
 const MOST_KEPT: usize = 64;
 
 type Key = (ModeGraph, Effort);
@@ -35,9 +36,16 @@ pub(super) struct Foresight {
 impl Foresight {
     /// Keeps the result of a guess; how many others were given up for it.
     pub fn keep(&mut self, job: &Job, result: Result<Fitted, FitError>) -> u64 {
-        let given_up = if self.fitted.len() < MOST_KEPT { 0 } else { self.forget() };
-        self.fitted.insert(key(job), result);
-        given_up
+        u64::from(self.fitted.insert(key(job), result).is_some())
+    }
+
+    /// The run has moved on: makes room for other guesses where there is none. How many results were of no use.
+    pub fn moved_on(&mut self) -> u64 {
+        if self.is_full() { self.forget() } else { 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.fitted.len() >= MOST_KEPT
     }
 
     /// The result of a job, if it was guessed. A fit that begins at given cores never is.
@@ -66,7 +74,7 @@ impl Driver<'_, '_> {
         let runs = self.engine.runs.len();
         let share = workers.div_ceil(runs).max(2);
         for k in 0..runs {
-            if !std::mem::take(&mut self.foresight[k].changed) {
+            if !std::mem::take(&mut self.foresight[k].changed) || self.foresight[k].is_full() {
                 continue;
             }
             let guesses = self.guesses(k, share);
