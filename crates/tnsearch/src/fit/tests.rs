@@ -103,14 +103,14 @@ fn finds_a_hidden_ring<T: Scalar>(below: f64) {
         let settings = FitSettings { restarts: 8, learning_rate: 0.01, ..FitSettings::of(method) };
         let fitted = fit(&target, &graph, &checked(settings), 1, None, &Stop::new()).unwrap();
         let below = if method == Method::Adam { 1e-6 } else { below };
-        assert!(fitted.rse < below, "{method} {}: {}", T::KIND, fitted.rse);
+        assert!(fitted.error < below, "{method} {}: {}", T::KIND, fitted.error);
     }
 }
 
 #[test]
 fn every_kind_finds_a_hidden_ring() {
-    finds_a_hidden_ring::<f32>(1e-9);
-    finds_a_hidden_ring::<Complex<f32>>(1e-9);
+    finds_a_hidden_ring::<f32>(2e-9);
+    finds_a_hidden_ring::<Complex<f32>>(2e-9);
     finds_a_hidden_ring::<Complex<f64>>(1e-10);
 }
 
