@@ -160,7 +160,8 @@ fn evaluations(journal: &[u8]) -> Value {
             number("loss"),
             record["sweeps"],
             record["restarts"],
-            record["refused"]
+            // Journals from version 3 on have no refused fits.
+            record.get("refused").unwrap_or(&Value::Bool(false))
         );
         lines.push((run, key.into(), effort.into(), line));
     }
