@@ -75,7 +75,7 @@ impl Formula {
         let cores = (0..graph.vertices()).map(|v| {
             let dims = graph.core_dims(v, &DIMS);
             let n = dims.iter().product();
-            Tensor::new(dims, (0..n).map(|_| rng.random::<f64>()).collect()).unwrap()
+            Tensor::new(dims, (0..n).map(|_| rng.random::<f64>()).collect()).unwrap().into()
         });
         Ok(Fitted {
             cores: cores.collect(),

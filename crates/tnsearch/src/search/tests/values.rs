@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fit::{Effort, Method};
-use crate::tensor::Tensor;
+use crate::tensor::{AnyTensor, Tensor};
 use proptest::prelude::{any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as Values;
 use serde::Serialize;
@@ -12,8 +12,9 @@ fn sent<T: Serialize + DeserializeOwned>(value: &T) -> T {
     serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
 }
 
-fn bits(cores: &[Tensor]) -> Vec<(Vec<usize>, Vec<u64>)> {
-    let bits = |t: &Tensor| (t.dims().to_vec(), t.data().iter().map(|x| x.to_bits()).collect());
+fn bits(cores: &[AnyTensor]) -> Vec<(Vec<usize>, Vec<u64>)> {
+    let entries = |t: &AnyTensor| t.as_f64().unwrap().data().iter().map(|x| x.to_bits()).collect();
+    let bits = |t: &AnyTensor| (t.dims().to_vec(), entries(t));
     cores.iter().map(bits).collect()
 }
 
@@ -27,9 +28,10 @@ fn number() -> impl Values<Value = f64> {
     ]
 }
 
-fn cores() -> impl Values<Value = Vec<Tensor>> {
+fn cores() -> impl Values<Value = Vec<AnyTensor>> {
     prop::collection::vec(number(), 24).prop_map(|data| {
-        let tensor = |dims: Vec<usize>, data: &[f64]| Tensor::new(dims, data.to_vec()).unwrap();
+        let tensor =
+            |dims: Vec<usize>, data: &[f64]| Tensor::new(dims, data.to_vec()).unwrap().into();
         vec![tensor(vec![2, 3], &data[..6]), tensor(vec![3, 2, 3], &data[6..])]
     })
 }
