@@ -247,7 +247,6 @@ impl Driver<'_, '_> {
             .map(|(key, _)| key.clone())
             .collect();
         for key in unlikely {
-            self.speculative += 1;
             self.give_up(k, &key);
         }
     }
