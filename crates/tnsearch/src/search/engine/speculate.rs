@@ -85,11 +85,12 @@ impl Driver<'_, '_> {
                     self.foresight[k].changed = true;
                     break;
                 }
-                if !self.is_under_way(k, &job) && !self.is_on_record(k, &job) {
-                    if let Ok(Some(request)) = self.request(&job) {
-                        self.submit(Flight::Guess { run: k, job, cancelled: false }, request);
-                        idle -= 1;
-                    }
+                if !self.is_under_way(k, &job)
+                    && !self.is_on_record(k, &job)
+                    && let Ok(Some(request)) = self.request(&job)
+                {
+                    self.submit(Flight::Guess { run: k, job, cancelled: false }, request);
+                    idle -= 1;
                 }
             }
         }
