@@ -423,9 +423,11 @@ impl<'a, 'e> Driver<'a, 'e> {
             }
             let mut proposed = false;
             for k in 0..self.closed.len() {
-                let Some(closed) = self.closed[k].pop_front_if(|c| c.round.number == number) else {
+                let next = self.closed[k].front();
+                if next.is_none_or(|closed| closed.round.number != number) {
                     continue;
-                };
+                }
+                let Some(closed) = self.closed[k].pop_front() else { continue };
                 proposed |= !closed.round.steps.is_empty();
                 self.proven[k] = closed.lower_bound;
                 self.account.enter(&closed);
