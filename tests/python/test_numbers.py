@@ -66,8 +66,8 @@ def test_imaginary_parts_are_never_lost(refused, tnsearch, tmp_path):
     np.save(tmp_path / "X.npy", x)
     assert "complex numbers cannot be made real" in refused("search", tmp_path / "X.npy", "--dtype", "f64")
     np.save(tmp_path / "X.npy", x.real + 0j)
-    report = tnsearch("search", tmp_path / "X.npy", "--dtype", "f64", "--lambda", "1", "--max-evaluations", "1", "--json", "-")
-    assert json.loads(report)["dtype"] == "f64"
+    line = ["search", tmp_path / "X.npy", "--dtype", "f64", "--lambda", "1", "--max-evaluations", "1"]
+    assert json.loads(tnsearch(*line, "--json", "-"))["dtype"] == "f64"
 
 
 def test_complex_fits_are_those_of_numpy(fit, read_network, tmp_path):

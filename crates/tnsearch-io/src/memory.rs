@@ -80,7 +80,7 @@ mod tests {
              only 1.0 kB is allowed by --max-memory"
         );
         let none = MemoryLimit { bytes: u64::MAX, why: None };
-        let text = none.check(10u128.pow(20)).unwrap_err().to_string();
+        let text = none.check(10u128.pow(20), Kind::F64).unwrap_err().to_string();
         assert_eq!(
             text,
             "its 1.0e20 entries need 8.0e11 GB of memory as 64-bit numbers, and the system does \

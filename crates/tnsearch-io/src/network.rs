@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(stored.network, network, "{kind}");
             assert_eq!(stored.network.kind(), kind);
             // For others to read: complex128 as pairs of F64, complex64 as the format's own type.
-            let file = safetensors::SafeTensors::deserialize(&written).unwrap();
+            let file = ::safetensors::SafeTensors::deserialize(&written).unwrap();
             let core = file.tensor("core.1").unwrap();
             assert_eq!(core.data().len(), network.cores()[1].bytes());
             assert_eq!(core.shape().len(), 3 + usize::from(kind == Kind::C64));

@@ -5,7 +5,7 @@ use crate::formats::npy;
 use rand::{Rng, RngExt};
 use std::io::Write;
 use tempfile::TempDir;
-use tnsearch::tensor::{Complex, Tensor};
+use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor};
 
 /// A real tensor.
 #[derive(Debug)]
@@ -251,7 +251,7 @@ fn bad_npy_files_get_one_clear_line() {
     assert!(error(&npy("<f8", "(-2, 3)")).starts_with("damaged: its npy header"));
     assert!(error(&npy("<f8", "6")).starts_with("damaged: its npy header has no shape"));
     let twice = npy("<f8", "(9, 9), 'shape': (2, 3)");
-    assert_eq!(read(&twice).unwrap_or_else(|e| panic!("{e}")).layout.dims, [2, 3], "as numpy");
+    assert_eq!(read(&twice).unwrap_or_else(|e| panic!("{e}")).tensor.dims(), [2, 3], "as numpy");
     let huge = error(&npy("<f8", "(1000, 1000, 1000)"));
     assert!(huge.contains("truncated: the header promises 1000000000 entries"), "{huge}");
     let overflow = error(&npy("<f8", &format!("({0}, {0}, {0})", u64::MAX)));

@@ -1,8 +1,6 @@
 //! A strategy of one's own in the paper's table: the best single step, a rank or a swap, until none is better.
-use tnsearch::fit::Method as Fit;
-use tnsearch::graph::Structure;
-use tnsearch::problem::Stop;
 use tnsearch::search::{Ask, Generation, Outcome, Strategy};
+use tnsearch::{fit::Method as Fit, graph::Structure, problem::Stop};
 use tnsearch_lab::reproduce::{Experiment, Method, Options, Output, Setup};
 
 /// The loss of the best so far, and the structures to try.

@@ -11,7 +11,7 @@ use tnsearch::linalg::{Factor, matmul};
 use tnsearch::problem::Objective;
 use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::stream;
-use tnsearch::search::{FitEvaluator, Runner, RunnerSettings, Tnls, TnlsSettings};
+use tnsearch::search::{Engine, FitEvaluator, Local, Tnls, TnlsSettings};
 use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor};
 
 fn main() {
@@ -39,19 +39,18 @@ fn two_threads() -> f64 {
     let template = Arc::new(Template::ring(8).expect("a ring"));
     let settings =
         FitSettings { restarts: 1, max_sweeps: 60, tolerance: 0.0, ..Default::default() };
-    let evaluator =
-        FitEvaluator { target: &target, settings: settings.check().expect("good settings") };
+    let fit = settings.check().expect("good settings");
+    let evaluator = Arc::new(FitEvaluator::new(&target));
     let time = |threads| {
         let tnls =
             TnlsSettings { iterations: 1, ..Default::default() }.check().expect("good settings");
-        let pool = RunnerSettings { threads: Some(threads), ..Default::default() };
+        let mut pool = Local::new(evaluator.clone(), threads).expect("threads");
+        let objective = Objective::Lambda(1.0).check().expect("fine");
         let start = Instant::now();
-        let found =
-            Runner::new(target.dims(), Objective::Lambda(1.0).check().expect("fine"), &evaluator)
-                .runs(1, 1, |seed| Tnls::new(template.clone(), tnls.clone(), seed))
-                .settings(pool.check().expect("good settings"))
-                .search()
-                .expect("a search");
+        let found = Engine::new(target.dims(), objective, fit.clone())
+            .runs(1, 1, |seed| Tnls::new(template.clone(), tnls.clone(), seed))
+            .run(&mut pool)
+            .expect("a search");
         assert!(found.counts.evaluations >= 50, "{:?}", found.counts);
         start.elapsed().as_secs_f64()
     };

@@ -50,7 +50,7 @@ fn bounds_and_fit(
         let spectra = Spectra::new(target, SpectraSettings { svd, ..Default::default() });
         CutBound::new(spectra).rse(graph, f64::INFINITY)
     });
-    (bounds, fitted.unwrap().rse)
+    (bounds, fitted.unwrap().error)
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_spectrum_right_at_the_threshold_rules_out_nothing_that_a_fit_reaches() {
         let graph = structure.canonical().graph;
         let settings = FitSettings { stop_rse: 0.0, enough_rse: 0.0, ..Default::default() };
         let settings = settings.check().unwrap();
-        let eps = fit(&target, &graph, &settings, number, None, &Stop::new()).unwrap().rse;
+        let eps = fit(&target, &graph, &settings, number, None, &Stop::new()).unwrap().error;
         let about = format!("case {number}: {dims:?} rank {rank} tail {exact:e} reached {eps:e}");
         assert!((eps - exact).abs() < 1e-6 * exact + 1e-14, "the fit is at the bound: {about}");
         for svd in [false, true] {

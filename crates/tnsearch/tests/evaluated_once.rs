@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{FitError, FitSettings, Fitted};
+use tnsearch::fit::{Effort, FitError, FitSettings, Fitted, Request};
 use tnsearch::geometry::{Internal, Placements};
 use tnsearch::graph::{ModeGraph, Structure, Template};
 use tnsearch::problem::Objective;
 use tnsearch::problem::{Stop, Target};
 use tnsearch::search::{
-    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Outcome, Runner, RunnerSettings, Source,
+    Ask, Engine, Evaluator, Exact, ExactSettings, FitEvaluator, Generation, Local, Outcome, Source,
     Strategy,
 };
 use tnsearch_lab::Synthetic;
@@ -22,13 +22,13 @@ struct EveryWay {
 }
 
 impl Strategy for EveryWay {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "every-way"
     }
 
-    fn ask(&mut self) -> Vec<Structure> {
+    fn ask(&mut self) -> Ask {
         let half = self.ways.len().div_ceil(2);
-        self.ways.drain(..half).collect()
+        Generation::new(self.ways.drain(..half).collect()).ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
@@ -69,13 +69,13 @@ fn the_cache_answers_every_other_way_of_writing_a_structure() {
         assert_eq!(ways.len(), symmetries, "{spec}");
         assert!(ways[1..].iter().all(|w| *w != structure), "each is written differently");
         let settings = FitSettings { restarts: 1, ..Default::default() }.check().unwrap();
-        let evaluator = FitEvaluator { target: &target, settings };
+        let mut threads = Local::new(Arc::new(FitEvaluator::new(&target)), 2).unwrap();
         let sources = Arc::new(Mutex::new(Vec::new()));
-        let result =
-            Runner::new(target.dims(), Objective::Lambda(200.0).check().unwrap(), &evaluator)
-                .runs(1, 1, |_| EveryWay { ways: ways.clone(), sources: sources.clone() })
-                .search()
-                .unwrap();
+        let objective = Objective::Lambda(200.0).check().unwrap();
+        let result = Engine::new(target.dims(), objective, settings)
+            .runs(1, 1, |_| EveryWay { ways: ways.clone(), sources: sources.clone() })
+            .run(&mut threads)
+            .unwrap();
         let counts = &result.counts;
         assert_eq!((counts.evaluations, counts.cached), (1, symmetries as u64 - 1), "{spec}");
         let sources = sources.lock().unwrap();
@@ -86,21 +86,16 @@ fn the_cache_answers_every_other_way_of_writing_a_structure() {
 
 /// Counts how often each structure is fitted, and says of every fit that it failed: exact search then goes
 /// on up its list.
-struct Failing<'a> {
-    inner: FitEvaluator<'a>,
+struct Failing {
+    inner: FitEvaluator,
     fits: Mutex<HashMap<(ModeGraph, Effort), usize>>,
 }
 
-impl Evaluator for Failing<'_> {
-    fn evaluate(
-        &self,
-        graph: &ModeGraph,
-        seed: u64,
-        effort: Effort,
-        stop: &Stop,
-    ) -> Result<Fitted, FitError> {
-        *self.fits.lock().unwrap().entry((graph.clone(), effort)).or_default() += 1;
-        Ok(Fitted { rse: 1.0, ..self.inner.evaluate(graph, seed, effort, stop)? })
+impl Evaluator for Failing {
+    fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
+        let key = (request.graph.clone(), request.effort);
+        *self.fits.lock().unwrap().entry(key).or_default() += 1;
+        Ok(Fitted { error: 1.0, ..self.inner.evaluate(request, stop)? })
     }
 }
 
@@ -112,18 +107,17 @@ fn exact_search_fits_no_structure_twice() {
         let template = Arc::new(Template::parse(spec, 4).unwrap());
         let (target, _) = tensor(&template, 3, (2, 3));
         let settings = FitSettings { restarts: 1, max_sweeps: 2, ..Default::default() };
-        let inner = FitEvaluator { target: &target, settings: settings.check().unwrap() };
-        let evaluator = Failing { inner, fits: Mutex::default() };
+        let inner = FitEvaluator::new(&target);
+        let evaluator = Arc::new(Failing { inner, fits: Mutex::default() });
         let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
         let objective = Objective::MaxError(0.5).check().unwrap();
         let relaxation = || Relaxation::new(template.clone(), objective, &bound, 3);
         let exact = ExactSettings { candidates: FITS, growth: 0, ..Default::default() };
         let exact = exact.check().unwrap();
-        let runner = RunnerSettings { max_phi: 1e9, ..Default::default() }.check().unwrap();
-        let result = Runner::new(target.dims(), objective, &evaluator)
+        let result = Engine::new(target.dims(), objective, settings.check().unwrap())
             .runs(1, 1, |_| Exact::new(relaxation(), objective, exact.clone()))
-            .settings(runner)
-            .search()
+            .max_phi(1e9)
+            .run(&mut Local::new(evaluator.clone(), 2).unwrap())
             .unwrap();
         let fits = evaluator.fits.lock().unwrap();
         let quick = fits.keys().filter(|(_, effort)| !effort.is_full()).count();

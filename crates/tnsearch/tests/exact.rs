@@ -9,13 +9,13 @@ use rand::RngExt as _;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{CheckedFit, FitError, FitSettings, Fitted, fit};
+use tnsearch::fit::{CheckedFit, FitError, FitSettings, Fitted, Request, fit};
 use tnsearch::graph::{ModeGraph, Template};
 use tnsearch::problem::Objective;
 use tnsearch::problem::Stop;
 use tnsearch::rng::stream;
 use tnsearch::search::{
-    Effort, Evaluator, Exact, ExactSettings, FitEvaluator, Runner, RunnerSettings, SearchResult,
+    Engine, Evaluator, Exact, ExactSettings, FitEvaluator, Local, SearchResult,
 };
 
 /// A small problem: order 3 to 5, dimensions 2 and 3, ranks up to 3.
@@ -64,18 +64,22 @@ impl Case {
         Relaxation::new(self.template.clone(), objective.check().unwrap(), bound, self.max_rank)
     }
 
-    fn search(&self, objective: Objective, evaluator: &dyn Evaluator) -> SearchResult {
+    fn search(
+        &self,
+        objective: Objective,
+        evaluator: Arc<dyn Evaluator>,
+        fit: &CheckedFit,
+    ) -> SearchResult {
         let bound = self.bound();
         let checked = objective.check().unwrap();
         let settings = ExactSettings { candidates: 100_000, ..Default::default() };
         let settings = settings.check().unwrap();
-        let runner = RunnerSettings { threads: Some(1), max_phi: 1e9, ..Default::default() };
-        Runner::new(self.dims(), checked, evaluator)
+        Engine::new(self.dims(), checked, fit.clone())
             .runs(self.number, 1, |_| {
                 Exact::new(self.relaxation(objective, &bound), checked, settings.clone())
             })
-            .settings(runner.check().unwrap())
-            .search()
+            .max_phi(1e9)
+            .run(&mut Local::new(evaluator, 1).unwrap())
             .unwrap()
     }
 
@@ -93,31 +97,24 @@ impl Case {
 
 /// Fits with many starts, and each structure once, so that search and brute force see the same errors. The
 /// hidden structure also starts from its own cores: it is known to reach what it reaches.
-struct ManyStarts<'c> {
-    case: &'c Case,
+struct ManyStarts {
+    case: Arc<Case>,
     settings: CheckedFit,
     known: Mutex<HashMap<ModeGraph, Fitted>>,
 }
 
-impl<'c> ManyStarts<'c> {
-    fn new(case: &'c Case, enough_rse: f64) -> Self {
+impl ManyStarts {
+    fn new(case: &Arc<Case>, enough_rse: f64) -> Arc<Self> {
         let settings = FitSettings { restarts: 12, rescue: 8, enough_rse, ..Default::default() };
-        ManyStarts { case, settings: settings.check().unwrap(), known: Mutex::default() }
+        let settings = settings.check().unwrap();
+        Arc::new(ManyStarts { case: case.clone(), settings, known: Mutex::default() })
     }
 
     fn rse(&self, graph: &ModeGraph) -> f64 {
-        self.evaluate(graph, 0, Effort::Full, &Stop::new()).unwrap().rse
+        self.fitted(graph, &Stop::new()).unwrap().error
     }
-}
 
-impl Evaluator for ManyStarts<'_> {
-    fn evaluate(
-        &self,
-        graph: &ModeGraph,
-        _: u64,
-        _: Effort,
-        stop: &Stop,
-    ) -> Result<Fitted, FitError> {
+    fn fitted(&self, graph: &ModeGraph, stop: &Stop) -> Result<Fitted, FitError> {
         if let Some(fitted) = self.known.lock().unwrap().get(graph) {
             return Ok(fitted.clone());
         }
@@ -127,6 +124,16 @@ impl Evaluator for ManyStarts<'_> {
             fit(&hidden.target, graph, &self.settings, self.case.number, warm.as_deref(), stop)?;
         self.known.lock().unwrap().insert(graph.clone(), fitted.clone());
         Ok(fitted)
+    }
+
+    fn search(self: &Arc<Self>, objective: Objective) -> SearchResult {
+        self.case.search(objective, self.clone(), &self.settings)
+    }
+}
+
+impl Evaluator for ManyStarts {
+    fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
+        self.fitted(&request.graph, stop)
     }
 }
 
@@ -145,11 +152,11 @@ fn fewest_params(case: &Case, fits: &ManyStarts) -> u128 {
 #[test]
 fn the_answer_is_that_of_brute_force() {
     let (mut certified, n) = (0, cases(60));
-    for case in (0..n).map(Case::new) {
+    for case in (0..n).map(Case::new).map(Arc::new) {
         let fits = ManyStarts::new(&case, case.eps);
         let truth = fewest_params(&case, &fits);
         assert!(truth <= case.hidden.structure.params(case.dims()), "{}", case.about());
-        let result = case.search(Objective::MaxError(case.eps), &fits);
+        let result = fits.search(Objective::MaxError(case.eps));
         let found = result.best.as_ref().unwrap().score;
         assert!(result.target_reached, "{}", case.about());
         assert_eq!(found.params, truth, "{}", case.about());
@@ -165,13 +172,13 @@ fn the_answer_is_that_of_brute_force() {
 #[test]
 fn the_commands_own_fits_mostly_find_the_same() {
     let (mut same, n) = (0, cases(60));
-    for case in (0..n).map(Case::new) {
+    for case in (0..n).map(Case::new).map(Arc::new) {
         let objective = Objective::MaxError(case.eps);
-        let truth = case.search(objective, &ManyStarts::new(&case, case.eps)).best.unwrap().score;
+        let truth = ManyStarts::new(&case, case.eps).search(objective).best.unwrap().score;
         let settings = FitSettings { rescue: 4, enough_rse: case.eps, ..Default::default() };
         let settings = settings.check().unwrap();
-        let evaluator = FitEvaluator { target: &case.hidden.target, settings };
-        let result = case.search(objective, &evaluator);
+        let evaluator = Arc::new(FitEvaluator::new(&case.hidden.target));
+        let result = case.search(objective, evaluator, &settings);
         let found = result.best.unwrap().score;
         match found.params == truth.params && result.target_reached {
             true => same += 1,
@@ -240,7 +247,7 @@ fn the_relaxation_hands_out_every_structure_not_ruled_out_the_best_first() {
 fn losses_and_budgets_agree_with_brute_force() {
     let (mut certified, mut searches) = (0, 0);
     // Orders 3 and 4: here a structure cannot be skipped for its size alone.
-    for case in (0..cases(60)).map(Case::new).filter(|c| c.dims().len() < 5) {
+    for case in (0..cases(60)).map(Case::new).filter(|c| c.dims().len() < 5).map(Arc::new) {
         let bound = case.bound();
         let all = case.every_structure();
         let size: f64 = case.dims().iter().map(|&d| d as f64).product();
@@ -261,7 +268,7 @@ fn losses_and_budgets_agree_with_brute_force() {
                     truth = truth.min(value(entry, rse).unwrap());
                 }
             }
-            let result = case.search(objective, &fits);
+            let result = fits.search(objective);
             let found = result.best.as_ref().unwrap().score;
             let (found, low) = match objective {
                 Objective::MaxParams(_) => (found.error, result.lower_bound.unwrap().error),

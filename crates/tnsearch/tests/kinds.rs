@@ -125,7 +125,7 @@ fn bounds_hold<T: Scalar>() {
         for svd in [false, true] {
             let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
             let bound = CutBound::new(spectra).rse(&graph, f64::INFINITY);
-            assert!(bound <= fitted.rse, "{} {seed}: {bound} > {}", T::KIND, fitted.rse);
+            assert!(bound <= fitted.error, "{} {seed}: {bound} > {}", T::KIND, fitted.error);
             if seed % 2 == 1 {
                 assert!(bound > 1e-3, "{} {seed}: {bound} says nothing", T::KIND);
             }

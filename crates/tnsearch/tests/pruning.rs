@@ -1,6 +1,6 @@
 //! Pruning by cut bounds changes nothing but the number of evaluations.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
 use tnsearch::fit::FitSettings;
 use tnsearch::graph::{ModeGraph, Template};
@@ -9,35 +9,37 @@ use tnsearch::problem::Objective;
 use tnsearch::problem::Target;
 use tnsearch::rng::stream;
 use tnsearch::search::{
-    FitEvaluator, Outcome, Runner, RunnerSettings, SearchResult, Strategy, Tnls, TnlsSettings,
+    Ask, Engine, FitEvaluator, Local, Outcome, SearchResult, Strategy, Tnls, TnlsSettings,
 };
 use tnsearch::tensor::Tensor;
 
 use rand_distr::{Distribution, StandardNormal};
 
 /// A TNLS that writes down its centres.
-struct Watched<'w> {
+struct Watched {
     tnls: Tnls,
-    centres: &'w std::sync::Mutex<Vec<(ModeGraph, f64)>>,
+    run: usize,
+    centres: Arc<Mutex<Centres>>,
 }
 
-impl Strategy for Watched<'_> {
-    fn name(&self) -> &'static str {
+impl Strategy for Watched {
+    fn name(&self) -> &str {
         "watched"
     }
 
-    fn ask(&mut self) -> Vec<tnsearch::graph::Structure> {
+    fn ask(&mut self) -> Ask {
         self.tnls.ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         self.tnls.tell(outcomes);
         let (structure, loss) = self.tnls.centre().unwrap();
-        self.centres.lock().unwrap().push((structure.canonical().graph, loss));
+        self.centres.lock().unwrap()[self.run].push((structure.canonical().graph, loss));
     }
 
-    fn only_below(&self) -> Option<f64> {
-        self.tnls.only_below()
+    /// A copy writes nothing down.
+    fn fork(&self) -> Option<Box<dyn Strategy>> {
+        self.tnls.fork()
     }
 }
 
@@ -61,7 +63,8 @@ fn hidden(order: usize, noise: f64, seed: u64) -> Target {
     Target::new(x).unwrap()
 }
 
-type Centres = Vec<(ModeGraph, f64)>;
+/// The centres of each run: runs advance independently, so their order among each other means nothing.
+type Centres = [Vec<(ModeGraph, f64)>; 2];
 
 fn search(
     target: &Target,
@@ -72,22 +75,26 @@ fn search(
 ) -> (SearchResult, Centres) {
     let template = Arc::new(Template::ring(target.dims().len()).unwrap());
     let settings = FitSettings { restarts: 2, max_sweeps: 50, ..FitSettings::default() };
-    let evaluator = FitEvaluator { target, settings: settings.check().unwrap() };
     let bound = CutBound::new(Spectra::new(target, SpectraSettings::default()));
     let tnls = TnlsSettings { iterations: 12, samples: 20, max_rank: 5, ..TnlsSettings::default() };
     let tnls = tnls.check().unwrap();
-    let centres = std::sync::Mutex::new(Vec::new());
-    let mut runner = Runner::new(target.dims(), objective.check().unwrap(), &evaluator)
-        .runs(seed, 2, |seed| Watched {
+    let (centres, mut run) = (Arc::new(Mutex::new(Centres::default())), 0..);
+    let fit = settings.check().unwrap();
+    let mut engine =
+        Engine::new(target.dims(), objective.check().unwrap(), fit).runs(seed, 2, |seed| Watched {
             tnls: Tnls::new(template.clone(), tnls.clone(), seed),
-            centres: &centres,
-        })
-        .settings(RunnerSettings { threads: Some(threads), ..Default::default() }.check().unwrap());
+            run: run.next().unwrap(),
+            centres: centres.clone(),
+        });
     if prune {
-        runner = runner.prune(&bound);
+        engine = engine.prune(bound);
     }
-    let result = runner.search().unwrap();
-    (result, centres.into_inner().unwrap())
+    let mut local = Local::new(Arc::new(FitEvaluator::new(target)), threads).unwrap();
+    let mut result = engine.run(&mut local).unwrap();
+    // All that the clock says of the best.
+    result.best.iter_mut().for_each(|best| best.evaluation.seconds = 0.0);
+    let centres = centres.lock().unwrap().clone();
+    (result, centres)
 }
 
 #[test]

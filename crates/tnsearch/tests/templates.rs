@@ -40,7 +40,7 @@ fn recovers(template: Template, at_least: usize) {
         .map(|seed| {
             let (structure, target) = hidden(&template, seed);
             let graph = structure.canonical().graph;
-            fit(&target, &graph, &settings, seed, None, &Stop::new()).unwrap().rse
+            fit(&target, &graph, &settings, seed, None, &Stop::new()).unwrap().error
         })
         .collect();
     let exact = errors.iter().filter(|&&rse| rse < 1e-8).count();

@@ -160,8 +160,8 @@ fn evaluations(journal: &[u8]) -> Value {
             number("loss"),
             record["sweeps"],
             record["restarts"],
-            // Journals since version 3 do not say it: what is on record was not.
-            record["refused"].as_bool().unwrap_or(false)
+            // Journals from version 3 on have no refused fits.
+            record.get("refused").unwrap_or(&Value::Bool(false))
         );
         lines.push((run, key.into(), effort.into(), line));
     }

@@ -308,7 +308,7 @@ mod tests {
                 let graph = testing::random(&Arc::new(template), 3, &mut rng).canonical().graph;
                 let fitted = fit(&target, &graph, &settings, round, None, &Stop::new()).unwrap();
                 let low = bound.rse(&graph, f64::INFINITY);
-                assert!(low <= fitted.rse + 1e-12, "{graph}: {low} {}", fitted.rse);
+                assert!(low <= fitted.error + 1e-12, "{graph}: {low} {}", fitted.error);
             }
         }
     }

@@ -76,10 +76,10 @@ mod tests {
             // No sweep: a warm start gives back the error of the cores themselves or better.
             let settings = FitSettings { restarts: 1, ..FitSettings::default() }.check().unwrap();
             let fitted = fit(&target, &graph, &settings, 1, Some(&cores), &Stop::new()).unwrap();
-            assert!(fitted.rse <= rse * (1.0 + 1e-12), "{graph}: {} {rse}", fitted.rse);
+            assert!(fitted.error <= rse * (1.0 + 1e-12), "{graph}: {} {rse}", fitted.error);
             // A truncation for each edge of the tree, those of rank 1 that join its parts included.
             let edges = (graph.vertices() - 1) as f64;
-            assert!(rse <= edges * fitted.rse * (1.0 + 1e-12), "{graph}: {} {rse}", fitted.rse);
+            assert!(rse <= edges * fitted.error * (1.0 + 1e-12), "{graph}: {} {rse}", fitted.error);
         }
     }
 

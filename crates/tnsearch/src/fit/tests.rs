@@ -87,7 +87,7 @@ fn als_and_lm_find_a_hidden_ring() {
     for method in [Method::Als, Method::Lm] {
         let settings = checked(FitSettings { restarts: 8, ..FitSettings::of(method) });
         let fitted = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
-        assert!(fitted.rse < 1e-10, "{method}: {}", fitted.rse);
+        assert!(fitted.error < 1e-10, "{method}: {}", fitted.error);
         let again = fit_parallel(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
         assert_eq!(fitted, again, "{method}");
     }
@@ -103,14 +103,14 @@ fn finds_a_hidden_ring<T: Scalar>(below: f64) {
         let settings = FitSettings { restarts: 8, learning_rate: 0.01, ..FitSettings::of(method) };
         let fitted = fit(&target, &graph, &checked(settings), 1, None, &Stop::new()).unwrap();
         let below = if method == Method::Adam { 1e-6 } else { below };
-        assert!(fitted.rse < below, "{method} {}: {}", T::KIND, fitted.rse);
+        assert!(fitted.error < below, "{method} {}: {}", T::KIND, fitted.error);
     }
 }
 
 #[test]
 fn every_kind_finds_a_hidden_ring() {
-    finds_a_hidden_ring::<f32>(1e-9);
-    finds_a_hidden_ring::<Complex<f32>>(1e-9);
+    finds_a_hidden_ring::<f32>(2e-9);
+    finds_a_hidden_ring::<Complex<f32>>(2e-9);
     finds_a_hidden_ring::<Complex<f64>>(1e-10);
 }
 
@@ -140,7 +140,7 @@ fn entries_far_from_one_are_fitted_like_any_others() {
         for method in [Method::Als, Method::Lm] {
             let settings = checked(FitSettings { restarts: 6, ..FitSettings::of(method) });
             let fitted = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
-            assert!(fitted.rse < 1e-10, "{method} {factor}: {}", fitted.rse);
+            assert!(fitted.error < 1e-10, "{method} {factor}: {}", fitted.error);
             let z = contract(&graph, &dims, &typed::<f64>(&fitted.cores));
             assert!(target.rse_of(&z.clone().into()) < 1e-9, "{method} {factor}");
             let (x, z) = (scaled.data()[7], z.data()[7]);
@@ -156,7 +156,7 @@ fn no_fit_is_worse_than_the_zero_network() {
     let settings =
         FitSettings { learning_rate: 50.0, max_sweeps: 20, ..FitSettings::of(Method::Adam) };
     let fitted = fit(&target, &graph, &checked(settings), 1, None, &Stop::new()).unwrap();
-    assert!(fitted.rse <= 1.0 && fitted.cores.iter().all(|c| c.first_not_finite().is_none()));
+    assert!(fitted.error <= 1.0 && fitted.cores.iter().all(|c| c.first_not_finite().is_none()));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn adam_lowers_the_error_of_a_hidden_ring() {
     let settings =
         FitSettings { learning_rate: 0.01, restarts: 4, ..FitSettings::of(Method::Adam) };
     let fitted = fit(&target, &graph, &checked(settings), 1, None, &Stop::new()).unwrap();
-    assert!(fitted.rse < 1e-6, "{}", fitted.rse);
+    assert!(fitted.error < 1e-6, "{}", fitted.error);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_warm_start_at_the_solution_stays_there() {
     let cores = erased(cores);
     let settings = checked(FitSettings { restarts: 1, ..FitSettings::default() });
     let fitted = fit(&target, &graph, &settings, 1, Some(&cores), &Stop::new()).unwrap();
-    assert!(fitted.rse < 1e-20 && fitted.sweeps == 1, "{fitted:?}");
+    assert!(fitted.error < 1e-20 && fitted.sweeps == 1, "{fitted:?}");
     let wrong = fit(&target, &graph, &settings, 1, Some(&cores[..2]), &Stop::new());
     assert!(matches!(wrong, Err(FitError::WarmStart { vertex: 2, .. })), "{wrong:?}");
     let other: Vec<_> = cores.into_iter().map(|c| c.to_kind(Kind::C64).unwrap()).collect();
@@ -225,10 +225,10 @@ fn ranks_of_no_use_change_nothing_but_the_shapes() {
         let settings = checked(FitSettings::of(method));
         let of = |graph| fit(&target, graph, &settings, 7, None, &Stop::new()).unwrap();
         let (whole, cut) = (of(&wide), of(&narrow));
-        assert_eq!((whole.rse, whole.sweeps), (cut.rse, cut.sweeps));
+        assert_eq!((whole.error, whole.sweeps), (cut.error, cut.sweeps));
         assert_eq!(whole.cores[1].dims(), wide.core_dims(1, &dims));
         let explicit = rse(&target, &einsum(&wide, &dims, &typed::<f64>(&whole.cores)));
-        assert!((explicit - whole.rse).abs() < 1e-12, "{explicit} {}", whole.rse);
+        assert!((explicit - whole.error).abs() < 1e-12, "{explicit} {}", whole.error);
     }
     assert_eq!(sweep_cost(&wide, &dims), sweep_cost(&narrow, &dims));
     // What comes back must have room, too.
@@ -251,7 +251,7 @@ fn scouts_find_more_than_starts_alone() {
             let target = Target::new(hidden).unwrap();
             fit(&target, &graph, &settings, seed, None, &Stop::new()).unwrap()
         };
-        (0..20).map(of).filter(|f| f.rse < 1e-8).count()
+        (0..20).map(of).filter(|f| f.error < 1e-8).count()
     };
     let (alone, scouted) = (found(1), found(8));
     assert!(scouted > alone + 1, "{scouted} of 20 with scouts, {alone} without");

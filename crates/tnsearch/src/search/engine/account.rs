@@ -77,3 +77,90 @@ impl Account {
         self.kept.take().filter(|kept| kept.1 == place).map(|kept| kept.2)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Effort;
+    use crate::graph::{Structure, Template};
+    use crate::problem::Objective;
+
+    fn job(index: usize) -> Arc<Job> {
+        let ring = Arc::new(Template::ring(4).unwrap());
+        let structure = Structure::new(ring, vec![0, 1, 2, 3], vec![2; 4]).unwrap();
+        let graph = structure.canonical().graph;
+        Arc::new(Job {
+            place: Place { generation: 1, run: 0, index },
+            effort: Effort::Full,
+            structure,
+            parent: None,
+            graph,
+            params: 40,
+            phi: 0.5,
+            at_best: Score { loss: 0.5, error: 0.0, params: 40 },
+        })
+    }
+
+    fn score(error: f64) -> Score {
+        Score { loss: 0.5 + error, error, params: 40 }
+    }
+
+    /// A fit that can be told from others by its sweeps.
+    fn fitted(error: f64, sweeps: usize) -> Fitted {
+        Fitted { cores: Vec::new(), error, sweeps, restarts: 1, rescued: false, interrupted: false }
+    }
+
+    fn evaluation(job: &Job, error: f64) -> Arc<Evaluation> {
+        Arc::new(Evaluation {
+            run: 0,
+            key: job.graph.to_string(),
+            permutation: job.structure.permutation().to_vec(),
+            ranks: job.structure.ranks().to_vec(),
+            params: 40,
+            error,
+            loss: score(error).loss,
+            sweeps: 0,
+            restarts: 1,
+            seconds: 0.0,
+            effort: job.effort,
+        })
+    }
+
+    #[test]
+    fn of_equal_fits_the_cores_of_the_first_proposed_are_kept() {
+        let errors = [0.5, 0.1, 0.1, 0.3, 0.1];
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 1, 3], [3, 2, 1, 4, 0]] {
+            let mut account = Account::new(Objective::Lambda(1.0).check().unwrap());
+            // The fits end in this order...
+            for k in order {
+                account.keep(&job(k), score(errors[k]), fitted(errors[k], k));
+            }
+            // ...and are entered in that of their proposal.
+            for (k, &error) in errors.iter().enumerate() {
+                let job = job(k);
+                account.evaluated(&job, &evaluation(&job, error));
+            }
+            assert_eq!(account.leader.as_ref().unwrap().0.place.index, 1);
+            assert_eq!(account.take_cores().unwrap().sweeps, 1, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_best_from_a_journal_has_no_cores() {
+        let mut account = Account::new(Objective::Lambda(1.0).check().unwrap());
+        let (first, second) = (job(0), job(1));
+        account.evaluated(&first, &evaluation(&first, 0.1));
+        account.keep(&second, score(0.3), fitted(0.3, 1));
+        account.evaluated(&second, &evaluation(&second, 0.3));
+        assert_eq!(account.leader.as_ref().unwrap().0.place.index, 0);
+        assert!(account.take_cores().is_none());
+    }
+
+    /// Runs advance at their own speed: the place in the order of proposal counts, not when a fit ended.
+    #[test]
+    fn the_order_is_generation_by_generation_and_run_by_run() {
+        let place = |generation, run, index| Place { generation, run, index };
+        let ordered = [place(1, 0, 3), place(1, 1, 0), place(2, 0, 0), place(2, 0, 1)];
+        assert!(ordered.is_sorted_by(|a, b| a < b));
+    }
+}

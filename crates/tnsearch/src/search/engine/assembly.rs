@@ -85,6 +85,14 @@ impl Assembly {
         })
     }
 
+    /// How many parts counted for the result.
+    pub fn used(&self) -> u64 {
+        let settings = &self.request.settings;
+        let good = |part: &Part| matches!(part, Part::Done(Ok(start)) if enough(settings, start));
+        let last = self.parts.iter().position(good).map_or(self.parts.len(), |at| at + 1);
+        self.parts[..last].iter().filter(|part| matches!(part, Part::Done(_))).count() as u64
+    }
+
     /// The result, once nothing that is missing could change it.
     pub fn result(&self) -> Option<Result<Fitted, FitError>> {
         if let [Part::Done(whole)] = &self.parts[..] {

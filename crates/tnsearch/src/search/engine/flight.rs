@@ -73,6 +73,7 @@ impl Driver<'_, '_> {
             return;
         };
         let job = assembly.job.clone();
+        self.speculative -= assembly.used();
         self.give_up(k, key);
         match result {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
@@ -86,6 +87,8 @@ impl Driver<'_, '_> {
         let Some(assembly) = self.fits[k].get_mut(key) else { return };
         let request = assembly.send(part, ticket);
         self.flights.insert(ticket, Flight::Part { run: k, key: key.clone(), part });
+        // Until it is of use.
+        self.speculative += 1;
         self.executor.submit(ticket, request);
     }
 
@@ -141,6 +144,7 @@ impl Driver<'_, '_> {
                 let (job, waited_for) = (assembly.job.clone(), assembly.index.is_some());
                 assembly.drop_part(part);
                 if waited_for {
+                    self.speculative -= 1;
                     self.keep_cut_short(job, fitted);
                 }
             }
@@ -165,8 +169,6 @@ impl Driver<'_, '_> {
                 self.land(ticket, result);
             }
         }
-        let guesses = self.fits.iter().flat_map(|fits| fits.values());
-        self.speculative += guesses.filter(|assembly| assembly.index.is_none()).count() as u64;
     }
 
     /// A fit that a run waited for has ended well.

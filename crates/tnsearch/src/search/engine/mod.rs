@@ -238,6 +238,7 @@ struct Driver<'a, 'e> {
     /// Seconds spent before a resume.
     before: f64,
     seen: progress::Seen,
+    /// Requests sent that nothing came of so far.
     speculative: u64,
     /// Nothing new is begun.
     ending: bool,

@@ -34,6 +34,8 @@ pub(super) type Key = (ModeGraph, Effort);
 pub(super) struct Foresight {
     /// Whether anything has happened to the run since guesses were last made.
     pub changed: bool,
+    /// Whether a fit that it asked for has ended since then.
+    moved: bool,
     /// Fits that came out at their bound, and fits that did not.
     hits: u32,
     misses: u32,
@@ -42,7 +44,7 @@ pub(super) struct Foresight {
 impl Foresight {
     /// A fit that was asked for has ended.
     pub fn learn(&mut self, job: &Job, resolved: &Resolved) {
-        self.changed = true;
+        (self.changed, self.moved) = (true, true);
         match resolved {
             Resolved::Evaluated(e) if e.loss <= job.at_best.loss * (1.0 + NEAR) => self.hits += 1,
             _ => self.misses += 1,
@@ -121,6 +123,13 @@ impl Driver<'_, '_> {
 
     /// Has made what a run may ask for next.
     fn guess(&mut self, k: usize, most: usize) {
+        // Where enough is kept, nothing more is guessed until the run has moved on: an executor that works on what came
+        // last would never come to what is asked for.
+        let kept = self.fits[k].values().filter(|a| a.index.is_none()).count();
+        let moved = std::mem::take(&mut self.foresight[k].moved);
+        if kept >= MOST_KEPT && !moved {
+            return;
+        }
         let guesses = self.guesses(k, most);
         self.drop_guesses(k, &guesses);
         for job in guesses {
@@ -232,13 +241,12 @@ impl Driver<'_, '_> {
     fn drop_guesses(&mut self, k: usize, likely: &[Arc<Job>]) {
         let likely: HashSet<Key> = likely.iter().map(|job| key(job)).collect();
         let guessed = self.fits[k].iter().filter(|(_, a)| a.index.is_none());
-        let full = guessed.clone().count() > MOST_KEPT;
+        let full = guessed.clone().count() >= MOST_KEPT;
         let unlikely: Vec<Key> = guessed
             .filter(|(key, a)| !likely.contains(key) && (full || a.result().is_none()))
             .map(|(key, _)| key.clone())
             .collect();
         for key in unlikely {
-            self.speculative += 1;
             self.give_up(k, &key);
         }
     }

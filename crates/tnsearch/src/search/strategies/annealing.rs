@@ -203,7 +203,7 @@ impl Strategy for Annealing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::testing::told;
+    use crate::search::testing::{asked, generation, told};
 
     fn annealing(settings: AnnealingSettings, seed: u64) -> Annealing {
         let ring = Arc::new(Template::ring(6).unwrap());
@@ -237,7 +237,7 @@ mod tests {
                 let mut a = annealing(settings.clone(), seed);
                 a.ask();
                 a.tell(&[told(2.0)]);
-                let to = a.ask().remove(0);
+                let to = asked(&mut a).remove(0);
                 a.tell(&[told(2.0 + rise)]);
                 let (current, loss) = a.current().unwrap();
                 assert_eq!(*current == to && loss == 2.0 + rise, loss != 2.0);
@@ -252,18 +252,15 @@ mod tests {
     #[test]
     fn the_threshold_is_what_decides() {
         let mut a = annealing(AnnealingSettings::default(), 4);
-        a.ask();
-        assert_eq!(a.only_below(), Some(f64::INFINITY));
+        assert_eq!(generation(&mut a).only_below, Some(f64::INFINITY));
         a.tell(&[told(1.0)]);
         for _ in 0..200 {
-            a.ask();
-            let threshold = a.only_below().unwrap();
+            let threshold = generation(&mut a).only_below.unwrap();
             let before = a.current().unwrap().1;
             assert!(threshold >= before);
             a.tell(&[told(threshold)]);
             assert_eq!(a.current().unwrap().1, before, "at the threshold it stays");
-            a.ask();
-            let below = a.only_below().unwrap() - 1e-9;
+            let below = generation(&mut a).only_below.unwrap() - 1e-9;
             a.tell(&[told(below)]);
             assert_eq!(a.current().unwrap().1, below);
         }
@@ -279,12 +276,12 @@ mod tests {
             ..AnnealingSettings::default()
         };
         let mut a = annealing(settings, 1);
-        let mut asked = 0;
-        while let [structure] = &a.ask()[..] {
+        let mut count = 0;
+        while let [structure] = &asked(&mut a)[..] {
             assert!(structure.ranks().iter().all(|r| (1..=7).contains(r)));
             a.tell(&[told(1.0)]);
-            asked += 1;
+            count += 1;
         }
-        assert_eq!((asked, a.planned_samples()), (13, Some(13)));
+        assert_eq!((count, a.planned_samples()), (13, Some(13)));
     }
 }

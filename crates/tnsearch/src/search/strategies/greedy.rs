@@ -176,38 +176,40 @@ impl Strategy for Greedy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Objective;
+    use crate::search::testing::{asked, generation};
 
     fn greedy(objective: Objective) -> Greedy {
         let settings = GreedySettings { max_rank: 3 }.check().unwrap();
         Greedy::new(4, objective.check().unwrap(), settings).unwrap()
     }
 
-    fn told(loss: f64, rse: f64) -> Outcome {
-        Outcome { loss, rse: Some(rse), params: 1, source: Source::Evaluated }
+    fn told(loss: f64, error: f64) -> Outcome {
+        Outcome { loss, error: Some(error), params: 1, source: Source::Evaluated }
     }
 
     #[test]
     fn tries_every_edge_and_takes_the_best() {
         let mut g = greedy(Objective::MaxError(0.1));
-        assert_eq!(g.parent(), None);
-        let first = g.ask();
+        let Generation { structures: first, parent, .. } = generation(&mut g);
+        assert_eq!(parent, None);
         assert_eq!(first.iter().map(|s| s.ranks().to_vec()).collect::<Vec<_>>(), [vec![1; 6]]);
         g.tell(&[told(5.0, 0.9)]);
-        let steps = g.ask();
-        assert_eq!(g.parent(), Some(&first[0]));
+        let Generation { structures: steps, parent, .. } = generation(&mut g);
+        assert_eq!(parent.as_ref(), Some(&first[0]));
         for (e, step) in steps.iter().enumerate() {
             let expected: Vec<usize> = (0..6).map(|k| 1 + usize::from(k == e)).collect();
             assert_eq!((step.ranks(), steps.len()), (&expected[..], 6));
         }
         // Worse than where it was, and still it goes on: the error is not met.
         g.tell(&[9.0, 8.0, 6.0, 6.0, 7.0, 8.0].map(|loss| told(loss, 0.8)));
-        assert_eq!(g.ask()[2].ranks(), [1, 1, 3, 1, 1, 1], "the first of the smallest");
+        assert_eq!(asked(&mut g)[2].ranks(), [1, 1, 3, 1, 1, 1], "the first of the smallest");
         g.tell(&[9.0, 8.0, 5.0, 6.0, 7.0, 8.0].map(|loss| told(loss, 0.5)));
         // Edge 2 has rank 3 now, which is the most.
-        assert_eq!(g.ask().len(), 5);
-        assert_eq!(g.only_below(), Some(f64::INFINITY));
+        let steps = generation(&mut g);
+        assert_eq!((steps.structures.len(), steps.only_below), (5, Some(f64::INFINITY)));
         g.tell(&[4.0, 3.0, 5.0, 5.0, 5.0].map(|loss| told(loss, 0.1)));
-        assert!(g.ask().is_empty(), "the error is met");
+        assert!(asked(&mut g).is_empty(), "the error is met");
     }
 
     #[test]
@@ -215,10 +217,9 @@ mod tests {
         let mut g = greedy(Objective::Lambda(1.0));
         g.ask();
         g.tell(&[told(5.0, 0.9)]);
-        g.ask();
-        assert_eq!(g.only_below(), Some(5.0));
+        assert_eq!(generation(&mut g).only_below, Some(5.0));
         g.tell(&[told(5.0, 0.1); 6]);
-        assert!(g.ask().is_empty());
+        assert!(asked(&mut g).is_empty());
     }
 
     #[test]
@@ -227,11 +228,10 @@ mod tests {
         g.ask();
         g.tell(&[told(5.0, 0.9)]);
         g.ask();
-        let refused = Outcome { rse: None, source: Source::Refused, ..told(1.0, 1.0) };
+        let refused = Outcome { error: None, source: Source::Refused, ..told(1.0, 1.0) };
         g.tell(&[refused, told(4.0, 0.5), refused, refused, refused, refused]);
-        assert_eq!(g.parent().unwrap().ranks(), [1, 2, 1, 1, 1, 1]);
-        g.ask();
+        assert_eq!(generation(&mut g).parent.unwrap().ranks(), [1, 2, 1, 1, 1, 1]);
         g.tell(&[refused; 6]);
-        assert!(g.ask().is_empty());
+        assert!(asked(&mut g).is_empty());
     }
 }

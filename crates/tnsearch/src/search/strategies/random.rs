@@ -134,6 +134,7 @@ impl Strategy for RandomSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::testing::told;
 
     #[test]
     fn proposes_what_it_planned_whatever_it_is_told() {
@@ -142,16 +143,16 @@ mod tests {
             let ring = Arc::new(Template::ring(5).unwrap());
             let mut random = RandomSearch::new(ring, settings.check().unwrap(), seed);
             assert_eq!(random.planned_samples(), Some(15));
-            let mut all = Vec::new();
-            loop {
-                let asked = random.ask();
-                if asked.is_empty() {
-                    return all;
-                }
-                random.tell(&vec![crate::search::testing::told(loss); asked.len()]);
-                assert_eq!(random.only_below(), Some(loss));
-                all.extend(asked);
+            let (mut all, mut low) = (Vec::new(), f64::INFINITY);
+            while let Ask::Generation(asked) = random.ask() {
+                assert_eq!(asked.only_below, Some(low));
+                random.tell(&vec![told(loss); asked.structures.len()]);
+                all.extend(asked.structures);
+                low = loss;
             }
+            // Each generation names what it has to beat, so the last tell shows in the state.
+            assert_eq!(random.low, loss);
+            all
         };
         let all = walk(1, 0.5);
         assert_eq!(all.len(), 15);

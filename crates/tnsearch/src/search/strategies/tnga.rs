@@ -350,7 +350,7 @@ impl Strategy for Tnga {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::testing::told;
+    use crate::search::testing::{asked, generation, told};
 
     fn small() -> TngaSettings {
         TngaSettings { generations: 4, population: 10, ..TngaSettings::default() }
@@ -390,7 +390,7 @@ mod tests {
         let keys = vec![0.3, 0.2, 0.9, 0.1];
         let ranks = vec![2; t.template.edges().len()];
         assert_eq!(t.decode(&Chromosome { ranks, keys }).permutation(), [2, 1, 3, 0]);
-        assert!(t.ask().iter().all(|s| s.permutation().iter().all(|&v| v < 4)));
+        assert!(asked(&mut t).iter().all(|s| s.permutation().iter().all(|&v| v < 4)));
     }
 
     #[test]
@@ -471,19 +471,18 @@ mod tests {
             ),
             (star(5, small(), 2), 10),
         ] {
-            let (mut asked, mut all) = (t.ask(), 0);
-            while !asked.is_empty() {
-                assert_eq!(asked.len(), 10);
+            let mut all = 0;
+            while let Ask::Generation(asked) = t.ask() {
+                assert_eq!((asked.structures.len(), asked.only_below), (10, None));
+                let asked = asked.structures;
                 for s in &asked {
                     assert_eq!(s.ranks().len(), edges);
                     assert!(s.ranks().iter().all(|r| (1..=7).contains(r)));
                 }
                 all += asked.len() as u64;
                 t.tell(&asked.iter().map(|s| told(s.ranks()[0] as f64)).collect::<Vec<_>>());
-                asked = t.ask();
             }
             assert_eq!(Some(all), t.planned_samples());
-            assert_eq!(t.only_below(), None);
         }
     }
 
@@ -491,10 +490,10 @@ mod tests {
     fn repeats_with_its_seed() {
         let walk = |seed| {
             let mut t = plus(Template::ring(5).unwrap(), small(), seed);
-            let mut all = t.ask();
+            let mut all = asked(&mut t);
             for _ in 0..3 {
                 t.tell(&(0..10).map(|k| told(f64::from(k * 7 % 10))).collect::<Vec<_>>());
-                all.extend(t.ask());
+                all.extend(generation(&mut t).structures);
             }
             all
         };

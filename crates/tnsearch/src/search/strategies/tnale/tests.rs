@@ -1,6 +1,7 @@
 use super::*;
 use crate::problem::Objective;
 use crate::search::Source;
+use crate::search::testing::{asked, generation};
 
 const DIMS: [usize; 4] = [3; 4];
 
@@ -15,22 +16,22 @@ fn main_only() -> TnaleSettings {
     TnaleSettings { init_iterations: 0, ..TnaleSettings::default() }
 }
 
-fn told(s: &Structure, rse: f64) -> Outcome {
+fn told(s: &Structure, error: f64) -> Outcome {
     let params = s.params(&DIMS);
-    let loss = s.phi(&DIMS) + rse;
-    Outcome { loss, rse: Some(rse), params, source: Source::Evaluated }
+    let loss = s.phi(&DIMS) + error;
+    Outcome { loss, error: Some(error), params, source: Source::Evaluated }
 }
 
 /// Runs it to its end; the sizes of its generations and all it proposed.
-fn walk(t: &mut Tnale, rse: impl Fn(&Structure) -> f64) -> (Vec<usize>, Vec<Structure>) {
+fn walk(t: &mut Tnale, error: impl Fn(&Structure) -> f64) -> (Vec<usize>, Vec<Structure>) {
     let (mut sizes, mut all) = (Vec::new(), Vec::new());
     loop {
-        let asked = t.ask();
+        let asked = asked(t);
         if asked.is_empty() {
             return (sizes, all);
         }
         sizes.push(asked.len());
-        t.tell(&asked.iter().map(|s| told(s, rse(s))).collect::<Vec<_>>());
+        t.tell(&asked.iter().map(|s| told(s, error(s))).collect::<Vec<_>>());
         all.extend(asked);
     }
 }
@@ -79,7 +80,7 @@ fn a_round_in_vain_is_followed_by_one_from_a_random_member() {
         let mut t = tnale([1; 4], TnaleSettings { iterations: 2, ..main_only() });
         t.rng = rng::stream(seed, b"tnale");
         for _ in 0..9 {
-            let asked = t.ask();
+            let asked = asked(&mut t);
             t.tell(&asked.iter().map(|s| told(s, 0.0)).collect::<Vec<_>>());
         }
         assert_eq!((t.centre.ranks(), t.known, t.rounds), (&[1; 4][..], None, 1));
@@ -89,8 +90,9 @@ fn a_round_in_vain_is_followed_by_one_from_a_random_member() {
         assert!(moved == 0 || moved == 2);
         starts.insert(t.current.ranks().to_vec());
         // It is not known, so it is one of those proposed first.
-        assert!(t.ask().contains(&t.current) && t.asked.len() == 3);
-        assert_eq!(t.only_below(), Some(f64::INFINITY));
+        let Generation { structures, only_below, .. } = generation(&mut t);
+        assert!(structures.contains(&t.current) && structures.len() == 3);
+        assert_eq!(only_below, Some(f64::INFINITY));
         walk(&mut t, |_| 0.0);
         assert_eq!(t.centre.ranks(), [1; 4], "nothing is better");
     }
@@ -104,9 +106,9 @@ fn the_initial_rounds_propose_what_is_counted_by_hand() {
     // Rank 2 is best for every edge, of the window 1..=5 whose fitted ranks are 1, 3 and 5.
     let rse = |s: &Structure| s.ranks().iter().map(|&r| if r < 2 { 9.0 } else { 0.0 }).sum::<f64>();
     let mut t = tnale([3; 4], settings);
-    let first = t.ask();
+    let Generation { structures: first, only_below, .. } = generation(&mut t);
     assert_eq!(first.iter().map(|s| s.ranks()[0]).collect::<Vec<_>>(), [1, 3, 5]);
-    assert_eq!(t.only_below(), None, "every RSE counts");
+    assert_eq!(only_below, None, "every error counts");
     t.tell(&first.iter().map(|s| told(s, rse(s))).collect::<Vec<_>>());
     // Rank 2 is estimated as 4.5 + phi, rank 4 as phi: rank 3 stays, as fitted.
     assert_eq!((t.current.ranks(), t.known.is_some()), (&[3, 3, 3, 3][..], true));
@@ -129,22 +131,22 @@ fn the_walk_goes_to_an_estimate_and_fits_it_later() {
         let rse = if s.ranks()[0] < 4 { 0.3 } else { 0.0 };
         let (params, phi) = (s.params(&dims), s.phi(&dims));
         let loss = objective.loss(params, phi, rse);
-        Outcome { loss, rse: Some(rse), params, source: Source::Evaluated }
+        Outcome { loss, error: Some(rse), params, source: Source::Evaluated }
     };
-    let asked = t.ask();
+    let asked = generation(&mut t).structures;
     assert_eq!(asked.iter().map(|s| s.ranks()[0]).collect::<Vec<_>>(), [1, 4, 7]);
     t.tell(&asked.iter().map(told).collect::<Vec<_>>());
     // A rank more costs 0.002. Fitted: rank 1 has 0.02 * (0.3 / 0.1 - 1) = 0.04 for its error, rank 4 has 0 and
     // 0.006 more params. Estimated: rank 2 has an RSE of 0.2, so 0.02 + 0.002; rank 3 one of 0.1, so 0.004.
     assert_eq!((t.current.ranks(), t.known), (&[3, 1, 1, 1][..], None));
     // Its fit is one of the next window, where it turns out to be worse than it seemed.
-    let asked = t.ask();
+    let asked = generation(&mut t).structures;
     assert_eq!(
         asked.iter().map(|s| s.ranks()[..2].to_vec()).collect::<Vec<_>>(),
         [vec![3, 1], vec![3, 4], vec![3, 7]]
     );
     t.tell(&asked.iter().map(told).collect::<Vec<_>>());
-    assert!(t.known.is_some_and(|k| k.rse == Some(0.3)));
+    assert!(t.known.is_some_and(|k| k.error == Some(0.3)));
 }
 
 #[test]
@@ -161,11 +163,11 @@ fn an_estimate_is_interpolated_linearly() {
 #[test]
 fn ranks_that_were_refused_take_no_part_in_estimates() {
     let mut t = tnale([3; 4], TnaleSettings::default());
-    let asked = t.ask();
+    let asked = generation(&mut t).structures;
     let mut outcomes: Vec<Outcome> = asked.iter().map(|s| told(s, 0.0)).collect();
     // Ranks 1 and 5 are refused: only rank 3 is left, and nothing is known of 2 and 4.
     for k in [0, 2] {
-        outcomes[k] = Outcome { loss: 99.0, rse: None, source: Source::Refused, ..outcomes[k] };
+        outcomes[k] = Outcome { loss: 99.0, error: None, source: Source::Refused, ..outcomes[k] };
     }
     t.tell(&outcomes);
     assert_eq!(t.current.ranks(), [3; 4]);
