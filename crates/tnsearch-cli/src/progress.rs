@@ -5,6 +5,7 @@ use crate::text::{duration, number};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use tnsearch::problem::Measure;
 use tnsearch::search::{Budget, Event, Listener, ListenerError, Progress};
 
 /// Time between two lines where there is no terminal.
@@ -13,6 +14,7 @@ const LINE_EVERY: Duration = Duration::from_secs(2);
 /// Shows how a search comes along.
 pub struct Display {
     way: Way,
+    measure: Measure,
     max_evaluations: Option<u64>,
     max_seconds: Option<f64>,
     begun: Instant,
@@ -28,7 +30,7 @@ enum Way {
 
 impl Display {
     /// A display, if one is wanted: on a terminal unless quiet, elsewhere only if asked for.
-    pub fn new(quiet: bool, asked: bool, budget: &Budget) -> Self {
+    pub fn new(quiet: bool, asked: bool, budget: &Budget, measure: &Measure) -> Self {
         let way = if quiet {
             Way::Hidden
         } else if std::io::stderr().is_terminal() {
@@ -47,6 +49,7 @@ impl Display {
         };
         Display {
             way,
+            measure: measure.clone(),
             max_evaluations: budget.max_evaluations,
             max_seconds: budget.max_seconds,
             begun: Instant::now(),
@@ -84,9 +87,10 @@ impl Display {
         ));
         if let Some(best) = p.best {
             parts.push(format!(
-                "best loss {}, {} params, RSE {}",
+                "best loss {}, {} params, {} {}",
                 number(best.loss),
                 best.params,
+                self.measure.name,
                 number(best.error)
             ));
         }

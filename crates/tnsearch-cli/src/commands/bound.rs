@@ -1,7 +1,9 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
 use super::cuts::{self, Cut};
-use super::describe::{StructureReport, line, picture_lines, size_line, tensor_text};
+use super::describe::{
+    ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, tensor_text,
+};
 use super::options::{DtypeOptions, check_threads, count, load_structure, load_target, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number};
@@ -56,8 +58,8 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
-    rse: f64,
-    re: f64,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
     cuts: &'a [Cut],
     seconds: f64,
     input: &'a str,
@@ -90,13 +92,12 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let cuts = bound.cuts(&structure.canonical().graph);
     let seconds = begun.elapsed().as_secs_f64();
 
-    let rse = cuts.first().map_or(0.0, |cut| cut.rse);
+    let error = cuts.first().map_or(0.0, |cut| cut.rse);
     let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
     let summary = Summary {
         structure: StructureReport::new(&structure, dims),
         dtype: target.kind(),
-        rse,
-        re: rse.sqrt(),
+        error: ErrorReport::new(&MEASURE, error),
         cuts: &worst,
         seconds,
         input: &args.tensor,
@@ -107,23 +108,14 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         line(&mut out, "tensor", tensor_text(&args.tensor, dims));
         size_line(&mut out, &structure, dims);
         picture_lines(&mut out, &structure, dims);
-        let says = match rse > 0.0 {
-            true => format!(
-                "every network of this structure has RSE >= {} (RE >= {})",
-                number(rse),
-                number(rse.sqrt())
-            ),
+        let says = match error > 0.0 {
+            true => format!("every network of this structure has {}", at_least(error)),
             false => "no cut rules out an exact network of this structure".to_owned(),
         };
         line(&mut out, "bound", says);
         let mut name = "because";
         for cut in worst.iter().take(SHOWN).filter(|cut| cut.rse > 0.0) {
-            let (sides, width, rse) = (cut.sides(dims.len()), cut.width, number(cut.rse));
-            line(
-                &mut out,
-                std::mem::take(&mut name),
-                format!("{sides}: rank at most {width}, so RSE >= {rse}"),
-            );
+            line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len()));
         }
         let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
         let left_out = match cuts.len() - used {
@@ -134,4 +126,11 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// The error and its root: `RSE >= 4 (RE >= 2)`.
+fn at_least(error: f64) -> String {
+    let root = MEASURE.root.as_ref();
+    let root = root.map(|root| format!(" ({} >= {})", root.name, number(error.sqrt())));
+    format!("{} >= {}{}", MEASURE.name, number(error), root.unwrap_or_default())
 }

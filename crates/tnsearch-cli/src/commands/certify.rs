@@ -1,7 +1,7 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
 use super::cuts::{self, Cut};
-use super::describe::{StructureReport, line, picture_lines, size_line, tensor_text};
+use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line, tensor_text};
 use super::options::{
     DtypeOptions, ObjectiveOptions, check_threads, count, load_target, load_template, memory,
 };
@@ -17,7 +17,7 @@ use std::time::Instant;
 use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Spectra, check_template, needs_svd};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
-use tnsearch::problem::{CheckedObjective, LowerBound, Measure, Objective, Score, Stop, Target};
+use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
 use tnsearch::tensor::Kind;
 use tnsearch_io::{MemoryLimit, network};
 
@@ -262,12 +262,12 @@ fn text(
     let mut out = String::new();
     let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
     line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-    line(&mut out, "asked", format!("{}; {class}", objective.text(&Measure::RSE)));
+    line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
     line(&mut out, "proven", proven_text(proof, objective, &class));
     if let Some(net) = net {
         let name = args.net.as_deref().map_or(String::new(), |p| p.display().to_string());
-        let (params, rse) = (net.params, number(net.rse));
-        line(&mut out, "network", format!("{name}: {params} params, RSE {rse}"));
+        let (params, error) = (net.params, number(net.rse));
+        line(&mut out, "network", format!("{name}: {params} params, {} {error}", MEASURE.name));
         line(&mut out, "verdict", verdict(net, proof, &class));
     }
     if let Some(relaxed) = &proof.relaxed {
@@ -296,7 +296,7 @@ fn proven_text(proof: &Proof, objective: Objective, class: &str) -> String {
         };
         return format!("no {class} {reach}");
     };
-    bound.text(class, &Measure::RSE, number)
+    bound.text(class, &MEASURE, number)
 }
 
 fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
@@ -317,12 +317,11 @@ fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
 fn binding_lines(out: &mut String, binding: &[Cut], objective: Objective, order: usize) {
     let mut name = "because";
     for cut in binding.iter().take(SHOWN) {
-        let sides = cut.sides(order);
         let says = match cut.needed {
-            Some(needed) => format!("{sides} needs rank {needed}, and has {}", cut.width),
-            None => {
-                format!("{sides}: rank at most {}, so RSE >= {}", cut.width, number(cut.rse))
+            Some(needed) => {
+                format!("{} needs rank {needed}, and has {}", cut.sides(order), cut.width)
             }
+            None => cut.bound_text(order),
         };
         line(out, std::mem::take(&mut name), says);
     }

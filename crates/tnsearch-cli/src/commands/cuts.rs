@@ -1,5 +1,7 @@
 //! Cuts in words, for the commands that bound structures.
 
+use super::describe::MEASURE;
+use crate::text::number;
 use serde::Serialize;
 use tnsearch::bound::{BoundLimits, CutBound, CutReport, ModeSet};
 use tnsearch::problem::Objective;
@@ -20,7 +22,7 @@ pub struct Cut {
     /// The least rank with which the error asked for is not ruled out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed: Option<usize>,
-    /// No network has a smaller RSE, because of this cut alone.
+    /// No network has a smaller error, because of this cut alone.
     pub rse: f64,
 }
 
@@ -28,6 +30,12 @@ impl Cut {
     /// What a bound says about a cut.
     pub fn new(cut: &CutReport) -> Self {
         Cut { modes: members(cut.modes), width: cut.width, needed: None, rse: cut.rse }
+    }
+
+    /// Why no error can be smaller.
+    pub fn bound_text(&self, order: usize) -> String {
+        let (sides, least) = (self.sides(order), number(self.rse));
+        format!("{sides}: rank at most {}, so {} >= {least}", self.width, MEASURE.name)
     }
 
     /// Which modes stand against which, the smaller side first.

@@ -1,6 +1,6 @@
 //! `tnsearch decompose`: a fixed format, without a search.
 
-use super::describe::{StructureReport, line, structure_lines, tensor_text};
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
 use super::options::{DtypeOptions, count, load_target, load_template, memory, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::duration;
@@ -135,8 +135,8 @@ struct Summary<'a> {
     method: String,
     max_rse: Option<f64>,
     target_reached: bool,
-    rse: f64,
-    re: f64,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
     sweeps: usize,
     seconds: f64,
     seed: u64,
@@ -200,8 +200,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
         method: args.method.to_string(),
         max_rse: goal.rse(),
         target_reached,
-        rse: found.rse,
-        re: found.rse.sqrt(),
+        error: ErrorReport::new(&MEASURE, found.rse),
         sweeps: found.sweeps,
         seconds,
         seed: args.seed,
@@ -214,14 +213,18 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        structure_lines(&mut out, structure, dims, found.rse);
+        structure_lines(&mut out, structure, dims, &MEASURE, found.rse);
         let sweeps = match args.method.iterates() {
             true => format!(", {} sweeps", found.sweeps),
             false => String::new(),
         };
         line(&mut out, "method", format!("{}{sweeps}, in {}", args.method, duration(seconds)));
         if let Some(eps) = goal.rse().filter(|_| !target_reached) {
-            line(&mut out, "not reached", format!("RSE <= {eps:e}; this is the best found"));
+            line(
+                &mut out,
+                "not reached",
+                format!("{} <= {eps:e}; this is the best found", MEASURE.name),
+            );
         }
         if let Some(path) = &args.output {
             line(&mut out, "written", path.display());

@@ -1,6 +1,6 @@
 //! `tnsearch demo`: a search end to end, on a tensor made for it.
 
-use super::describe::{StructureReport, line};
+use super::describe::{ErrorReport, MEASURE, StructureReport, line};
 use super::outputs::ReportOptions;
 use super::search::proof;
 use crate::progress::Display;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::draw;
-use tnsearch::problem::{Measure, Target};
+use tnsearch::problem::Target;
 use tnsearch::search::{Best, Budget, Search, SearchResult, SearchSettings, StoppedBy};
 use tnsearch_io::{network, output::Output, write_tensor};
 use tnsearch_lab::Synthetic;
@@ -44,8 +44,8 @@ pub struct Demo {
 struct Summary<'a> {
     hidden: StructureReport,
     found: StructureReport,
-    rse: f64,
-    re: f64,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
     efficiency: f64,
     samples: u64,
     evaluations: u64,
@@ -72,7 +72,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
 
     let stop = interrupt::on_ctrl_c()?;
     let result = {
-        let mut display = Display::new(args.report.quiet, false, &Budget::default());
+        let mut display = Display::new(args.report.quiet, false, &Budget::default(), &MEASURE);
         let search = Search::new(&target, ring.clone()).max_error(MAX_RSE).seed(1);
         search.stop(&stop).listen(&mut display).run()?
     };
@@ -96,8 +96,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let summary = Summary {
         hidden: StructureReport::new(hidden, &dims),
         found: StructureReport::new(&best.structure, &dims),
-        rse: best.score.error,
-        re: best.score.error.sqrt(),
+        error: ErrorReport::new(&MEASURE, best.score.error),
         efficiency: hidden.params(&dims) as f64 / best.score.params as f64,
         samples: result.counts.samples,
         evaluations: result.counts.evaluations,
@@ -144,8 +143,7 @@ fn text(
     let _ = writeln!(out, "found:\n\n{}", draw(&best.structure, dims));
     let (params, hidden_params) = (best.score.params, hidden.params(dims));
     line(&mut out, "params", format!("{entries} -> {params} (hidden: {hidden_params})"));
-    let (rse, re) = (best.score.error, best.score.error.sqrt());
-    line(&mut out, "error", format!("RSE {}, RE {} (its square root)", number(rse), number(re)));
+    line(&mut out, "error", MEASURE.text(best.score.error, number));
     let verdict = match best.graph == hidden.canonical().graph {
         true => "the hidden structure itself, turned or mirrored perhaps",
         false if params < hidden_params => "a smaller network than the hidden one",
@@ -162,7 +160,7 @@ fn text(
             counts.samples, counts.evaluations
         ),
     );
-    line(&mut out, "proof", proof(result, SearchSettings::default().max_rank, &Measure::RSE));
+    line(&mut out, "proof", proof(result, SearchSettings::default().max_rank, &MEASURE));
     line(&mut out, "picture", picture.display());
     let next = match &args.output {
         Some(dir) => {

@@ -15,7 +15,7 @@ const MAX_ENTRIES: usize = 20_000_000;
 /// Cuts that are neither wide nor tight say nothing; so many go to the page.
 const MAX_CUTS: usize = 60;
 /// Smaller errors are rounding: every cut would bind.
-const LEAST_RSE: f64 = 1e-10;
+const LEAST_ERROR: f64 = 1e-10;
 /// Singular values of a cut that go to the page.
 const MAX_VALUES: usize = 64;
 
@@ -41,7 +41,7 @@ pub fn facts(
     match bound {
         Some(bound) => {
             // Where no error was asked for, the cuts that hold the answer are those of its own error.
-            let eps = objective.max_error().unwrap_or(found.rse.max(LEAST_RSE));
+            let eps = objective.max_error().unwrap_or(found.error.max(LEAST_ERROR));
             let objective = Objective::MaxError(eps);
             cuts(&mut facts, bound, objective, &found.structure);
         }
@@ -61,7 +61,7 @@ fn peers(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
-    let eps = objective.max_error().unwrap_or(found.rse);
+    let eps = objective.max_error().unwrap_or(found.error);
     if target.entries() > MAX_ENTRIES {
         let most = MAX_ENTRIES / 1_000_000;
         facts.notes.push(format!(
@@ -87,8 +87,8 @@ fn peers(
                 }
                 .to_owned(),
                 params: made.network.structure().params(target.dims()),
-                rse: made.rse,
-                least_rse: None,
+                error: made.rse,
+                least_error: None,
             }),
             Err(e) => facts.notes.push(format!("{name} is left out: {e}.")),
         }
@@ -123,8 +123,8 @@ fn original_order(
             name: "original order".to_owned(),
             how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
             params: identity.params(target.dims()),
-            rse: fitted.error,
-            least_rse: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
+            error: fitted.error,
+            least_error: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
         }),
         Err(e) => facts.notes.push(format!("The original order was not fitted: {e}.")),
     }
@@ -159,7 +159,7 @@ fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &S
                 modes: report.modes,
                 width: cut.width,
                 needed,
-                rse: cut.rse,
+                error: cut.rse,
                 spectrum: values,
             },
         ));

@@ -1,6 +1,6 @@
 //! `tnsearch fit`: the cores of one given structure.
 
-use super::describe::{StructureReport, line, structure_lines, tensor_text};
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
 use super::options::{
     DtypeOptions, FitOptions, check_threads, count, load_structure, load_target, memory, method,
     real, seed,
@@ -67,8 +67,8 @@ struct Summary<'a> {
     structure: StructureReport,
     dtype: Kind,
     seed: u64,
-    rse: f64,
-    re: f64,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
     sweeps: usize,
     restarts: usize,
     seconds: f64,
@@ -114,8 +114,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
         structure: StructureReport::new(&structure, dims),
         dtype: target.kind(),
         seed: args.seed,
-        rse: fitted.error,
-        re: fitted.error.sqrt(),
+        error: ErrorReport::new(&MEASURE, fitted.error),
         sweeps: fitted.sweeps,
         restarts: fitted.restarts,
         seconds,
@@ -129,7 +128,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        structure_lines(&mut out, &structure, dims, fitted.error);
+        structure_lines(&mut out, &structure, dims, &MEASURE, fitted.error);
         let (method, starts, sweeps) = (args.method, fitted.restarts, fitted.sweeps);
         let time = duration(seconds);
         line(&mut out, "fitted", format!("{method}, {starts} starts, {sweeps} sweeps, in {time}"));

@@ -1,6 +1,6 @@
 //! `tnsearch generate`: a random tensor with a known structure.
 
-use super::describe::{StructureReport, line, structure_lines};
+use super::describe::{MEASURE, StructureReport, line, structure_lines};
 use super::options::{count, load_template, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
@@ -126,7 +126,7 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "written", format!("{}, {}", args.output.display(), shape(&dims)));
-        structure_lines(&mut out, made.structure(), &dims, rse);
+        structure_lines(&mut out, made.structure(), &dims, &MEASURE, rse);
         out
     })?;
     Ok(Exit::Done)

@@ -1,6 +1,6 @@
 //! `tnsearch info`: what is in a file.
 
-use super::describe::{StructureReport, line, structure_lines, tensor_text};
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
 use super::options::memory;
 use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
 use crate::Exit;
@@ -57,8 +57,8 @@ struct NetworkSummary<'a> {
     structure: StructureReport,
     compression: f64,
     dtype: Kind,
-    rse: f64,
-    re: f64,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
     written_by: &'a str,
     input: &'a str,
 }
@@ -70,8 +70,7 @@ fn network_info(args: &Info, stored: &StoredNetwork, report: &Report) -> anyhow:
         structure: StructureReport::new(structure, dims),
         compression: 1.0 / stored.network.phi(),
         dtype: stored.network.kind(),
-        rse: stored.rse,
-        re: stored.rse.sqrt(),
+        error: ErrorReport::new(&MEASURE, stored.rse),
         written_by: &stored.written_by,
         input: &args.file,
     };
@@ -80,7 +79,7 @@ fn network_info(args: &Info, stored: &StoredNetwork, report: &Report) -> anyhow:
         let (name, vertices) = (structure.template().name(), structure.template().vertices());
         line(&mut out, "network", format!("{}, {name} with {vertices} cores", args.file));
         line(&mut out, "tensor", shape(dims));
-        structure_lines(&mut out, structure, dims, stored.rse);
+        structure_lines(&mut out, structure, dims, &MEASURE, stored.rse);
         line(&mut out, "written by", format!("tnsearch {}", stored.written_by));
         out
     })?;

@@ -8,6 +8,7 @@ pub use summary::proof;
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
+use super::describe::MEASURE;
 use super::options::{
     DtypeOptions, FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method,
     real, seed,
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
-use tnsearch::problem::{Measure, Target};
+use tnsearch::problem::Target;
 use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter, VERSION, fingerprint};
 use tnsearch_io::{MemoryLimit, output::Output};
@@ -136,7 +137,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
-    let mut display = Display::new(args.report.quiet, args.progress, &settings.budget);
+    let mut display = Display::new(args.report.quiet, args.progress, &settings.budget, &MEASURE);
     let search = Run::new(&target, template.clone()).settings(settings).stop(&stop);
     let mut search = search.listen(&mut display).check()?;
     let header = args.header(&search, &template, &target)?;
@@ -217,7 +218,7 @@ impl Search {
             sha256: fingerprint(target),
             template: template.clone(),
             searched: search.searched()?,
-            measure: Measure::RSE,
+            measure: MEASURE.clone(),
             objective: search.objective().get(),
             strategy: search.settings().strategy.name.clone(),
             settings: search.strategy_settings(),

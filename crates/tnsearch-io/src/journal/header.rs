@@ -125,6 +125,7 @@ impl Header {
             None => return Err(bad(&"missing field `searched`")),
         };
         first.objective.check().map_err(|e| bad(&e))?;
+        first.measure.check().map_err(|e| bad(&e))?;
         Ok(Header {
             version,
             tnsearch: first.tnsearch,
@@ -147,11 +148,6 @@ impl Header {
 
     /// The line as it is written, in the newest version.
     pub(super) fn to_value(&self) -> Value {
-        let objective = match self.objective {
-            // JSON values end there, and so do the params on record.
-            Objective::MaxParams(p) => Objective::MaxParams(p.min(u64::MAX.into())),
-            other => other,
-        };
         let mut value = json!({
             "format": FORMAT,
             "version": VERSION,
@@ -159,7 +155,7 @@ impl Header {
             "data": {"dims": self.dims, "sha256": self.sha256},
             "template": self.template.to_ref(),
             "searched": self.searched.to_ref(),
-            "objective": objective,
+            "objective": self.objective.recorded(),
             "strategy": self.strategy,
             "settings": self.settings,
             "exact": self.exact,
@@ -235,8 +231,11 @@ pub(super) mod tests {
         assert_eq!(header.max_rank(), Some(7));
         let complete = Arc::new(Template::complete(3).unwrap());
         let objective = Objective::MaxParams(u128::MAX);
-        let left = Header { searched: complete, strategy: "my own".into(), objective, ..header };
+        let measure = Measure::new("kl", "KL", "Kullback-Leibler divergence", None);
+        let strategy = "my own".to_owned();
+        let left = Header { searched: complete, strategy, objective, measure, ..header };
         let read = Header::parse(left.to_value().to_string().as_bytes()).unwrap();
+        assert_eq!(read.measure, left.measure);
         assert_eq!(read.searched.name(), "complete");
         assert_eq!(read.objective, Objective::MaxParams(u64::MAX.into()));
     }
@@ -252,6 +251,9 @@ pub(super) mod tests {
         assert!(refusal(|v| v["searched"] = Value::Null).contains("searched"));
         assert!(refusal(|v| v["searched"] = "peps:5x5".into()).starts_with("its first line is"));
         assert!(refusal(|v| v["data"]["dims"] = json!([3, 0, 3])).contains("[3, 0, 3]"));
+        let measure = |id, name| json!({"id": id, "name": name, "meaning": "error", "root": null});
+        assert!(refusal(|v| v["measure"] = measure("k l", "KL")).contains("measure is \"k l\""));
+        assert!(refusal(|v| v["measure"] = measure("kl", "\u{1b}[2J")).contains("control"));
         assert!(refusal(|v| v["objective"] = json!({"lambda": -1.0})).contains("lambda"));
     }
 

@@ -6,10 +6,12 @@ use super::trial::{Recipe, letter};
 use super::{Method, ReproduceError, figures, table};
 use std::sync::Arc;
 use tnsearch::fit::Method as Fit;
-use tnsearch::problem::Objective;
+use tnsearch::problem::{Measure, Objective};
 use tnsearch::rng::derived_seed;
 use tnsearch::search::{TngaSettings, TnlsSettings};
 
+/// What the paper measures errors by.
+pub(super) static MEASURE: Measure = Measure::RSE;
 /// The error of the synthetic experiments.
 pub(super) const MAX_RSE: f64 = 1e-4;
 /// The weight of the error in the paper's loss.
@@ -186,11 +188,8 @@ struct Plan<'o> {
 
 impl Plan<'_> {
     fn add(&mut self, recipe: &Recipe, trial: usize, by: &Arc<Method>, objective: Objective) {
-        let most = match objective {
-            Objective::MaxError(_) => usize::MAX,
-            // The outcome with lambda stands beside; one run shows it.
-            _ => 1,
-        };
+        // The outcome with lambda stands beside; one run shows it.
+        let most = if objective.max_error().is_some() { usize::MAX } else { 1 };
         self.add_runs(recipe, trial, by, objective, most);
     }
 
@@ -218,12 +217,8 @@ impl Plan<'_> {
         curve: bool,
     ) {
         let (template, order) = (recipe.template, recipe.order);
-        let goal = match objective {
-            Objective::MaxError(eps) => format!("rse {eps:e}"),
-            Objective::Lambda(lambda) => format!("lambda {lambda}"),
-            Objective::MaxParams(params) => format!("params {params}"),
-        };
-        let key = format!("{template}-{order} {} {} {run} {goal}", letter(trial), by.name);
+        let (what, _, value) = objective.parts(&MEASURE);
+        let key = format!("{template}-{order} {} {} {run} {what} {value}", letter(trial), by.name);
         self.tasks.push(Task {
             key,
             method: by.name.clone(),
@@ -367,6 +362,6 @@ impl Plan<'_> {
 impl Task {
     /// What is asked for, checked already.
     pub(super) fn is_lambda(&self) -> bool {
-        matches!(self.objective, Objective::Lambda(_))
+        self.objective.lambda().is_some()
     }
 }

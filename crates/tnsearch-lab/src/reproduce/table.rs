@@ -3,7 +3,7 @@
 use super::comparison::{
     best, distinct, equal_runs, fewer, in_all_runs, median, medians, not_below, rates,
 };
-use super::experiment::{LAMBDA, MAX_RSE, Options, TNLS_TIMES, Task};
+use super::experiment::{LAMBDA, MAX_RSE, MEASURE, Options, TNLS_TIMES, Task};
 use super::method::MAX_COST;
 use super::published::{self, Published};
 use super::trial::letter;
@@ -45,18 +45,14 @@ pub(super) fn csv(done: &[Done]) -> String {
                    format_preserved,evaluations,to_best,pruned,refused,certified,bound,seconds\n"
         .to_owned();
     for (task, cell) in done {
-        let objective = match task.objective {
-            tnsearch::problem::Objective::MaxError(eps) => format!("rse<={eps:e}"),
-            tnsearch::problem::Objective::Lambda(lambda) => format!("lambda={lambda}"),
-            tnsearch::problem::Objective::MaxParams(params) => format!("params<={params}"),
-        };
+        let (what, relation, value) = task.objective.parts(&MEASURE);
         let fields = [
             task.template.to_owned(),
             task.order.to_string(),
             letter(task.trial),
             quoted(&task.method),
             task.run.to_string(),
-            objective,
+            format!("{what}{relation}{value}"),
             cell.hidden_params.to_string(),
             text(cell.params),
             cell.eff().map_or(String::new(), |e| format!("{e:.4}")),
@@ -304,10 +300,7 @@ pub(super) fn lambda(done: &[Done]) -> String {
 
 /// Order, lambda, mean RSE, mean Eff.
 pub(super) fn by_lambda(done: &[Done]) -> Vec<(usize, f64, f64, f64)> {
-    let of = |task: &Task| match task.objective {
-        tnsearch::problem::Objective::Lambda(lambda) => lambda,
-        _ => f64::NAN,
-    };
+    let of = |task: &Task| task.objective.lambda().unwrap_or(f64::NAN);
     let kinds = distinct(done.iter().map(|(t, _)| (t.order, of(t))));
     let row = |(order, lambda): (usize, f64)| {
         let cells = done.iter().filter(|(t, _)| (t.order, of(t)) == (order, lambda));

@@ -1,25 +1,28 @@
 //! Several searches, or several runs of one, side by side.
 
+use super::curves::{Along, Quantity, run_line};
 use super::digest::{Digest, State};
-use super::figures::{Along, Quantity, run_line};
-use super::html::{Table, figure, raw, section as html_section};
+use super::html::{Table, error_cells, error_heads, figure, raw, section as html_section};
 use super::words;
 use crate::plot::{Axis, Figure, Layer, Panel, Point, escape, number};
-use tnsearch::problem::Score;
+use tnsearch::problem::{Measure, Score};
+use tnsearch_io::journal::Header;
 
 /// Places along x at which the curves of a group are compared.
 const GRID: usize = 160;
 /// Groups beyond this number are not drawn: nobody could tell them apart.
 const MAX_GROUPS: usize = 8;
+/// What the errors of searches are called that do not measure alike.
+static OTHERS: Measure = Measure::new("error", "error", "error", None);
 
 /// The best of several searches: the first of those that none beats.
 pub(super) fn best<'d, 'a>(digests: &'d [Digest<'a>]) -> Option<&'d Digest<'a>> {
     let score = |d: &Digest<'_>| {
-        d.found.as_ref().map(|f| Score { loss: f.loss, error: f.rse, params: f.params })
+        d.found.as_ref().map(|f| Score { loss: f.loss, error: f.error, params: f.params })
     };
     digests.iter().reduce(|best, next| {
         // Scores of different aims cannot be compared: then the one that reached its own counts.
-        let same = best.journal().header.objective == next.journal().header.objective;
+        let same = same_aim(&best.journal().header, &next.journal().header);
         let better = match (score(best), score(next), next.journal().header.objective.check()) {
             (None, Some(_), _) => true,
             (Some(a), Some(b), Ok(objective)) if same => objective.better(&b, &a),
@@ -27,6 +30,11 @@ pub(super) fn best<'d, 'a>(digests: &'d [Digest<'a>]) -> Option<&'d Digest<'a>> 
         };
         if better { next } else { best }
     })
+}
+
+/// Whether losses of two searches can be compared.
+fn same_aim(a: &Header, b: &Header) -> bool {
+    (a.objective, &a.measure) == (b.objective, &b.measure)
 }
 
 /// Searches that differ in nothing but their seed.
@@ -41,8 +49,9 @@ fn groups<'d, 'a>(digests: &'d [Digest<'a>]) -> Vec<Group<'d, 'a>> {
         let (h, same) = (&digest.journal().header, |g: &&mut Group<'_, '_>| {
             let o = &g.members[0].journal().header;
             let h = &digest.journal().header;
-            (&h.strategy, &h.template, &h.settings, &h.fit, &h.sha256, h.objective)
-                == (&o.strategy, &o.template, &o.settings, &o.fit, &o.sha256, o.objective)
+            same_aim(h, o)
+                && (&h.strategy, &h.template, &h.settings, &h.fit, &h.sha256)
+                    == (&o.strategy, &o.template, &o.settings, &o.fit, &o.sha256)
         });
         match groups.iter_mut().find(same) {
             Some(group) => group.members.push(digest),
@@ -68,9 +77,7 @@ pub(super) fn section(digests: &[Digest<'_>], best: Option<&Digest<'_>>) -> Stri
     let mut out = String::new();
     let tensors: std::collections::BTreeSet<&str> =
         digests.iter().map(|d| d.journal().header.sha256.as_str()).collect();
-    let aims = digests
-        .windows(2)
-        .all(|w| w[0].journal().header.objective == w[1].journal().header.objective);
+    let aims = digests.windows(2).all(|w| same_aim(&w[0].journal().header, &w[1].journal().header));
     if tensors.len() > 1 {
         out += "<p class=\"warn\" role=\"note\">These searches are not of the same tensor.</p>\n";
     }
@@ -90,6 +97,7 @@ pub(super) fn section(digests: &[Digest<'_>], best: Option<&Digest<'_>>) -> Stri
         );
     }
     out += "<div class=\"grid\">\n";
+    let measure = measure(digests);
     for quantity in [Quantity::Loss, Quantity::Params] {
         for along in [Along::Evaluations, Along::Seconds] {
             let lines: Vec<(String, Vec<Vec<Point>>)> = groups
@@ -97,7 +105,7 @@ pub(super) fn section(digests: &[Digest<'_>], best: Option<&Digest<'_>>) -> Stri
                 .take(MAX_GROUPS)
                 .map(|g| (g.name.clone(), lines(&g.members, quantity, along)))
                 .collect();
-            out += &curves(&lines, quantity, along);
+            out += &curves(&lines, quantity.name(measure), along);
         }
     }
     out += "</div>\n";
@@ -107,7 +115,7 @@ pub(super) fn section(digests: &[Digest<'_>], best: Option<&Digest<'_>>) -> Stri
             groups.len()
         );
     }
-    out += &table(digests).html();
+    out += &table(digests, measure).html();
     html_section("compare", "The searches compared", &out)
 }
 
@@ -119,7 +127,7 @@ pub(super) fn runs(digest: &Digest<'_>) -> Option<String> {
     let mut out = String::new();
     for along in [Along::Evaluations, Along::Seconds] {
         let lines = vec![("runs".to_owned(), lines(&[digest], Quantity::Loss, along))];
-        out += &curves(&lines, Quantity::Loss, along);
+        out += &curves(&lines, Quantity::Loss.name(digest.measure()), along);
     }
     Some(out)
 }
@@ -137,8 +145,8 @@ fn lines(members: &[&Digest<'_>], quantity: Quantity, along: Along) -> Vec<Vec<P
     members.iter().flat_map(of).filter(|line| !line.is_empty()).collect()
 }
 
-fn curves(groups: &[(String, Vec<Vec<Point>>)], quantity: Quantity, along: Along) -> String {
-    let mut panel = Panel::new("", along.axis(), Axis::log(quantity.name())).size(480.0, 290.0);
+fn curves(groups: &[(String, Vec<Vec<Point>>)], quantity: &str, along: Along) -> String {
+    let mut panel = Panel::new("", along.axis(), Axis::log(quantity)).size(480.0, 290.0);
     let mut bands = false;
     for (name, lines) in groups {
         match &lines[..] {
@@ -156,11 +164,7 @@ fn curves(groups: &[(String, Vec<Vec<Point>>)], quantity: Quantity, along: Along
             }
         }
     }
-    let what = match along {
-        Along::Evaluations => "evaluations",
-        Along::Seconds => "time",
-    };
-    let name = format!("Best {} against {what}", quantity.name());
+    let name = format!("Best {quantity} against {}", along.name());
     let caption = match bands {
         true => {
             "The best answer so far of each run: the line is the median, the band reaches from the best run to the worst."
@@ -209,56 +213,51 @@ fn at(line: &[Point], x: f64) -> Option<f64> {
     before.checked_sub(1).map(|k| line[k].1)
 }
 
-fn table(digests: &[Digest<'_>]) -> Table {
+/// The measure that all searches share, else one that says no more than "error".
+fn measure<'a>(digests: &[Digest<'a>]) -> &'a Measure {
+    let shared = |a, b| if a == b { a } else { &OTHERS };
+    digests.iter().map(Digest::measure).reduce(shared).unwrap_or(&OTHERS)
+}
+
+fn table(digests: &[Digest<'_>], measure: &Measure) -> Table {
     let mut table = Table::new(
         "All searches",
         &[
-            "journal",
-            "strategy",
-            "template",
-            "seed",
-            "params",
-            "RSE",
-            "RE",
-            "loss",
-            "target",
-            "proof",
-            "evaluations",
-            "seconds",
-            "ended by",
-        ],
+            &["journal", "strategy", "template", "seed", "params"][..],
+            &error_heads(measure),
+            &["loss", "target", "proof", "evaluations", "seconds", "ended by"],
+        ]
+        .concat(),
     );
     for d in digests {
-        let h = &d.journal().header;
-        let of =
-            |f: fn(&super::Found) -> f64| d.found.as_ref().map_or("–".to_owned(), |x| raw(f(x)));
+        let (h, found) = (&d.journal().header, d.found.as_ref());
         let proof = match (&d.journal().end, d.lower_bound) {
             (Some(end), _) if end.proven_impossible => "impossible".to_owned(),
             (Some(end), _) if end.certified_optimal => "optimal".to_owned(),
-            (_, Some(b)) => {
-                let value = b.params.map(|p| p as f64).or(b.error).or(b.loss).unwrap_or(0.0);
-                format!("at least {}", number(value))
-            }
+            (_, Some(bound)) => format!("at least {}", number(bound.value())),
             _ => "–".to_owned(),
         };
-        table.row(&[
+        let ended = match d.state {
+            State::Ended(by) => by.name(),
+            State::Open => "not on record",
+        };
+        let mut row = vec![
             d.search.name.clone(),
             words::strategy(d).to_owned(),
             h.template.name().to_owned(),
             h.seed.to_string(),
-            d.found.as_ref().map_or("–".to_owned(), |f| f.params.to_string()),
-            of(|f| f.rse),
-            of(|f| f.rse.sqrt()),
-            of(|f| f.loss),
+            found.map_or_else(|| "–".to_owned(), |f| f.params.to_string()),
+        ];
+        row.extend(error_cells(measure, found.map(|f| f.error)));
+        row.extend([
+            found.map_or_else(|| "–".to_owned(), |f| raw(f.loss)),
             if d.target_reached { "reached" } else { "not reached" }.to_owned(),
             proof,
             d.counts.evaluations.to_string(),
             raw(d.seconds),
-            match d.state {
-                State::Ended(by) => by.name().to_owned(),
-                State::Open => "not on record".to_owned(),
-            },
+            ended.to_owned(),
         ]);
+        table.row(&row);
     }
     table
 }

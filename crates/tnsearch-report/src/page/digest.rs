@@ -2,7 +2,7 @@
 
 use super::Search;
 use tnsearch::graph::Structure;
-use tnsearch::problem::{CheckedObjective, LowerBound, Score};
+use tnsearch::problem::{CheckedObjective, LowerBound, Measure, Score};
 use tnsearch::search::{Counts, StoppedBy};
 use tnsearch_io::journal::JournalFile;
 
@@ -22,8 +22,8 @@ pub struct Found {
     pub structure: Structure,
     /// Its parameters.
     pub params: u128,
-    /// Its RSE.
-    pub rse: f64,
+    /// Its error.
+    pub error: f64,
     /// Its loss.
     pub loss: f64,
     /// The run that found it.
@@ -69,7 +69,7 @@ impl<'a> Digest<'a> {
             Some(Found {
                 structure: journal.structure(&r.permutation, &r.ranks)?,
                 params: r.params.into(),
-                rse: r.error,
+                error: r.error,
                 loss: r.loss,
                 run: r.run,
             })
@@ -78,7 +78,7 @@ impl<'a> Digest<'a> {
             found = journal.structure(&end.permutation, &end.ranks).map(|structure| Found {
                 structure,
                 params: end.params.into(),
-                rse: end.error,
+                error: end.error,
                 loss: end.loss,
                 run: end.run,
             });
@@ -93,7 +93,7 @@ impl<'a> Digest<'a> {
         let counts =
             known.unwrap_or(Counts { samples: evaluations, evaluations, ..Counts::default() });
         let last = journal.records.iter().map(|r| r.seconds).fold(0.0, f64::max);
-        let reached = |f: &Found| objective.is_some_and(|o| o.reached(f.params, f.rse));
+        let reached = |f: &Found| objective.is_some_and(|o| o.reached(f.params, f.error));
         Digest {
             search,
             state: journal.end.as_ref().map_or(State::Open, |end| State::Ended(end.stopped_by)),
@@ -112,6 +112,11 @@ impl<'a> Digest<'a> {
             front: front(journal),
             improvements,
         }
+    }
+
+    /// What its errors are called.
+    pub fn measure(&self) -> &'a Measure {
+        &self.search.journal.header.measure
     }
 
     /// Its journal.
@@ -142,7 +147,7 @@ pub(super) fn improvements(
     out
 }
 
-/// The records that no other beats in both params and RSE.
+/// The records that no other beats in both params and error.
 fn front(journal: &JournalFile) -> Vec<usize> {
     let records = &journal.records;
     let mut order: Vec<usize> = (0..records.len()).collect();

@@ -2,6 +2,7 @@
 
 use crate::plot::{escape, number};
 use std::fmt::Write as _;
+use tnsearch::problem::{Measure, Root};
 
 /// A part of the page with a heading.
 pub(super) fn section(id: &str, title: &str, body: &str) -> String {
@@ -32,6 +33,34 @@ fn framed(class: &str, svg: &str, name: &str, caption: &str) -> String {
 /// A number in a table: for people, with the exact value for the copy.
 pub(super) fn raw(value: f64) -> String {
     format!("\u{1}{value:e}\u{1}{}", number(value))
+}
+
+/// The names of an error as markup: a journal may call it anything.
+pub(super) fn marked_up(measure: &Measure) -> Measure {
+    let text = |words: &str| escape(words).into();
+    let root = measure.root.as_ref();
+    Measure {
+        id: text(&measure.id),
+        name: text(&measure.name),
+        meaning: text(&measure.meaning),
+        root: root.map(|r| Root {
+            id: text(&r.id),
+            name: text(&r.name),
+            meaning: text(&r.meaning),
+        }),
+    }
+}
+
+/// The heads of the columns of an error: its name, and its root's where that has one.
+pub(super) fn error_heads(measure: &Measure) -> Vec<&str> {
+    [&*measure.name].into_iter().chain(measure.root.as_ref().map(|root| &*root.name)).collect()
+}
+
+/// The cells below them; dashes where there is no error.
+pub(super) fn error_cells(measure: &Measure, error: Option<f64>) -> Vec<String> {
+    let root = measure.root.as_ref().map(|_| error.map(f64::sqrt));
+    let cell = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), raw);
+    [cell(error)].into_iter().chain(root.map(cell)).collect()
 }
 
 /// A table that can be copied as CSV.

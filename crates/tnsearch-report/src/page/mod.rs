@@ -1,18 +1,21 @@
 //! The report page: one self-contained HTML file about one search or several.
 
 mod compare;
+mod curves;
 mod digest;
 mod figures;
 mod html;
 mod settings;
 mod spectra;
+mod tiles;
+mod trade;
 mod words;
 
 pub use digest::{Digest, Found, State};
 
 use crate::network::network_inline;
 use crate::plot::{escape, number, theme};
-use html::{Table, figure, section, wide_figure};
+use html::{Table, error_cells, error_heads, figure, section, wide_figure};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
 use tnsearch_io::journal::JournalFile;
@@ -50,10 +53,10 @@ pub struct Peer {
     pub how: String,
     /// Its parameters.
     pub params: u128,
-    /// Its RSE.
-    pub rse: f64,
-    /// No network of this structure has a smaller RSE, where that was computed.
-    pub least_rse: Option<f64>,
+    /// Its error.
+    pub error: f64,
+    /// No network of this structure has a smaller error, where that was computed.
+    pub least_error: Option<f64>,
 }
 
 /// A cut of the structure found.
@@ -65,8 +68,8 @@ pub struct CutFacts {
     pub width: f64,
     /// The rank needed for the error asked for.
     pub needed: Option<usize>,
-    /// No network with this cut has a smaller RSE.
-    pub rse: f64,
+    /// No network with this cut has a smaller error.
+    pub error: f64,
     /// Whether the cut holds the structure where it is.
     pub binding: bool,
     /// The squared singular values of the unfolding, as shares of their sum, falling.
@@ -102,7 +105,7 @@ pub fn page(searches: &[Search]) -> String {
         body += &summary(main);
         body += &networks(main);
         body += &figures::section(main);
-        body += &figures::trade_off(main);
+        body += &trade::section(main);
         body += &proof(main);
         body += &settings::section(main);
     }
@@ -136,8 +139,8 @@ pub fn page(searches: &[Search]) -> String {
 /// What was asked, what was found, how it compares, how sure we are.
 fn summary(digest: &Digest<'_>) -> String {
     let mut out = String::from("<section class=\"summary\" aria-label=\"Summary\">\n");
-    out += &words::warnings(digest);
-    out += &words::tiles(digest);
+    out += &tiles::warnings(digest);
+    out += &tiles::tiles(digest);
     out.push_str("<div class=\"words\">\n");
     for (head, text) in words::summary(digest) {
         let _ = writeln!(out, "<div><h2>{head}</h2><p>{text}</p></div>");
@@ -145,45 +148,29 @@ fn summary(digest: &Digest<'_>) -> String {
     out.push_str("</div>\n");
     let peers = digest.search.facts.as_ref().map_or(&[][..], |f| &f.peers);
     if let (Some(found), false) = (&digest.found, peers.is_empty()) {
-        let mut table = Table::new(
-            "Other ways to write the same tensor",
-            &["network", "how", "params", "RSE", "RE", "times the params found"],
-        );
-        let times = |params: u128| number(params as f64 / found.params.max(1) as f64);
-        let dense = tnsearch::tensor::size(&digest.journal().header.dims);
-        table.row(&[
-            "found".into(),
-            words::strategy(digest).into(),
-            found.params.to_string(),
-            html::raw(found.rse),
-            html::raw(found.rse.sqrt()),
-            "1".into(),
-        ]);
+        let measure = digest.measure();
+        let heads =
+            [&["network", "how", "params"][..], &error_heads(measure), &["times the params found"]];
+        let mut table = Table::new("Other ways to write the same tensor", &heads.concat());
+        let mut row = |name: &str, how: String, params: u128, error: f64| {
+            let mut cells = vec![name.to_owned(), how, params.to_string()];
+            cells.extend(error_cells(measure, Some(error)));
+            cells.push(number(params as f64 / found.params.max(1) as f64));
+            table.row(&cells);
+        };
+        row("found", words::strategy(digest).to_owned(), found.params, found.error);
         for peer in peers {
-            let how = match peer.least_rse {
-                Some(least) if least > 0.0 => {
-                    format!("{}; no fit of it can go below RSE {}", peer.how, number(least))
+            let how = match peer.least_error.filter(|least| *least > 0.0) {
+                Some(least) => {
+                    let (name, least) = (&measure.name, number(least));
+                    format!("{}; no fit of it can go below {name} {least}", peer.how)
                 }
-                _ => peer.how.clone(),
+                None => peer.how.clone(),
             };
-            table.row(&[
-                peer.name.clone(),
-                how,
-                peer.params.to_string(),
-                html::raw(peer.rse),
-                html::raw(peer.rse.sqrt()),
-                times(peer.params),
-            ]);
+            row(&peer.name, how, peer.params, peer.error);
         }
-        let all = "all entries".to_owned();
-        table.row(&[
-            "the tensor itself".into(),
-            all,
-            dense.to_string(),
-            "0".into(),
-            "0".into(),
-            times(dense),
-        ]);
+        let dense = tnsearch::tensor::size(&digest.journal().header.dims);
+        row("the tensor itself", "all entries".to_owned(), dense, 0.0);
         out += &table.html();
     }
     out + "</section>\n"

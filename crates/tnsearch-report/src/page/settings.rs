@@ -6,7 +6,6 @@ use super::words;
 use crate::plot::escape;
 use serde_json::Value;
 use tnsearch::graph::TemplateRef;
-use tnsearch::problem::Objective;
 use tnsearch::search::StoppedBy;
 
 /// Settings, files, and the command.
@@ -45,7 +44,7 @@ pub(super) fn section(digest: &Digest<'_>) -> String {
     row("tensor SHA-256", header.sha256.clone());
     row("dimensions", header.dims.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "));
     row("template", header.template.name().to_owned());
-    row("objective", objective(header.objective));
+    row("objective", header.objective.option(&header.measure));
     row(
         "strategy",
         match words::strategy(digest) {
@@ -83,14 +82,6 @@ fn flatten(prefix: &str, value: &Value, row: &mut impl FnMut(&str, String)) {
     }
 }
 
-fn objective(objective: Objective) -> String {
-    match objective {
-        Objective::Lambda(l) => format!("--lambda {l}"),
-        Objective::MaxError(e) => format!("--max-rse {e:e}"),
-        Objective::MaxParams(p) => format!("--max-params {p}"),
-    }
-}
-
 /// The command for a journal that does not hold it.
 fn rebuilt(digest: &Digest<'_>) -> String {
     let header = &digest.journal().header;
@@ -99,7 +90,7 @@ fn rebuilt(digest: &Digest<'_>) -> String {
         TemplateRef::Graph { .. } => "template.json".to_owned(),
     };
     let mut words = vec!["tnsearch".to_owned(), "search".to_owned(), "X.npy".to_owned()];
-    words.extend(objective(header.objective).split(' ').map(str::to_owned));
+    words.extend(header.objective.option(&header.measure).split(' ').map(str::to_owned));
     let seed = header.seed.to_string();
     let mut pairs =
         vec![("template", template), ("strategy", header.strategy.clone()), ("seed", seed)];

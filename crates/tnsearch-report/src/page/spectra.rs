@@ -4,7 +4,6 @@ use super::digest::Digest;
 use super::html::{Table, raw};
 use super::{CutFacts, Facts};
 use crate::plot::{Axis, Figure, HeatMap, Layer, Panel, number};
-use tnsearch::problem::Objective;
 
 /// Cuts and singular values shown.
 const MAX_CUTS: usize = 40;
@@ -64,9 +63,9 @@ pub(super) fn heat_map(digest: &Digest<'_>, facts: &Facts) -> Option<String> {
 /// What the picture shows (text, not markup).
 pub(super) fn caption(digest: &Digest<'_>, facts: &Facts) -> String {
     let binding = facts.cuts.iter().filter(|c| c.binding).count();
-    let why = match digest.journal().header.objective {
-        Objective::MaxError(_) => "at these the network is as narrow as the error allows",
-        _ => "at these the network is as narrow as the error that it reached allows",
+    let why = match digest.journal().header.objective.max_error() {
+        Some(_) => "at these the network is as narrow as the error allows",
+        None => "at these the network is as narrow as the error that it reached allows",
     };
     format!(
         "The singular values of the tensor's unfoldings, one row for each way to part the modes in two. A network \
@@ -84,9 +83,10 @@ pub(super) fn caption(digest: &Digest<'_>, facts: &Facts) -> String {
 /// The same in numbers.
 pub(super) fn table(digest: &Digest<'_>, facts: &Facts) -> String {
     let order = digest.journal().header.dims.len();
+    let least = format!("{} at least", digest.measure().name);
     let mut table = Table::new(
         "Cuts of the network found",
-        &["modes of one side", "binds", "network's width", "rank needed", "RSE at least"],
+        &["modes of one side", "binds", "network's width", "rank needed", &least],
     );
     for cut in &facts.cuts {
         table.row(&[
@@ -94,7 +94,7 @@ pub(super) fn table(digest: &Digest<'_>, facts: &Facts) -> String {
             if cut.binding { "yes" } else { "no" }.to_owned(),
             raw(cut.width),
             cut.needed.map_or_else(|| "–".to_owned(), |n| n.to_string()),
-            raw(cut.rse),
+            raw(cut.error),
         ]);
     }
     table.folded()

@@ -89,6 +89,24 @@ fn a_page_says_what_was_asked_and_found() {
 }
 
 #[test]
+fn another_loss_goes_by_its_own_names_and_has_no_root() {
+    let measure = json!({"id": "kl", "name": "KL&co", "meaning": "divergence", "root": null});
+    let text = journal(1, 60, true).replacen('{', &format!("{{\"measure\":{measure},"), 1);
+    let rse = page(&[search("run.jsonl", &journal(1, 60, true))]);
+    assert!(rse.contains("<th scope=\"col\">RE</th>") && rse.contains("relative error RE"));
+    let one = search("run.jsonl", &text);
+    for html in [page(std::slice::from_ref(&one)), page(&[one.clone(), one])] {
+        assert!(!html.contains("RSE") && !html.contains(">RE") && !html.contains("relative error"));
+        assert!(html.contains("whose divergence (KL&amp;co) is at most"));
+        assert!(html.contains("<th scope=\"col\">KL&amp;co</th>"));
+        assert!(html.contains("Divergence. Values below"));
+    }
+    let mixed = [search("rse.jsonl", &journal(1, 60, true)), search("kl.jsonl", &text)];
+    let html = page(&mixed);
+    assert!(html.contains("did not look for the same") && html.contains(">error</th>"));
+}
+
+#[test]
 fn every_picture_of_a_page_is_well_formed() {
     let searches = [1, 2, 3].map(|s| search(&format!("{s}.jsonl"), &journal(s, 120, s != 2)));
     let html = page(&searches);
@@ -114,8 +132,8 @@ fn hostile_names_are_text() {
             name: bad.into(),
             how: bad.into(),
             params: 9,
-            rse: 0.1,
-            least_rse: None,
+            error: 0.1,
+            least_error: None,
         }],
         cuts: Vec::new(),
         cuts_seen: 0,

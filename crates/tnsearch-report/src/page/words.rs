@@ -1,11 +1,11 @@
 //! The page in plain words.
 
+use super::Peer;
 use super::digest::{Digest, Found, State};
+use super::html::marked_up;
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
 use tnsearch::graph::{Family, Template};
-use tnsearch::problem::Objective;
-use tnsearch::search::StoppedBy;
 use tnsearch::tensor::size;
 
 /// What the template asked for is called in a sentence.
@@ -73,10 +73,6 @@ fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(n as f64), if n == 1 { one } else { many })
 }
 
-fn error(rse: f64) -> String {
-    format!("RSE {} (relative error RE {})", number(rse), number(rse.sqrt()))
-}
-
 /// Headings and paragraphs, as markup.
 pub(super) fn summary(digest: &Digest<'_>) -> Vec<(&'static str, String)> {
     let mut parts = vec![("Asked", asked(digest)), ("Found", found(digest))];
@@ -97,22 +93,7 @@ fn asked(digest: &Digest<'_>) -> String {
     };
     let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
     let rank = header.max_rank().map_or(String::new(), |r| format!(", with ranks up to {r}"));
-    let aim = match header.objective {
-        Objective::MaxError(eps) => format!(
-            "the one with the fewest parameters whose squared relative error (RSE) is at most {}",
-            number(eps)
-        ),
-        Objective::MaxParams(p) => {
-            format!(
-                "the one with the smallest error among those with at most {} parameters",
-                number(p as f64)
-            )
-        }
-        Objective::Lambda(l) => format!(
-            "the one with the smallest loss φ + {} · RSE, where φ is its share of the tensor's entries",
-            number(l)
-        ),
-    };
+    let aim = header.objective.aim(&marked_up(&header.measure), number);
     format!(
         "The tensor <b>{}</b> has {} modes, {}, which is {} numbers. Of all ways to write it as a {}{rank}, \
          the search was for {aim}.{free}",
@@ -148,9 +129,10 @@ fn found(digest: &Digest<'_>) -> String {
         },
     };
     format!(
-        "{start} <b>{} parameters</b>, {ratio}, at an {}.{format}",
+        "{start} <b>{} parameters</b>, {ratio}, at {} {}.{format}",
         number(found.params as f64),
-        error(found.rse)
+        header.measure.article(),
+        marked_up(&header.measure).short_text(found.error, number)
     )
 }
 
@@ -170,53 +152,51 @@ pub(super) fn where_modes_sit(found: &Found) -> String {
 fn compared(digest: &Digest<'_>) -> Option<String> {
     let found = digest.found.as_ref()?;
     let facts = digest.search.facts.as_ref()?;
-    let mut sentences = Vec::new();
-    for peer in &facts.peers {
-        let name = escape(&peer.name);
-        if peer.least_rse.is_some() {
-            let reaches = match digest.journal().header.objective {
-                Objective::MaxError(eps) => peer.rse <= eps,
-                _ => peer.rse <= found.rse * 1.001,
-            };
-            sentences.push(match (reaches, peer.least_rse) {
-                (true, _) if !digest.target_reached => format!(
-                    "With the modes in their original order the same ranks <b>reach what was asked for</b> (RSE {}, {} \
-                     parameters): the search missed it; search longer, or with other seeds.",
-                    number(peer.rse),
-                    number(peer.params as f64)
-                ),
-                (true, _) => format!("With the modes in their original order the same ranks do as well (RSE {}).", number(peer.rse)),
-                (false, Some(least)) if least > 0.99 * peer.rse => format!(
-                    "With the modes in their original order the same ranks reach RSE {} and no less, which is proven.",
-                    number(peer.rse)
-                ),
-                (false, Some(least)) if least > found.rse && least > 0.0 => format!(
-                    "With the modes in their original order the same ranks reach only RSE {}; below {} they cannot, which is proven.",
-                    number(peer.rse),
-                    number(least)
-                ),
-                _ => format!("With the modes in their original order the same ranks reached only RSE {}.", number(peer.rse)),
-            });
-            continue;
-        }
-        if !digest.target_reached {
-            sentences.push(format!(
-                "{name} reaches RSE {} with {} parameters.",
-                number(peer.rse),
-                number(peer.params as f64)
-            ));
-            continue;
-        }
-        let times = peer.params as f64 / found.params.max(1) as f64;
-        let relation = match times {
-            t if t > 1.005 => format!("<b>{} times more</b>", number((t * 100.0).round() / 100.0)),
-            t if t < 0.995 => format!("{} times fewer", number((100.0 / t).round() / 100.0)),
-            _ => "as many".to_owned(),
-        };
-        sentences
-            .push(format!("{name} needs {} parameters, {relation}.", number(peer.params as f64)));
-    }
+    let sentence = |peer: &Peer| match peer.least_error {
+        Some(least) => original_order(digest, found, peer, least),
+        None => format!("{} {}", escape(&peer.name), against(digest, found, peer)),
+    };
+    let sentences: Vec<String> = facts.peers.iter().map(sentence).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// What the same ranks do with the modes in the original order; below `least` they cannot come.
+fn original_order(digest: &Digest<'_>, found: &Found, peer: &Peer, least: f64) -> String {
+    let header = &digest.journal().header;
+    let enough = header.objective.max_error().unwrap_or(found.error * 1.001);
+    let (name, error) = (escape(&header.measure.name), number(peer.error));
+    let said = match peer.error <= enough {
+        true if !digest.target_reached => format!(
+            "<b>reach what was asked for</b> ({name} {error}, {} parameters): the search missed it; search longer, \
+             or with other seeds",
+            number(peer.params as f64)
+        ),
+        true => format!("do as well ({name} {error})"),
+        false if least > 0.99 * peer.error => {
+            format!("reach {name} {error} and no less, which is proven")
+        }
+        false if least > found.error && least > 0.0 => {
+            let least = number(least);
+            format!("reach only {name} {error}; below {least} they cannot, which is proven")
+        }
+        false => format!("reached only {name} {error}"),
+    };
+    format!("With the modes in their original order the same ranks {said}.")
+}
+
+/// What another method needs, beside the network found.
+fn against(digest: &Digest<'_>, found: &Found, peer: &Peer) -> String {
+    let params = number(peer.params as f64);
+    if !digest.target_reached {
+        let name = escape(&digest.measure().name);
+        return format!("reaches {name} {} with {params} parameters.", number(peer.error));
+    }
+    let relation = match peer.params as f64 / found.params.max(1) as f64 {
+        t if t > 1.005 => format!("<b>{} times more</b>", number((t * 100.0).round() / 100.0)),
+        t if t < 0.995 => format!("{} times fewer", number((100.0 / t).round() / 100.0)),
+        _ => "as many".to_owned(),
+    };
+    format!("needs {params} parameters, {relation}.")
 }
 
 /// What is proven about the answer, as markup.
@@ -241,31 +221,20 @@ pub(super) fn certificate(digest: &Digest<'_>) -> String {
         );
     }
     let found = digest.found.as_ref().filter(|_| digest.target_reached);
-    match (bound.params, bound.error, bound.loss) {
-        (Some(params), ..) => {
-            let gap = found.map_or(String::new(), |f| {
-                let gap = f.params as f64 / params.max(1) as f64;
-                let save = 100.0 * (1.0 - 1.0 / gap);
-                format!(
-                    " The one found has {} times that: at most {} % could still be saved.",
-                    number((gap * 1000.0).round() / 1000.0),
-                    number((save * 10.0).round() / 10.0)
-                )
-            });
+    let gap = match (found, bound.params) {
+        (Some(found), Some(params)) => {
+            let gap = found.params as f64 / params.max(1) as f64;
+            let save = 100.0 * (1.0 - 1.0 / gap);
             format!(
-                "Every {what}{scope} that reaches the error has <b>at least {} parameters</b>.{gap}",
-                number(params as f64)
+                " The one found has {} times that: at most {} % could still be saved.",
+                number((gap * 1000.0).round() / 1000.0),
+                number((save * 10.0).round() / 10.0)
             )
         }
-        (_, Some(rse), _) => format!(
-            "Every {what}{scope} within the budget has an RSE of <b>at least {}</b>.",
-            number(rse)
-        ),
-        (_, _, loss) => format!(
-            "Every {what}{scope} has a loss of <b>at least {}</b>.",
-            number(loss.unwrap_or(0.0))
-        ),
-    }
+        _ => String::new(),
+    };
+    let (of, least) = bound.claim(&marked_up(&header.measure), number);
+    format!("Every {what}{scope}{} has {of}<b>{least}</b>.{gap}", bound.about())
 }
 
 fn effort(digest: &Digest<'_>) -> String {
@@ -308,113 +277,4 @@ pub(super) fn seconds(s: f64) -> String {
         60..3600 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
     }
-}
-
-/// The numbers everybody asks for first.
-pub(super) fn tiles(digest: &Digest<'_>) -> String {
-    let mut out = String::from("<dl class=\"tiles\">\n");
-    let mut tile = |name: &str, value: String, more: String, class: &str| {
-        let _ = writeln!(
-            out,
-            "<div class=\"tile {class}\"><dt>{name}</dt><dd><b>{value}</b><span>{more}</span></dd></div>"
-        );
-    };
-    if let Some(found) = &digest.found {
-        let dims = &digest.journal().header.dims;
-        let phi = found.structure.phi(dims);
-        tile(
-            "compression",
-            format!("{}×", number(1.0 / phi)),
-            // No minus before a zero.
-            format!("log₁₀ CR {:.3}", 0.0 - phi.log10()),
-            "",
-        );
-        tile(
-            "parameters",
-            number(found.params as f64),
-            format!("of {}", number(size(dims) as f64)),
-            "",
-        );
-        tile("error (RSE)", number(found.rse), format!("RE {}", number(found.rse.sqrt())), "");
-    }
-    let end = digest.journal().end.as_ref();
-    let (proof, more, class) = match (end, digest.lower_bound, &digest.found) {
-        (Some(end), ..) if end.proven_impossible => ("impossible".into(), "proven".into(), "bad"),
-        (Some(end), ..) if end.certified_optimal => {
-            ("optimal ✓".to_owned(), "proven".to_owned(), "good")
-        }
-        (_, Some(bound), Some(found)) if digest.target_reached => {
-            match (bound.params, bound.error, bound.loss) {
-                (Some(p), ..) => {
-                    let gap = found.params as f64 / p.max(1) as f64;
-                    (
-                        format!("{}×", number((gap * 1000.0).round() / 1000.0)),
-                        format!("above the bound of {}", number(p as f64)),
-                        "",
-                    )
-                }
-                (_, Some(r), _) => (format!("≥ {}", number(r)), "proven for the RSE".into(), ""),
-                (_, _, l) => (
-                    format!("≥ {}", number(l.unwrap_or(0.0))),
-                    format!("proven for the loss; found {}", number(found.loss)),
-                    "",
-                ),
-            }
-        }
-        (_, Some(bound), _) => {
-            let (value, what) = match (bound.params, bound.error, bound.loss) {
-                (Some(p), ..) => (p as f64, "params"),
-                (_, Some(r), _) => (r, "RSE"),
-                (_, _, l) => (l.unwrap_or(0.0), "loss"),
-            };
-            (format!("≥ {}", number(value)), format!("proven for the {what}"), "")
-        }
-        _ => ("–".to_owned(), "no bound on record".to_owned(), ""),
-    };
-    tile("proof", proof, more, class);
-    let more = match digest.counted {
-        true => format!("of {} proposed", number(digest.counts.samples as f64)),
-        false => format!("in {}", seconds(digest.seconds)),
-    };
-    tile("fitted", number(digest.counts.evaluations as f64), more, "");
-    out + "</dl>\n"
-}
-
-/// What the reader must know before trusting the page.
-pub(super) fn warnings(digest: &Digest<'_>) -> String {
-    let mut out = String::new();
-    let mut warn = |text: &str| {
-        let _ = writeln!(out, "<p class=\"warn\" role=\"note\">{text}</p>");
-    };
-    match digest.state {
-        State::Open if digest.journal().begins.is_empty() => {
-            warn(
-                "This journal does not say whether the search has ended, nor what became of the structures that \
-                  were not fitted.",
-            );
-        }
-        State::Open => warn(
-            "This search has not ended: it is still running, or it was broken off. What follows is the state at \
-             the last line of its journal.",
-        ),
-        State::Ended(StoppedBy::Interrupted) => {
-            warn(
-                "The search was interrupted; what follows is the best so far. With a journal, <code>--resume</code> \
-                 continues it.",
-            );
-        }
-        State::Ended(StoppedBy::MaxSeconds) => {
-            warn("The search ended because its time was up (<code>--max-seconds</code>).");
-        }
-        State::Ended(StoppedBy::MaxEvaluations) => {
-            warn(
-                "The search ended because its budget of fits was spent (<code>--max-evaluations</code>).",
-            );
-        }
-        State::Ended(StoppedBy::Finished) => {}
-    }
-    if digest.journal().torn {
-        warn("The last line of the journal was torn and is left out.");
-    }
-    out
 }

@@ -1,5 +1,6 @@
 //! How far a network is from the data, and what that number is called.
 
+use crate::SettingError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -11,37 +12,80 @@ pub struct Measure {
     pub id: Cow<'static, str>,
     /// The name for people, such as `RSE`.
     pub name: Cow<'static, str>,
+    /// What the number is, in a few words: "squared relative error".
+    pub meaning: Cow<'static, str>,
+    /// Its square root, where people use that as well.
+    pub root: Option<Root>,
+}
+
+/// The names of the square root of an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// The key in files.
+    pub id: Cow<'static, str>,
+    /// The name for people, such as `RE`.
+    pub name: Cow<'static, str>,
     /// What the number is, in a few words.
     pub meaning: Cow<'static, str>,
-    /// The name of its square root, where people use that as well.
-    pub root: Option<Cow<'static, str>>,
+}
+
+impl Root {
+    /// The names of a root.
+    pub const fn new(id: &'static str, name: &'static str, meaning: &'static str) -> Self {
+        let [id, name, meaning] = [Cow::Borrowed(id), Cow::Borrowed(name), Cow::Borrowed(meaning)];
+        Root { id, name, meaning }
+    }
 }
 
 impl Measure {
-    /// The squared relative error, which the paper's program minimises; its tables of images print the root.
-    pub const RSE: Measure =
-        Measure::new("rse", "RSE", "squared relative error ||X - Z||^2 / ||X||^2", Some("RE"));
+    /// The squared relative error `||X - Z||^2 / ||X||^2`, which the paper's program minimises; its tables of images
+    /// print the root.
+    pub const RSE: Measure = {
+        let root = Root::new("re", "RE", "relative error");
+        Measure::new("rse", "RSE", "squared relative error", Some(root))
+    };
 
     /// The names of a loss.
     pub const fn new(
         id: &'static str,
         name: &'static str,
         meaning: &'static str,
-        root: Option<&'static str>,
+        root: Option<Root>,
     ) -> Self {
-        let root = match root {
-            Some(root) => Some(Cow::Borrowed(root)),
-            None => None,
-        };
         let [id, name, meaning] = [Cow::Borrowed(id), Cow::Borrowed(name), Cow::Borrowed(meaning)];
         Measure { id, name, meaning, root }
+    }
+
+    /// Refuses names that cannot stand in an option, a file or on a terminal.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let root = self.root.as_ref();
+        let ids = [Some(&self.id), root.map(|r| &r.id)];
+        let plain = |id: &str| {
+            !id.is_empty() && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        };
+        if let Some(bad) = ids.into_iter().flatten().find(|id| !plain(id)) {
+            let expected = "its id must be of small letters and digits";
+            return Err(SettingError::new("measure", format!("{bad:?}"), expected));
+        }
+        let words = [Some(&self.name), Some(&self.meaning), root.map(|r| &r.name)];
+        let words = words.into_iter().chain([root.map(|r| &r.meaning)]).flatten();
+        let bad = |text: &&Cow<'static, str>| text.is_empty() || text.contains(char::is_control);
+        match words.into_iter().find(bad) {
+            Some(bad) => {
+                let expected = "its names must be words without control characters";
+                Err(SettingError::new("measure", format!("{bad:?}"), expected))
+            }
+            None => Ok(()),
+        }
     }
 
     /// An error in words, with its root where that has a name; `number` writes a quantity.
     pub fn text(&self, error: f64, number: impl Fn(f64) -> String) -> String {
         let value = format!("{} {}", self.name, number(error));
         match &self.root {
-            Some(root) => format!("{value}, {root} {} (its square root)", number(error.sqrt())),
+            Some(Root { name, .. }) => {
+                format!("{value}, {name} {} (its square root)", number(error.sqrt()))
+            }
             None => value,
         }
     }
@@ -66,7 +110,7 @@ impl Default for Measure {
 /// struct Absolute;
 /// impl Loss for Absolute {
 ///     fn measure(&self) -> Measure {
-///         Measure::new("rae", "RAE", "relative absolute error, sum |x - z| / sum |x|", None)
+///         Measure::new("rae", "RAE", "relative absolute error", None)
 ///     }
 ///     fn value(&self, x: f64, z: f64) -> f64 {
 ///         (x - z).abs()

@@ -8,8 +8,9 @@ mod data;
 mod loss;
 mod objective;
 mod stop;
+mod words;
 
 pub use data::Target;
-pub use loss::{Loss, Measure, SquaredError};
+pub use loss::{Loss, Measure, Root, SquaredError};
 pub use objective::{CheckedObjective, LowerBound, Objective, Score};
 pub use stop::{Reason, Stop};

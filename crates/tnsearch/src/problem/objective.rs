@@ -1,6 +1,5 @@
 //! What a search looks for, and the order of structures that leads there.
 
-use super::Measure;
 use crate::SettingError;
 use crate::error::positive;
 use serde::{Deserialize, Serialize};
@@ -43,6 +42,7 @@ pub struct Score {
 /// the structure that was proposed first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Objective {
     /// Minimise phi + lambda * error.
     Lambda(f64),
@@ -93,22 +93,19 @@ impl Objective {
         }
     }
 
-    /// The objective in words.
-    pub fn text(self, measure: &Measure) -> String {
-        let name = &measure.name;
+    /// The weight of the error against phi, if it has one.
+    pub fn lambda(self) -> Option<f64> {
         match self {
-            Objective::Lambda(l) => format!("smallest phi + {l} * {name}"),
-            Objective::MaxError(e) => format!("fewest params with {name} <= {e:e}"),
-            Objective::MaxParams(p) => format!("smallest {name} with at most {p} params"),
+            Objective::Lambda(lambda) => Some(lambda),
+            _ => None,
         }
     }
 
-    /// The objective as an option of the command: `--max-rse 1e-4`.
-    pub fn option(self, measure: &Measure) -> String {
+    /// The objective as files hold it: whole numbers in JSON end at 2^64 - 1.
+    pub fn recorded(self) -> Self {
         match self {
-            Objective::Lambda(l) => format!("--lambda {l}"),
-            Objective::MaxError(e) => format!("--max-{} {e:e}", measure.id),
-            Objective::MaxParams(p) => format!("--max-params {p}"),
+            Objective::MaxParams(p) => Objective::MaxParams(p.min(u64::MAX.into())),
+            other => other,
         }
     }
 
@@ -256,29 +253,9 @@ impl LowerBound {
         gap.is_finite().then_some(gap)
     }
 
-    /// What is proven of every `class` ("structure", "ring with ranks up to 7"), in words; `number` writes a
-    /// quantity.
-    pub fn text(&self, class: &str, measure: &Measure, number: impl Fn(f64) -> String) -> String {
-        match (self.params, self.error, self.loss) {
-            (Some(params), ..) => {
-                format!("every {class} that reaches the error has at least {params} params")
-            }
-            (_, Some(error), _) => {
-                format!("every {class} within the budget has {} >= {}", measure.name, number(error))
-            }
-            (_, _, value) => {
-                format!("every {class} has a loss of at least {}", number(value.unwrap_or(0.0)))
-            }
-        }
-    }
-
-    /// The same in a few words.
-    pub fn short_text(&self, measure: &Measure, number: impl Fn(f64) -> String) -> String {
-        match (self.params, self.error, self.loss) {
-            (Some(params), ..) => format!("at least {params} params"),
-            (_, Some(error), _) => format!("{} at least {}", measure.name, number(error)),
-            (_, _, value) => format!("loss at least {}", number(value.unwrap_or(0.0))),
-        }
+    /// The bound as a number: parameters, an error or a loss.
+    pub fn value(&self) -> f64 {
+        self.params.map(|p| p as f64).or(self.error).or(self.loss).unwrap_or(0.0)
     }
 }
 

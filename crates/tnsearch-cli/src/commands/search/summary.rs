@@ -2,7 +2,9 @@
 
 use super::Search;
 use crate::Exit;
-use crate::commands::describe::{StructureReport, line, structure_lines, tensor_text};
+use crate::commands::describe::{
+    ErrorReport, MEASURE, Named, StructureReport, line, structure_lines, tensor_text,
+};
 use crate::commands::outputs::Report;
 use crate::text::{duration, number};
 use serde::Serialize;
@@ -26,21 +28,21 @@ struct Summary<'a> {
     structure: StructureReport,
     dtype: Kind,
     seed: u64,
-    rse: Option<f64>,
-    re: Option<f64>,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
     loss: Option<f64>,
     #[serde(flatten)]
     counts: Counts,
     speculative: u64,
     seconds: f64,
     stopped_by: StoppedBy,
-    lower_bound: Option<LowerBound>,
+    lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
     proven_impossible: bool,
-    history: &'a [HistoryPoint],
-    pareto: &'a [ParetoPoint],
+    history: Named<'a, Vec<HistoryPoint>>,
+    pareto: Named<'a, Vec<ParetoPoint>>,
     input: &'a str,
-    objective: Objective,
+    objective: Named<'a, Objective>,
     target_reached: bool,
     format_preserved: Option<bool>,
     run: Option<usize>,
@@ -93,7 +95,7 @@ impl<'a> Described<'a> {
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
             dtype: target.kind(),
-            measure: Measure::RSE,
+            measure: MEASURE.clone(),
         }
     }
 
@@ -104,7 +106,7 @@ impl<'a> Described<'a> {
         output: Option<&Output>,
         report: &Report,
     ) -> anyhow::Result<Exit> {
-        let (args, dims) = (self.args, &self.dims[..]);
+        let (args, dims, measure) = (self.args, &self.dims[..], &self.measure);
         let best = result.best.as_ref();
         let mut saved = Ok(());
         if let (Some(best), Some(output)) = (best, output) {
@@ -120,20 +122,19 @@ impl<'a> Described<'a> {
             },
             dtype: self.dtype,
             seed: args.seed,
-            rse: best.map(|b| b.score.error),
-            re: best.map(|b| b.score.error.sqrt()),
+            error: ErrorReport::new(measure, best.map(|b| b.score.error)),
             loss: best.map(|b| b.score.loss),
             counts: result.counts,
             speculative: result.speculative,
             seconds: result.seconds,
             stopped_by: result.stopped_by,
-            lower_bound: result.lower_bound,
+            lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
-            history: &result.history,
-            pareto: &result.pareto,
+            history: Named::new(measure, &result.history)?,
+            pareto: Named::new(measure, &result.pareto)?,
             input: &args.tensor,
-            objective: self.settings.objective,
+            objective: Named::new(measure, &self.settings.objective)?,
             target_reached: result.target_reached,
             format_preserved,
             run: best.map(|b| b.run),
@@ -226,7 +227,7 @@ impl<'a> Described<'a> {
             false => "the target was NOT reached; this is the closest".to_owned(),
         };
         line(out, "found", found);
-        structure_lines(out, &best.structure, &self.dims, best.score.error);
+        structure_lines(out, &best.structure, &self.dims, &self.measure, best.score.error);
     }
 }
 

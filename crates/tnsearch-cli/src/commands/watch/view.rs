@@ -62,12 +62,9 @@ fn summary(digest: &Digest<'_>, writer: Writer) -> Paragraph<'static> {
         Some(best) => {
             let phi = best.structure.phi(&header.dims);
             found.push(Span::styled(format!("{} params", best.params), bold));
-            found.push(Span::raw(format!(
-                ", {} times smaller, RSE {}, RE {}",
-                number(1.0 / phi),
-                number(best.rse),
-                number(best.rse.sqrt())
-            )));
+            let (smaller, error) =
+                (number(1.0 / phi), header.measure.short_text(best.error, number));
+            found.push(Span::raw(format!(", {smaller} times smaller, {}", clean(&error))));
             if !digest.target_reached {
                 found.push(Span::styled(" (target not reached)", Style::new().fg(Color::Yellow)));
             }

@@ -1,0 +1,113 @@
+//! What stands on top of the page: the numbers everybody asks for, and what to know before trusting them.
+
+use super::digest::{Digest, State};
+use super::html::marked_up;
+use super::words;
+use crate::plot::short as number;
+use std::fmt::Write as _;
+use tnsearch::search::StoppedBy;
+use tnsearch::tensor::size;
+
+/// The numbers everybody asks for first.
+pub(super) fn tiles(digest: &Digest<'_>) -> String {
+    let measure = &marked_up(digest.measure());
+    let mut out = String::from("<dl class=\"tiles\">\n");
+    let mut tile = |name: &str, value: String, more: String, class: &str| {
+        let _ = writeln!(
+            out,
+            "<div class=\"tile {class}\"><dt>{name}</dt><dd><b>{value}</b><span>{more}</span></dd></div>"
+        );
+    };
+    if let Some(found) = &digest.found {
+        let dims = &digest.journal().header.dims;
+        let phi = found.structure.phi(dims);
+        tile(
+            "compression",
+            format!("{}×", number(1.0 / phi)),
+            // No minus before a zero.
+            format!("log₁₀ CR {:.3}", 0.0 - phi.log10()),
+            "",
+        );
+        tile(
+            "parameters",
+            number(found.params as f64),
+            format!("of {}", number(size(dims) as f64)),
+            "",
+        );
+        let root = measure.root.as_ref();
+        let root = root.map(|r| format!("{} {}", r.name, number(found.error.sqrt())));
+        let name = format!("error ({})", measure.name);
+        tile(&name, number(found.error), root.unwrap_or_default(), "");
+    }
+    let end = digest.journal().end.as_ref();
+    let (proof, more, class) = match (end, digest.lower_bound, &digest.found) {
+        (Some(end), ..) if end.proven_impossible => ("impossible".into(), "proven".into(), "bad"),
+        (Some(end), ..) if end.certified_optimal => {
+            ("optimal ✓".to_owned(), "proven".to_owned(), "good")
+        }
+        (_, Some(bound), found) => {
+            let found = found.as_ref().filter(|_| digest.target_reached);
+            match (bound.params, found) {
+                (Some(p), Some(found)) => {
+                    let gap = found.params as f64 / p.max(1) as f64;
+                    let gap = format!("{}×", number((gap * 1000.0).round() / 1000.0));
+                    (gap, format!("above the bound of {}", number(p as f64)), "")
+                }
+                (_, found) => {
+                    let beside = found.filter(|_| bound.loss.is_some());
+                    let beside = beside.map(|f| format!("; found {}", number(f.loss)));
+                    let of = bound.of(measure);
+                    let more = format!("proven for the {of}{}", beside.unwrap_or_default());
+                    (format!("≥ {}", number(bound.value())), more, "")
+                }
+            }
+        }
+        _ => ("–".to_owned(), "no bound on record".to_owned(), ""),
+    };
+    tile("proof", proof, more, class);
+    let more = match digest.counted {
+        true => format!("of {} proposed", number(digest.counts.samples as f64)),
+        false => format!("in {}", words::seconds(digest.seconds)),
+    };
+    tile("fitted", number(digest.counts.evaluations as f64), more, "");
+    out + "</dl>\n"
+}
+
+/// What the reader must know before trusting the page.
+pub(super) fn warnings(digest: &Digest<'_>) -> String {
+    let mut out = String::new();
+    let mut warn = |text: &str| {
+        let _ = writeln!(out, "<p class=\"warn\" role=\"note\">{text}</p>");
+    };
+    match digest.state {
+        State::Open if digest.journal().begins.is_empty() => {
+            warn(
+                "This journal does not say whether the search has ended, nor what became of the structures that \
+                  were not fitted.",
+            );
+        }
+        State::Open => warn(
+            "This search has not ended: it is still running, or it was broken off. What follows is the state at \
+             the last line of its journal.",
+        ),
+        State::Ended(StoppedBy::Interrupted) => {
+            warn(
+                "The search was interrupted; what follows is the best so far. With a journal, <code>--resume</code> \
+                 continues it.",
+            );
+        }
+        State::Ended(StoppedBy::MaxSeconds) => {
+            warn("The search ended because its time was up (<code>--max-seconds</code>).");
+        }
+        State::Ended(StoppedBy::MaxEvaluations) => {
+            warn(
+                "The search ended because its budget of fits was spent (<code>--max-evaluations</code>).",
+            );
+        }
+        State::Ended(StoppedBy::Finished) => {}
+    }
+    if digest.journal().torn {
+        warn("The last line of the journal was torn and is left out.");
+    }
+    out
+}
