@@ -32,7 +32,7 @@ pub fn search() -> Result<[f64; 2], Box<dyn Error>> {
     // A smooth field of rank 2, and every 37th entry far off.
     let clean =
         |n: usize| ((n / 36) as f64 * 0.4).sin() + (n / 6 % 6) as f64 * (n % 6) as f64 / 9.0;
-    let entry = |n: usize| if n % 37 == 0 { clean(n) + 30.0 } else { clean(n) };
+    let entry = |n: usize| if n.is_multiple_of(37) { clean(n) + 30.0 } else { clean(n) };
     let x = Target::new(Tensor::new(vec![6; 3], (0..216).map(entry).collect())?)?;
     let away = |found: SearchResult| -> Result<f64, Box<dyn Error>> {
         let best = found.best.ok_or("nothing")?;
