@@ -44,6 +44,8 @@ pub fn fit_loss(
     };
     // How near least squares comes to the error asked for says nothing about this one.
     let first = FitSettings { enough_rse: settings.stop_rse, ..FitSettings::clone(settings) };
+    let limit = settings.max_seconds.map(|s| stop.within_seconds(s));
+    let limit = limit.as_ref().unwrap_or(stop);
     let near = fit(target, graph, &first.check()?, seed, warm, stop)?;
     let plan = Plan::new((target, x), graph, Walk::Reading, settings.max_bytes)?;
     check_bytes(plan.bytes + 8.0 * x.len() as f64, settings.max_bytes)?;
@@ -51,10 +53,22 @@ pub fn fit_loss(
     let cores: Vec<_> = near.cores.iter().filter_map(AnyTensor::as_f64).collect();
     ws.set_cores(&cores);
     let mut descent = Descent::new(loss, &plan, target.scale());
-    let (error, steps) = descent.run(&mut ws, settings, stop);
+    check_baseline(loss, descent.baseline)?;
+    let (error, steps) = descent.run(&mut ws, settings, limit);
     let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
     let interrupted = near.interrupted || stop.is_set();
     Ok(Fitted { cores, error, sweeps: near.sweeps + steps, interrupted, ..near })
+}
+
+/// Refuses a loss whose errors would mean nothing: one that is divided by zero, by infinity or by a negative number.
+pub(crate) fn check_baseline(loss: &dyn Loss, baseline: f64) -> Result<(), SettingError> {
+    match baseline.is_finite() && baseline > 0.0 {
+        true => Ok(()),
+        false => {
+            let name = format!("baseline of {}", loss.measure().name);
+            Err(SettingError::new(name, baseline, "it must be a positive number for this data"))
+        }
+    }
 }
 
 /// A loss on its way down.

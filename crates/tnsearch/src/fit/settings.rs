@@ -172,7 +172,7 @@ const ROUNDING_32: f64 = 1e-9;
 
 impl CheckedFit {
     /// The settings for numbers of that kind: a start of 32-bit numbers has done all it can at an RSE of 1e-9.
-    pub(crate) fn for_kind(&self, kind: Kind) -> Cow<'_, CheckedFit> {
+    pub fn for_kind(&self, kind: Kind) -> Cow<'_, CheckedFit> {
         if kind.epsilon() == f64::EPSILON {
             return Cow::Borrowed(self);
         }

@@ -171,7 +171,7 @@ impl<'a> Search<'a> {
     }
 
     /// How far a network is from the data: another loss than the squared error. Cuts bound only the squared error, so
-    /// nothing is pruned or proven then, and exact search gives way to its local half.
+    /// nothing is pruned or proven then; `auto` is then its local half, and `exact` is refused.
     pub fn loss(mut self, loss: impl Loss + 'static) -> Self {
         self.loss = Arc::new(loss);
         self
@@ -198,6 +198,8 @@ impl<'a> Search<'a> {
         let (graphs, bounds, max_cost) =
             (description.graphs, description.bounds, description.max_cost);
         let (objective, fit) = self.settings.check(description.rescue)?;
+        // What is good enough is decided here and in the fits alike.
+        let fit = fit.for_kind(self.target.kind()).into_owned();
         let plan = match &self.own {
             Some(_) => None,
             None => Some(self.settings.strategy.check(self.settings.max_rank)?),
@@ -434,7 +436,8 @@ impl PreparedSearch<'_> {
             true => Arc::new(FitEvaluator::new(&target)),
             false => Arc::new(LossEvaluator::new(&target, loss)),
         });
-        let workers = budget.workers(size(dims).saturating_mul(8));
+        let entry = target.kind().bytes() as u128;
+        let workers = budget.workers(size(dims).saturating_mul(entry));
         let threads = Local::new(evaluator, workers);
         engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)
     }

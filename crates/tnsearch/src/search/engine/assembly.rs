@@ -33,6 +33,10 @@ pub(super) struct Assembly {
     request: Request,
     /// One per start, or one for all.
     parts: Vec<Part>,
+    /// Put together, and how many parts counted.
+    whole: Option<(Result<Fitted, FitError>, u64)>,
+    /// How often it was interrupted though nobody asked for that.
+    pub lost: u32,
 }
 
 impl Assembly {
@@ -40,7 +44,14 @@ impl Assembly {
     pub fn new(job: Arc<Job>, index: Option<usize>, request: Request, in_parts: bool) -> Self {
         let splits = in_parts && splits(&request);
         let count = if splits { request.settings.restarts } else { 1 };
-        Assembly { job, index, request, parts: (0..count).map(|_| Part::Waiting).collect() }
+        Assembly {
+            job,
+            index,
+            request,
+            parts: (0..count).map(|_| Part::Waiting).collect(),
+            whole: None,
+            lost: 0,
+        }
     }
 
     /// Which of the fits that runs wait for come first: those of runs that are behind, and of these the largest, so
@@ -72,9 +83,18 @@ impl Assembly {
         self.parts[part] = Part::Waiting;
     }
 
-    /// Takes the result of a part.
+    /// Takes the result of a part; with it the whole may be known.
     pub fn land(&mut self, part: usize, result: Result<Fitted, FitError>) {
         self.parts[part] = Part::Done(result);
+        self.whole = self.put_together();
+        if self.whole.is_some() {
+            // Only the best of the cores are kept.
+            self.parts.iter_mut().for_each(|part| {
+                if let Part::Done(made) = part {
+                    *made = Err(FitError::Interrupted);
+                }
+            });
+        }
     }
 
     /// The parts on their way.
@@ -85,32 +105,42 @@ impl Assembly {
         })
     }
 
-    /// How many parts counted for the result.
-    pub fn used(&self) -> u64 {
-        let settings = &self.request.settings;
-        let good = |part: &Part| matches!(part, Part::Done(Ok(start)) if enough(settings, start));
-        let last = self.parts.iter().position(good).map_or(self.parts.len(), |at| at + 1);
-        self.parts[..last].iter().filter(|part| matches!(part, Part::Done(_))).count() as u64
+    /// The result, once nothing that is missing could change it.
+    pub fn result(&self) -> Option<&Result<Fitted, FitError>> {
+        self.whole.as_ref().map(|(result, _)| result)
     }
 
-    /// The result, once nothing that is missing could change it.
-    pub fn result(&self) -> Option<Result<Fitted, FitError>> {
+    /// The result, and how many parts counted for it.
+    pub fn into_result(self) -> Option<(Result<Fitted, FitError>, u64)> {
+        self.whole
+    }
+
+    /// The best of the parts that are made, where the whole is not.
+    pub fn best_so_far(&self) -> Option<Fitted> {
+        let made = self.parts.iter().filter_map(|part| match part {
+            Part::Done(Ok(start)) => Some(start),
+            _ => None,
+        });
+        Fitted::best_of(made)
+    }
+
+    fn put_together(&self) -> Option<(Result<Fitted, FitError>, u64)> {
         if let [Part::Done(whole)] = &self.parts[..] {
-            return Some(whole.clone());
+            return Some((whole.clone(), 1));
         }
         let mut done = Vec::new();
         for part in &self.parts {
             match part {
-                Part::Done(Ok(start)) if enough(&self.request.settings, start) => {
-                    done.push(start);
-                    return Fitted::best_of(done).map(Ok);
-                }
                 Part::Done(Ok(start)) => done.push(start),
-                Part::Done(Err(error)) => return Some(Err(error.clone())),
+                Part::Done(Err(error)) => return Some((Err(error.clone()), done.len() as u64 + 1)),
                 _ => return None,
             }
+            if done.last().is_some_and(|start| enough(&self.request.settings, start)) {
+                break;
+            }
         }
-        Fitted::best_of(done).map(Ok)
+        let used = done.len() as u64;
+        Fitted::best_of(done).map(|best| (Ok(best), used))
     }
 }
 

@@ -9,7 +9,11 @@ use crate::fit::{Effort, FitError, Fitted, Request};
 use crate::graph::Structure;
 use crate::network::Network;
 use crate::search::{SearchError, Ticket};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Interruptions of one fit that nobody asked for before the search ends.
+const MOST_LOST: u32 = 3;
 
 /// What a request under way is for.
 #[derive(Debug)]
@@ -52,6 +56,7 @@ impl Driver<'_, '_> {
                 }
                 None => {
                     let Some(request) = self.request(&job)? else { return Ok(()) };
+                    self.give_up(k, &key);
                     let in_parts = self.makes_parts(wave);
                     let assembly = Assembly::new(job, Some(index), request, in_parts);
                     self.fits[k].insert(key.clone(), assembly);
@@ -66,18 +71,21 @@ impl Driver<'_, '_> {
     fn go_on(&mut self, k: usize, key: &Key) {
         let Some(assembly) = self.fits[k].get(key) else { return };
         let Some(index) = assembly.index else { return };
-        let Some(result) = assembly.result() else {
+        if assembly.result().is_none() {
             if assembly.needed().is_some() {
                 self.ready.insert(assembly.urgency(), (k, key.clone()));
             }
             return;
-        };
+        }
+        let Some(assembly) = self.give_up(k, key) else { return };
         let job = assembly.job.clone();
-        self.speculative -= assembly.used();
-        self.give_up(k, key);
+        let Some((result, used)) = assembly.into_result() else { return };
+        self.speculative -= used;
         match result {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
-            Err(error) => self.failed(k, index, &job, error),
+            // Not written down: with more memory it may not be refused the next time.
+            Err(FitError::Memory(_)) => self.take(k, index, Resolved::Refused),
+            Err(error) => self.fail(job.place, error),
         }
     }
 
@@ -93,17 +101,18 @@ impl Driver<'_, '_> {
     }
 
     /// Forgets a fit; what is under way of it ends soon.
-    pub(super) fn give_up(&mut self, k: usize, key: &Key) {
-        let Some(assembly) = self.fits[k].remove(key) else { return };
+    pub(super) fn give_up(&mut self, k: usize, key: &Key) -> Option<Assembly> {
+        let assembly = self.fits[k].remove(key)?;
         for ticket in assembly.flying() {
             self.flights.insert(ticket, Flight::Nothing);
             self.executor.cancel(ticket);
         }
+        Some(assembly)
     }
 
     /// How many workers have nothing to do.
     pub(super) fn idle(&self) -> usize {
-        self.executor.workers().saturating_sub(self.flights.len())
+        self.executor.workers().max(1).saturating_sub(self.flights.len())
     }
 
     fn next_ticket(&mut self) -> Ticket {
@@ -139,16 +148,23 @@ impl Driver<'_, '_> {
     pub(super) fn land(&mut self, ticket: Ticket, result: Result<Fitted, FitError>) {
         let Some(Flight::Part { run, key, part }) = self.flights.remove(&ticket) else { return };
         let Some(assembly) = self.fits[run].get_mut(&key) else { return };
+        let (job, waited_for) = (assembly.job.clone(), assembly.index.is_some());
         match result {
             Ok(fitted) if fitted.interrupted => {
-                let (job, waited_for) = (assembly.job.clone(), assembly.index.is_some());
                 assembly.drop_part(part);
                 if waited_for {
                     self.speculative -= 1;
                     self.keep_cut_short(job, fitted);
                 }
             }
-            Err(FitError::Interrupted) => assembly.drop_part(part),
+            Err(FitError::Interrupted) => {
+                // A worker was lost, perhaps; but not every time.
+                assembly.drop_part(part);
+                assembly.lost += 1;
+                if assembly.lost > MOST_LOST && self.stopped_by.is_none() && waited_for {
+                    self.fail(job.place, FitError::Interrupted);
+                }
+            }
             result => {
                 assembly.land(part, result);
                 self.foresight[run].changed |= assembly.result().is_some();
@@ -157,9 +173,8 @@ impl Driver<'_, '_> {
         self.go_on(run, &key);
     }
 
-    /// Ends everything under way; fits that are cut short may still be the best there is.
+    /// Ends everything under way; what is done of fits that are cut short may still be the best there is.
     pub(super) fn land_all(&mut self) {
-        self.ending = true;
         let under_way: Vec<Ticket> = self.flights.keys().copied().collect();
         for ticket in under_way {
             self.executor.cancel(ticket);
@@ -169,15 +184,20 @@ impl Driver<'_, '_> {
                 self.land(ticket, result);
             }
         }
+        let waited_for = self.fits.iter().flat_map(HashMap::values).filter(|a| a.index.is_some());
+        let done = waited_for.filter_map(|a| Some((a.job.clone(), a.best_so_far()?)));
+        for (job, fitted) in done.collect::<Vec<_>>() {
+            self.keep_cut_short(job, Fitted { interrupted: true, ..fitted });
+        }
     }
 
     /// A fit that a run waited for has ended well.
     fn fitted(&mut self, run: usize, index: usize, job: &Arc<Job>, fitted: Fitted) {
-        // An error that is no number cannot be compared or written down.
-        if !fitted.error.is_finite() {
+        let loss = self.engine.rules.objective.loss(job.params, job.phi, fitted.error);
+        // What is no number cannot be compared or written down.
+        if !(fitted.error.is_finite() && loss.is_finite()) {
             return self.take(run, index, Resolved::Refused);
         }
-        let loss = self.engine.rules.objective.loss(job.params, job.phi, fitted.error);
         let evaluation = self.evaluation(job, loss, &fitted);
         self.tell(&Event::Evaluated(&evaluation));
         if job.parent.is_some() {
@@ -203,15 +223,6 @@ impl Driver<'_, '_> {
             restarts: fitted.restarts,
             seconds: self.seconds(),
             effort: job.effort,
-        }
-    }
-
-    fn failed(&mut self, run: usize, index: usize, job: &Job, error: FitError) {
-        match error {
-            // Not written down: with more memory it may not be refused the next time.
-            FitError::Memory(_) => self.take(run, index, Resolved::Refused),
-            FitError::Interrupted => {}
-            error => self.fail(job.place, error),
         }
     }
 

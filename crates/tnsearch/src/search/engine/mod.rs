@@ -89,7 +89,8 @@ pub struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// An engine for a tensor of these dimensions, without strategies yet.
+    /// An engine for a tensor of these dimensions, without strategies yet. For numbers of another kind than f64 the
+    /// settings are those of [`CheckedFit::for_kind`].
     pub fn new(dims: &[usize], objective: CheckedObjective, fit: CheckedFit) -> Self {
         Engine {
             rules: Rules {
@@ -248,8 +249,6 @@ struct Driver<'a, 'e> {
     seen: progress::Seen,
     /// Requests sent that nothing came of so far.
     speculative: u64,
-    /// Nothing new is begun.
-    ending: bool,
     stopped_by: Option<StoppedBy>,
     /// Of several errors of fits the first in order, so that the message is the same every time.
     failure: Option<(run::Place, FitError)>,
@@ -277,7 +276,6 @@ impl<'a, 'e> Driver<'a, 'e> {
             proven: vec![None; runs],
             seen: progress::Seen::default(),
             speculative: 0,
-            ending: false,
             stopped_by: None,
             failure: None,
             listener_error: None,
@@ -292,8 +290,16 @@ impl<'a, 'e> Driver<'a, 'e> {
                 break;
             }
             let moved = match self.engine.max_evaluations {
-                Some(most) => self.advance_together(most)?,
-                None => self.advance_freely()?,
+                Some(most) => self.advance_together(most),
+                None => self.advance_freely(),
+            };
+            let moved = match moved {
+                Ok(moved) => moved,
+                // Nothing stays under way: the executor may serve another search.
+                Err(error) => {
+                    self.land_all();
+                    return Err(error);
+                }
             };
             self.enter_generations();
             if self.stopped_by.is_some() || self.failure.is_some() {
@@ -334,13 +340,10 @@ impl<'a, 'e> Driver<'a, 'e> {
         for k in 0..self.engine.runs.len() {
             moved |= self.ask(k)?;
             loop {
-                let taken = self.engine.runs[k].take_wave(&self.engine.rules, usize::MAX);
-                self.request_wave(k)?;
-                if taken == 0
-                    || !self.engine.runs[k].round.as_ref().is_some_and(|r| r.wave.is_empty())
-                {
+                if self.engine.runs[k].take_wave(&self.engine.rules, usize::MAX) == 0 {
                     break;
                 }
+                self.request_wave(k)?;
             }
             moved |= self.close(k);
         }
@@ -389,6 +392,12 @@ impl<'a, 'e> Driver<'a, 'e> {
         }
         run.ask(&self.engine.rules)?;
         self.foresight[k].changed = true;
+        if run.finished {
+            // Nothing that was guessed will be asked for.
+            let guesses: Vec<Key> = self.fits[k].keys().cloned().collect();
+            guesses.iter().for_each(|key| drop(self.give_up(k, key)));
+            return Ok(true);
+        }
         if let Some(round) = &run.round {
             self.seen.planned(round);
             for job in &round.jobs {
@@ -408,7 +417,8 @@ impl<'a, 'e> Driver<'a, 'e> {
             self.seen.closed(closed);
         }
         self.foresight[k].changed = true;
-        self.closed[k].extend(closed);
+        // A generation in which a strategy was only thinking leaves nothing behind.
+        self.closed[k].extend(closed.filter(|closed| !closed.round.steps.is_empty()));
         true
     }
 
@@ -416,19 +426,19 @@ impl<'a, 'e> Driver<'a, 'e> {
     fn enter_generations(&mut self) {
         loop {
             let number = self.entered + 1;
-            let runs = || self.engine.runs.iter().zip(&self.closed);
-            let ended = runs().all(|(run, closed)| run.finished || !closed.is_empty());
-            if !ended || self.closed.iter().all(VecDeque::is_empty) {
+            let mut runs = self.engine.runs.iter();
+            let ended = runs.all(|run| run.finished || run.ended >= number);
+            let waiting = self.closed.iter().any(|closed| !closed.is_empty());
+            let thought = self.engine.runs.iter().any(|run| run.ended >= number);
+            if !ended || !(waiting || thought) {
                 return;
             }
             let mut proposed = false;
             for k in 0..self.closed.len() {
-                let next = self.closed[k].front();
-                if next.is_none_or(|closed| closed.round.number != number) {
+                let Some(closed) = self.closed[k].pop_front_if(|c| c.round.number == number) else {
                     continue;
-                }
-                let Some(closed) = self.closed[k].pop_front() else { continue };
-                proposed |= !closed.round.steps.is_empty();
+                };
+                proposed = true;
                 self.proven[k] = closed.lower_bound;
                 self.account.enter(&closed);
             }
@@ -443,6 +453,8 @@ impl<'a, 'e> Driver<'a, 'e> {
     /// Enters what ended and what was under way when the search was stopped.
     fn enter_the_rest(&mut self) {
         let mut cut = false;
+        // Whatever else ended the search, what was fitted counts.
+        self.engine.rules.cuts_in_order &= self.stopped_by == Some(StoppedBy::MaxEvaluations);
         for k in 0..self.engine.runs.len() {
             let closed = self.engine.runs[k].close_early(&self.engine.rules, &mut cut);
             self.closed[k].extend(closed);

@@ -139,8 +139,9 @@ pub(super) struct Run {
     pub counts: Counts,
     pub best: Option<Score>,
     pub round: Option<Round>,
-    /// Generations asked for.
+    /// Generations asked for, and ended.
     pub asked: u64,
+    pub ended: u64,
     memory: Memory,
 }
 
@@ -155,6 +156,7 @@ impl Run {
             best: None,
             round: None,
             asked: 0,
+            ended: 0,
             memory: Memory::default(),
         }
     }
@@ -252,6 +254,7 @@ impl Run {
     /// Ends the generation: remembers its outcomes and tells the strategy.
     pub fn close(&mut self, rules: &Rules) -> Option<Closed> {
         let closed = self.end_round(rules, None)?;
+        self.ended = closed.round.number;
         let outcomes: Vec<Outcome> = closed.outcomes.iter().flatten().copied().collect();
         self.strategy.tell(&outcomes);
         Some(Closed { lower_bound: self.strategy.lower_bound(), ..closed })

@@ -178,6 +178,9 @@ impl Driver<'_, '_> {
                 continue;
             }
             let Some(round) = &future.run.round else { continue };
+            if round.jobs.iter().any(|job| job.parent.is_some()) {
+                continue;
+            }
             let waits: Vec<(usize, Arc<Job>)> =
                 round.wave.iter().map(|&j| (j, round.jobs[j].clone())).collect();
             guesses.extend(waits.iter().map(|w| w.1.clone()).filter(|job| seen.insert(key(job))));

@@ -44,15 +44,17 @@ impl Local {
         let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
         let (unbegun, results) = mpsc::channel();
         let single_starts = evaluator.makes_single_starts();
-        let threads = (0..threads.max(1)).map(|k| {
-            let (shared, evaluator, results) = (shared.clone(), evaluator.clone(), unbegun.clone());
-            std::thread::Builder::new()
-                .name(format!("tnsearch-{k}"))
-                .spawn(move || shared.work(&*evaluator, &results))
-        });
-        let threads = threads.collect::<Result<Vec<_>, _>>()?;
-        let stops = HashMap::new();
-        Ok(Local { shared, threads, results, unbegun, stops, stop: Stop::new(), single_starts })
+        let (stops, stop) = (HashMap::new(), Stop::new());
+        let mut local =
+            Local { shared, threads: Vec::new(), results, unbegun, stops, stop, single_starts };
+        for k in 0..threads.max(1) {
+            let (shared, results) = (local.shared.clone(), local.unbegun.clone());
+            let evaluator = evaluator.clone();
+            let thread = std::thread::Builder::new().name(format!("tnsearch-{k}"));
+            // Where one cannot be started, the others end with the executor.
+            local.threads.push(thread.spawn(move || shared.work(&*evaluator, &results))?);
+        }
+        Ok(local)
     }
 }
 
