@@ -47,9 +47,8 @@ pub fn table() -> Result<Output, Box<dyn std::error::Error>> {
     });
     let options = Options { quick: true, trials: None, runs: Some(1), seed: 1 };
     let table = Experiment::new("table2", options, vec![descent])?;
-    let (never, cells) = (Stop::new(), table.tasks.iter());
-    let setup = Setup::new(Fit::Als, 1, None, never)?;
-    let cells: Result<Vec<_>, _> = cells.map(|task| task.run(&setup)).collect();
+    let setup = Setup::new(Fit::Als, 1, None, Stop::new())?;
+    let cells: Result<Vec<_>, _> = table.tasks.iter().map(|task| task.run(&setup)).collect();
     Ok(table.output(&cells?, &setup))
 }
 

@@ -152,7 +152,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         search = search.listen(shown.insert(listener));
     }
     let described = summary::Described::new(args, &search, &template, &target);
-    hold::at("preparation", &stop);
+    hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
     let bound = prepared.bound().cloned();
     let result = prepared.run()?;
