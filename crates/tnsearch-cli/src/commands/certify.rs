@@ -59,7 +59,7 @@ pub struct Certify {
     /// Nodes of the branch and bound that may be expanded
     #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
     nodes: u64,
-    /// Threads [default: one a processor]
+    /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]

@@ -48,7 +48,7 @@ pub struct Space {
     /// A tensor to measure on how long an evaluation takes: X.npy, X.npz:key or X.safetensors:key
     #[arg(long, value_name = "TENSOR", help_heading = "Measuring")]
     x: Option<String>,
-    /// Threads [default: one a processor]
+    /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Measuring")]
     threads: Option<usize>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]
@@ -210,7 +210,7 @@ fn text(s: &Summary, template: &Template) -> String {
             let (n, seconds) = (rate.samples, number(rate.seconds));
             let per_second = number(rate.per_second);
             let measured =
-                format!("{per_second} structures a second (measured: {n} in {seconds} s)");
+                format!("{per_second} structures per second (measured: {n} in {seconds} s)");
             line(&mut out, "rate", measured);
             line(&mut out, "to try all", format!("{} at this rate", span(log10)));
         }

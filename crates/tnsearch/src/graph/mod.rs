@@ -65,7 +65,7 @@ pub enum GraphError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A rank is zero, or there is not one rank an edge.
+    /// A rank is zero, or there is not one rank per edge.
     #[error("bad rank: {0}")]
     BadRank(String),
 }

@@ -17,7 +17,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// The dimensions are not one a mode.
+    /// The dimensions are not one per mode.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// A mode of dimension zero.

@@ -151,7 +151,7 @@ impl<'a> Picture<'a> {
         below.into_iter().enumerate().map(child).collect()
     }
 
-    /// One line a vertex with its neighbours.
+    /// One line per vertex with its neighbours.
     fn list(&self) -> String {
         let widest = self.label.iter().map(String::len).max().unwrap_or(0);
         let line = |(v, label): (usize, &String)| {
