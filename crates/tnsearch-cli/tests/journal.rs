@@ -197,7 +197,9 @@ fn a_journal_of_version_2_is_continued_as_one() {
     assert_eq!(resumed(&place, SEARCH, 2), (summary, network));
     let after = String::from_utf8(place.read("run.jsonl")).unwrap();
     assert!(after.starts_with(&old) && after.len() > old.len());
-    assert!(evaluations(&place).iter().all(|line| line.ends_with(b"\"refused\":false}\n")));
+    assert!(
+        evaluations(&place, "run.jsonl").iter().all(|line| line.ends_with(b"\"refused\":false}\n"))
+    );
 }
 
 #[test]

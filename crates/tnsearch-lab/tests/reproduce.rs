@@ -2,6 +2,7 @@
 
 use tnsearch::fit::Method;
 use tnsearch::problem::Stop;
+use tnsearch::search::SearchError;
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup};
 
 fn quick(name: &str) -> Experiment {
@@ -92,7 +93,7 @@ fn bad_options_are_named() {
 fn a_method_needs_a_name_of_its_own() {
     use tnsearch_lab::reproduce::Method as Compared;
     let options = Options { quick: true, trials: None, runs: None, seed: 0 };
-    let mine = Compared::search("TNLS", |_, _| Err(ReproduceError::Interrupted));
+    let mine = Compared::search("TNLS", |_, _| Err(SearchError::Threads("none".into())));
     let error = Experiment::new("table2", options, vec![mine]).err().unwrap().to_string();
     assert_eq!(error, "method is TNLS; every method needs a name of its own");
 }

@@ -197,6 +197,7 @@ fn relaxed_value(objective: Objective, entry: &Entry, size: f64, rse: f64) -> Op
         Objective::MaxError(eps) => (rse <= eps).then_some(params),
         Objective::MaxParams(budget) => (entry.params <= budget).then_some(rse),
         Objective::Lambda(lambda) => Some(params / size + lambda * rse),
+        other => unreachable!("{other:?}"),
     }
 }
 

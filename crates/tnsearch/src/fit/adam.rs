@@ -24,39 +24,60 @@ impl<T: Scalar> Improve<T> for Adam {
 
     fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize {
         let sizes = ws.plan().core_lens();
-        let zeros = || -> Vec<Vec<T>> { sizes.iter().map(|&n| vec![T::ZERO; n]).collect() };
-        let (mut gradient, mut first, mut second) = (zeros(), zeros(), zeros());
+        let mut gradient: Vec<Vec<T>> = sizes.iter().map(|&n| vec![T::ZERO; n]).collect();
+        let mut moments = Moments::new(&sizes);
         let mut progress = Progress::with_window(settings, WINDOW);
-        let (mut power1, mut power2) = (1.0, 1.0);
         for step in 1..=settings.max_sweeps {
             let rse = rse_and_gradient(ws, &mut gradient);
             if control.stopped() || progress.finished(rse) {
                 return step;
             }
-            power1 *= BETA1;
-            power2 *= BETA2;
-            let rate = settings.learning_rate / (1.0 - power1);
-            let correction = 1.0 / (1.0 - power2);
-            for (v, gradient) in gradient.iter().enumerate() {
-                let moments = first[v].iter_mut().zip(&mut second[v]);
-                for ((x, g), (m, s)) in ws.core_mut(v).iter_mut().zip(gradient).zip(moments) {
-                    let part = |g: f64, m: f64, s: f64| {
-                        let m = BETA1 * m + (1.0 - BETA1) * g;
-                        let s = BETA2 * s + (1.0 - BETA2) * g * g;
-                        (m, s, rate * m / ((s * correction).sqrt() + EPSILON))
-                    };
-                    let re = part(g.re(), m.re(), s.re());
-                    let im = match T::KIND.is_complex() {
-                        true => part(g.im(), m.im(), s.im()),
-                        false => (0.0, 0.0, 0.0),
-                    };
-                    *m = T::from_parts(re.0, im.0);
-                    *s = T::from_parts(re.1, im.1);
-                    *x -= T::from_parts(re.2, im.2);
-                }
-            }
+            moments.step(ws, &gradient, |_| settings.learning_rate);
         }
         settings.max_sweeps
+    }
+}
+
+/// The running means of gradients and their squares.
+pub(super) struct Moments<T> {
+    first: Vec<Vec<T>>,
+    second: Vec<Vec<T>>,
+    power1: f64,
+    power2: f64,
+}
+
+impl<T: Scalar> Moments<T> {
+    /// For cores of these sizes.
+    pub fn new(sizes: &[usize]) -> Self {
+        let zeros = || -> Vec<Vec<T>> { sizes.iter().map(|&n| vec![T::ZERO; n]).collect() };
+        Moments { first: zeros(), second: zeros(), power1: 1.0, power2: 1.0 }
+    }
+
+    /// Moves the cores against their gradient, each at its rate.
+    pub fn step(&mut self, ws: &mut Workspace<T>, gradient: &[Vec<T>], rate: impl Fn(&[T]) -> f64) {
+        self.power1 *= BETA1;
+        self.power2 *= BETA2;
+        let correction = 1.0 / (1.0 - self.power2);
+        for (v, gradient) in gradient.iter().enumerate() {
+            let core = ws.core_mut(v);
+            let rate = rate(core) / (1.0 - self.power1);
+            let moments = self.first[v].iter_mut().zip(&mut self.second[v]);
+            for ((x, g), (m, s)) in core.iter_mut().zip(gradient).zip(moments) {
+                let part = |g: f64, m: f64, s: f64| {
+                    let m = BETA1 * m + (1.0 - BETA1) * g;
+                    let s = BETA2 * s + (1.0 - BETA2) * g * g;
+                    (m, s, rate * m / ((s * correction).sqrt() + EPSILON))
+                };
+                let re = part(g.re(), m.re(), s.re());
+                let im = match T::KIND.is_complex() {
+                    true => part(g.im(), m.im(), s.im()),
+                    false => (0.0, 0.0, 0.0),
+                };
+                *m = T::from_parts(re.0, im.0);
+                *s = T::from_parts(re.1, im.1);
+                *x -= T::from_parts(re.2, im.2);
+            }
+        }
     }
 }
 

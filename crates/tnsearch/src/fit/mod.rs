@@ -3,6 +3,7 @@
 mod adam;
 mod als;
 mod control;
+mod descent;
 mod lm;
 mod plan;
 mod reduce;
@@ -12,6 +13,7 @@ mod solve;
 mod starts;
 mod workspace;
 
+pub use descent::fit_loss;
 pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 

@@ -12,6 +12,8 @@ pub(super) struct Workspace<'p, T: Scalar> {
     plan: &'p Plan<'p, T>,
     buffers: Vec<Vec<T>>,
     scratch: Scratch<T>,
+    /// What a walk takes for X, where it is not X.
+    instead_of_x: Option<Vec<T>>,
     /// The network's tensor is `scale` times the contraction of the cores.
     pub scale: f64,
 }
@@ -33,7 +35,7 @@ impl<'p, T: Scalar> Workspace<'p, T> {
     /// Buffers for a plan, with all cores zero.
     pub fn new(plan: &'p Plan<'p, T>) -> Self {
         let buffers = plan.buffer_lens.iter().map(|&len| vec![T::ZERO; len]).collect();
-        Workspace { plan, buffers, scratch: plan.scratch(), scale: 1.0 }
+        Workspace { plan, buffers, scratch: plan.scratch(), instead_of_x: None, scale: 1.0 }
     }
 
     pub fn plan(&self) -> &'p Plan<'p, T> {
@@ -187,6 +189,15 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         }
     }
 
+    /// As [`Workspace::walk`] with another tensor in the place of X, of as many entries in the same order; gives it
+    /// back.
+    pub fn walk_with(&mut self, x: Vec<T>, visit: impl FnMut(Visit<'_, T>)) -> Vec<T> {
+        assert_eq!(x.len(), self.plan.x.len(), "in the place of X");
+        self.instead_of_x = Some(x);
+        self.walk(visit);
+        self.instead_of_x.take().unwrap_or_default()
+    }
+
     fn visit(&mut self, vertex: usize, visit: &mut impl FnMut(Visit<'_, T>)) {
         let Leaf { core, rhs, gram, width, .. } = self.plan.leaves[vertex];
         let mut own = std::mem::take(&mut self.buffers[core]);
@@ -206,7 +217,7 @@ impl<'p, T: Scalar> Workspace<'p, T> {
             Step::Contract { a, b, dst, plan } => {
                 let mut out = std::mem::take(&mut self.buffers[*dst]);
                 let read = |source: &Source| match *source {
-                    Source::X => &self.plan.x[..],
+                    Source::X => self.instead_of_x.as_deref().unwrap_or(&self.plan.x),
                     Source::Buffer(k) => &self.buffers[k][..],
                 };
                 plan.run(read(a), read(b), &mut out, &mut self.scratch);
@@ -221,9 +232,29 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         }
     }
 
-    /// The explicit residual `||X - Z||^2`, in stripes so that Z is never held whole. The blocks must
-    /// be fresh.
+    /// The explicit residual `||X - Z||^2`. The blocks must be fresh.
     pub fn residual(&self) -> f64 {
+        let mut total = 0.0;
+        self.stripes(|x, z| {
+            z.iter_mut().zip(x).for_each(|(z, x)| *z = *x - z.scale(self.scale));
+            total += sum_of_squares(z);
+        });
+        total
+    }
+
+    /// Writes a function of each entry of X and of the network's tensor, in the plan's order. The blocks must be
+    /// fresh.
+    pub fn each_entry(&self, out: &mut [T], mut entry: impl FnMut(T, T) -> T) {
+        let mut out = out.iter_mut();
+        self.stripes(|x, z| {
+            for ((out, x), z) in (&mut out).zip(x).zip(z.iter()) {
+                *out = entry(*x, z.scale(self.scale));
+            }
+        });
+    }
+
+    /// Hands out X and the contraction of the cores stripe by stripe, so that Z is never held whole.
+    fn stripes(&self, mut take: impl FnMut(&[T], &mut [T])) {
         /// Entries of Z held at a time.
         const STRIPE: usize = 1 << 18;
         let (rows, columns, cut) = self.plan.root;
@@ -235,7 +266,6 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         let [left, right] = [lay_out(&self.plan.halves[0]), lay_out(&self.plan.halves[1])];
         let height = (STRIPE / columns).clamp(1, rows);
         let mut z = vec![T::ZERO; height * columns];
-        let mut total = 0.0;
         for (left, x) in left.chunks(height * cut).zip(self.plan.x.chunks(height * columns)) {
             let m = x.len() / columns;
             matmul(
@@ -244,11 +274,8 @@ impl<'p, T: Scalar> Workspace<'p, T> {
                 Factor::row_major(left, cut),
                 Factor::row_major(&right, columns),
             );
-            let z = &mut z[..x.len()];
-            z.iter_mut().zip(x).for_each(|(z, x)| *z = *x - z.scale(self.scale));
-            total += sum_of_squares(z);
+            take(x, &mut z[..x.len()]);
         }
-        total
     }
 }
 

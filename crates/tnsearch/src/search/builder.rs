@@ -2,12 +2,13 @@
 
 use super::description::{Bounds, Context, Description, Graphs, Plan};
 use super::engine::{Engine, Evaluation, Listener, SearchResult};
-use super::executor::{Evaluator, Executor, FitEvaluator, Local};
+use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
 use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
+use crate::SettingError;
 use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
 use crate::fit::{CheckedFit, FitSettings};
 use crate::graph::{Structure, Template};
-use crate::problem::{CheckedObjective, Objective, Stop, Target};
+use crate::problem::{CheckedObjective, Loss, Objective, SquaredError, Stop, Target};
 use crate::rng;
 use crate::tensor::size;
 use serde_json::Value;
@@ -36,6 +37,7 @@ pub struct Search<'a> {
     template: Arc<Template>,
     settings: SearchSettings,
     own: Option<(Description, Box<Make<'a>>)>,
+    loss: Arc<dyn Loss>,
     evaluator: Option<Arc<dyn Evaluator>>,
     executor: Option<&'a mut dyn Executor>,
     records: Vec<Evaluation>,
@@ -52,6 +54,7 @@ impl<'a> Search<'a> {
             template: template.into(),
             settings: SearchSettings::default(),
             own: None,
+            loss: Arc::new(SquaredError),
             evaluator: None,
             executor: None,
             records: Vec::new(),
@@ -167,6 +170,13 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// How far a network is from the data: another loss than the squared error. Cuts bound only the squared error, so
+    /// nothing is pruned or proven then, and exact search gives way to its local half.
+    pub fn loss(mut self, loss: impl Loss + 'static) -> Self {
+        self.loss = Arc::new(loss);
+        self
+    }
+
     /// Fits in another way, on this machine's threads.
     pub fn evaluator(mut self, evaluator: Arc<dyn Evaluator>) -> Self {
         self.evaluator = Some(evaluator);
@@ -195,6 +205,7 @@ impl<'a> Search<'a> {
         self.settings.check_at_once(plan.as_ref().map_or(("runs", 1), |plan| plan.at_once()))?;
         let dims = self.target.dims();
         self.template.check_order(dims.len())?;
+        check_domain(&self.target, &*self.loss)?;
         if let Some(max_params) = objective.max_params() {
             let ranks = vec![1; self.template.edges().len()];
             let least = Structure::identity(self.template.clone(), ranks)?.params(dims);
@@ -292,9 +303,13 @@ impl<'a> CheckedSearch<'a> {
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
         let late = stop.within_seconds(seconds);
         let hurry = late.within_seconds(seconds / 3.0);
+        let squared = self.search.loss.is_squared_error();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
         let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
-        let bound = match wanted {
+        if self.bounds == Bounds::Needed && !squared {
+            return Err(SearchError::NoBounds);
+        }
+        let bound = match wanted && squared {
             false => None,
             true => {
                 let stops = (&late, &hurry);
@@ -344,6 +359,7 @@ impl PreparedSearch<'_> {
             template,
             settings,
             own,
+            loss,
             evaluator,
             executor,
             records,
@@ -396,6 +412,7 @@ impl PreparedSearch<'_> {
             .max_cost(max_cost)
             .speculate(speculate)
             .resume(records)
+            .measure(loss.measure())
             .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
             .begun(begun);
         for listener in listeners {
@@ -413,9 +430,24 @@ impl PreparedSearch<'_> {
         if let Some(executor) = executor {
             return engine.run(executor);
         }
-        let evaluator = evaluator.unwrap_or_else(|| Arc::new(FitEvaluator::new(&target)));
+        let evaluator = evaluator.unwrap_or_else(|| match loss.is_squared_error() {
+            true => Arc::new(FitEvaluator::new(&target)),
+            false => Arc::new(LossEvaluator::new(&target, loss)),
+        });
         let workers = budget.workers(size(dims).saturating_mul(8));
         let threads = Local::new(evaluator, workers);
         engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)
+    }
+}
+
+/// Refuses data that the loss is not defined for.
+fn check_domain(target: &Target, loss: &dyn Loss) -> Result<(), SettingError> {
+    let Some(x) = target.tensor().as_f64().filter(|_| !loss.is_squared_error()) else {
+        return Ok(());
+    };
+    let wrong = |x: &f64| loss.refuses(x * target.scale()).map(|why| (*x, why.to_owned()));
+    match x.data().iter().find_map(wrong) {
+        Some((x, why)) => Err(SettingError::new("an entry", x * target.scale(), why)),
+        None => Ok(()),
     }
 }

@@ -48,8 +48,11 @@ pub struct Description {
     pub rescue: usize,
     /// Structures are not fitted whose sweep takes more multiply-adds per entry, unless another limit is asked for.
     pub max_cost: Option<f64>,
-    pub(super) plan: fn(&Map<String, Value>, usize) -> Result<Box<dyn Plan>, SettingError>,
+    pub(super) plan: MakePlan,
 }
+
+/// Checks options, for ranks up to a largest one.
+type MakePlan = fn(&Map<String, Value>, usize) -> Result<Box<dyn Plan>, SettingError>;
 
 /// An option of a strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,7 +24,7 @@ pub use engine::{
     Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy,
 };
 pub use error::SearchError;
-pub use executor::{Evaluator, Executor, FitEvaluator, Local, Ticket};
+pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,

@@ -40,6 +40,7 @@ impl Driver<'_, '_> {
             proven_impossible,
             certified_optimal,
             speculative: self.speculative,
+            measure: self.engine.measure.clone(),
             listener_error: None,
         };
         self.tell(&Event::End(&result.end_record()));

@@ -37,7 +37,7 @@ use crate::SettingError;
 use crate::bound::Relaxation;
 use crate::error::positive;
 use crate::fit::{CheckedFit, Effort, FitError, Fitted};
-use crate::problem::{CheckedObjective, Reason, Score, Stop};
+use crate::problem::{CheckedObjective, Measure, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
 use assembly::{Assembly, Urgency};
@@ -83,6 +83,7 @@ pub struct Engine<'a> {
     records: HashMap<(usize, String, Effort), Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     speculates: bool,
+    measure: Measure,
     stop: Stop,
     begun: Instant,
 }
@@ -106,6 +107,7 @@ impl<'a> Engine<'a> {
             records: HashMap::new(),
             listeners: Vec::new(),
             speculates: true,
+            measure: Measure::RSE,
             stop: Stop::new(),
             begun: Instant::now(),
         }
@@ -183,6 +185,12 @@ impl<'a> Engine<'a> {
     /// Ends the search with the best so far when this is set.
     pub fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
+        self
+    }
+
+    /// What the error is called; the squared relative error by default.
+    pub fn measure(mut self, measure: Measure) -> Self {
+        self.measure = measure;
         self
     }
 
@@ -415,9 +423,11 @@ impl<'a, 'e> Driver<'a, 'e> {
             }
             let mut proposed = false;
             for k in 0..self.closed.len() {
-                let Some(closed) = self.closed[k].pop_front_if(|c| c.round.number == number) else {
+                let next = self.closed[k].front();
+                if next.is_none_or(|closed| closed.round.number != number) {
                     continue;
-                };
+                }
+                let Some(closed) = self.closed[k].pop_front() else { continue };
                 proposed |= !closed.round.steps.is_empty();
                 self.proven[k] = closed.lower_bound;
                 self.account.enter(&closed);

@@ -4,7 +4,7 @@ use super::{Counts, EndRecord, Evaluation, HistoryPoint, ListenerError, ParetoPo
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::{Network, NetworkError};
-use crate::problem::{LowerBound, Score};
+use crate::problem::{LowerBound, Measure, Score};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -113,6 +113,8 @@ pub struct SearchResult {
     pub certified_optimal: bool,
     /// Fits made by idle workers that nothing asked for in the end. Depends on the number of workers.
     pub speculative: u64,
+    /// What the error is called.
+    pub measure: Measure,
     /// Why a listener gave up (a journal is incomplete), if one did.
     pub listener_error: Option<ListenerError>,
 }

@@ -2,7 +2,8 @@
 
 use crate::decompose::{Limits, forest_svd};
 use crate::fit::{self, FitError, FitSettings, Fitted, Request};
-use crate::problem::{Stop, Target};
+use crate::problem::{Loss, Stop, Target};
+use std::sync::Arc;
 
 /// Fits structures. Called from several threads at once.
 ///
@@ -67,5 +68,33 @@ impl Evaluator for FitEvaluator {
             other => other.map(|(cores, _)| cores),
         };
         fit::fit(target, graph, &settings.check()?, *seed, warm.as_deref(), stop)
+    }
+}
+
+/// Fits by a loss of one's own, with [`fit::fit_loss`].
+#[derive(Debug, Clone)]
+pub struct LossEvaluator {
+    target: Target,
+    loss: Arc<dyn Loss>,
+}
+
+impl LossEvaluator {
+    /// Fits to this tensor by that loss.
+    pub fn new(target: &Target, loss: Arc<dyn Loss>) -> Self {
+        LossEvaluator { target: target.clone(), loss }
+    }
+}
+
+impl Evaluator for LossEvaluator {
+    fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
+        let Request { graph, settings, seed, effort, warm, .. } = request;
+        let data = (&self.target, &*self.loss);
+        let warm = warm.as_ref().map(|cores| cores.as_slice());
+        if effort.is_full() {
+            return fit::fit_loss(data, graph, settings, *seed, warm, stop);
+        }
+        let quick =
+            FitSettings { restarts: 1, scouts: 1, rescue: 0, ..FitSettings::clone(settings) };
+        fit::fit_loss(data, graph, &quick.check()?, *seed, warm, stop)
     }
 }

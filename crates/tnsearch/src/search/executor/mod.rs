@@ -7,7 +7,7 @@
 mod evaluator;
 mod local;
 
-pub use evaluator::{Evaluator, FitEvaluator};
+pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator};
 pub use local::Local;
 
 use crate::fit::{FitError, Fitted, Request};

@@ -1,14 +1,14 @@
 //! The example of a strategy outside the crates is short, works, and stands in the table.
 
-#[path = "../examples/own_strategy.rs"]
+#[path = "../examples/own_method.rs"]
 #[expect(dead_code, reason = "an example's main is not called")]
-mod own_strategy;
+mod own_method;
 
 #[test]
 fn plugs_into_the_runner_and_the_table() {
-    let lines = include_str!("../examples/own_strategy.rs").lines().count();
+    let lines = include_str!("../examples/own_method.rs").lines().count();
     assert!(lines < 60, "{lines} lines");
-    let output = own_strategy::table().unwrap();
+    let output = own_method::table().unwrap();
     let head = output.markdown.lines().find(|l| l.starts_with("| trial |")).unwrap();
     assert!(head.ends_with("| exact | descent |"), "{head}");
     // It finds rings as small as the hidden ones, like the others.
