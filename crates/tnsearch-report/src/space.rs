@@ -4,7 +4,7 @@ use crate::plot::{Axis, Figure, Layer, Panel, Point};
 use std::f64::consts::LN_10;
 use std::sync::Arc;
 use tnsearch::geometry::{GeometryError, Internal, Space, log10, theorem_at_ln};
-use tnsearch::graph::Template;
+use tnsearch::graph::{FAMILIES, Family, FamilyDescription, Layout, Template};
 
 /// The bounds of Theorem 3.1 and exact numbers over d, N and R: the paper's figure "bounds with varying d, N
 /// and R".
@@ -62,25 +62,30 @@ pub fn growth_figure(max_rank: usize) -> Result<String, GeometryError> {
     let mut placements = Panel::new("Placements of the modes", Axis::whole("modes N"), y());
     let title = format!("Structures with ranks up to {max_rank}");
     let mut structures = Panel::new(&title, Axis::whole("modes N"), y());
-    for spec in ["complete", "mera", "ht", "peps", "ring", "path", "tree", "star"] {
+    let mut families = Vec::new();
+    for description in FAMILIES {
         let (mut left, mut right) = (Vec::new(), Vec::new());
+        let mut last = None;
         for n in ORDERS {
-            let template = match spec {
-                "peps" => match lattice(n) {
-                    Some(rows) => Template::peps(rows, n / rows)?,
-                    None => continue,
-                },
-                _ => Template::parse(spec, n)?,
-            };
-            let space = Space::new(Arc::new(template), max_rank, Internal::Free)?;
+            let Some(family) = nearest_to_square(description, n) else { continue };
+            let space = Space::new(Arc::new(family.build(n)?), max_rank, Internal::Free)?;
             left.push((n as f64, log10(&space.structures)));
             right.push((n as f64, space.log10_size));
+            last = Some((space.edges, space.log10_size, family.layout()));
         }
-        let name = if spec == "peps" { "peps (nearest to square)" } else { spec };
-        let drawn = |points| match spec {
+        families.extend(last.map(|last| (description, last, left, right)));
+    }
+    // Those with the most edges first, of equal ones the largest.
+    families.sort_by(|(_, a, ..), (_, b, ..)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
+    for (description, (_, _, layout), left, right) in families {
+        let name = match description.sides {
+            [] => description.name.to_owned(),
+            _ => format!("{} (nearest to square)", description.name),
+        };
+        let drawn = |points| match layout {
             // Rings, paths and trees lie close together.
-            "path" | "tree" => Layer::line(name, points).dashed(),
-            _ => Layer::line(name, points),
+            Layout::Line | Layout::Rooted => Layer::line(&name, points).dashed(),
+            _ => Layer::line(&name, points),
         };
         placements = placements.add(drawn(left));
         structures = structures.add(drawn(right));
@@ -99,9 +104,11 @@ fn circulant(n: usize, steps: usize) -> Result<Template, GeometryError> {
     Ok(Template::from_graph("circulant", vec![true; n], edges)?)
 }
 
-/// The rows of the lattice of n vertices that is nearest to a square; none where n is prime.
-fn lattice(n: usize) -> Option<usize> {
-    (2..n).rev().find(|r| n.is_multiple_of(*r) && r * r <= n)
+/// The family of an order; of several the one with the sides nearest to each other, if none of them is 1.
+fn nearest_to_square(description: &'static FamilyDescription, n: usize) -> Option<Family> {
+    let families = description.of_order(n).into_iter();
+    let short = |family: &Family| family.sides().iter().min().copied().unwrap_or(n);
+    families.filter(|f| f.sides().is_sorted() && short(f) > 1).max_by_key(short)
 }
 
 #[cfg(test)]
@@ -117,7 +124,9 @@ mod tests {
             let (low, high) = theorem_at_ln(16, d, d, 10.0);
             assert!(low / LN_10 <= size && size <= high / LN_10, "{steps}");
         }
-        assert_eq!([4, 5, 6, 12, 16].map(lattice), [Some(2), None, Some(2), Some(3), Some(4)]);
+        let peps = FAMILIES.into_iter().find(|f| f.name == "peps").unwrap();
+        let rows = |n| nearest_to_square(peps, n).map(|f| f.sides()[0]);
+        assert_eq!([4, 5, 6, 12, 16].map(rows), [Some(2), None, Some(2), Some(3), Some(4)]);
     }
 
     #[test]
@@ -128,8 +137,8 @@ mod tests {
             assert!(svg.starts_with("<svg ") && !svg.contains("NaN") && !svg.contains("inf"));
             assert_eq!(svg.matches(">modes N<").count(), if panels == 3 { 1 } else { 2 });
         }
-        for spec in ["complete", "mera", "ht", "peps", "ring", "path", "tree", "star"] {
-            assert!(pictures()[1].contains(spec), "{spec}");
+        for family in FAMILIES {
+            assert!(pictures()[1].contains(family.name), "{family:?}");
         }
     }
 }

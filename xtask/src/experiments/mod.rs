@@ -1,4 +1,4 @@
-//! `cargo xtask experiments <name>`: one file an experiment, listed in [`EXPERIMENTS`].
+//! `cargo xtask experiments <name>`: one file per experiment, listed in [`EXPERIMENTS`].
 
 mod certified;
 mod scaling;

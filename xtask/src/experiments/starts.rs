@@ -97,7 +97,7 @@ fn tensor(
 
 fn table(rows: &[(String, Vec<Tally>)]) -> String {
     let mut out = format!(
-        "Fits that reached RSE <= {MAX_RSE:e}, and sweeps a fit.\n\n| template, order, ranks |"
+        "Fits that reached RSE <= {MAX_RSE:e}, and sweeps per fit.\n\n| template, order, ranks |"
     );
     for (starts, scouts) in WAYS {
         out += &format!(" {starts} x {scouts} |");

@@ -43,7 +43,7 @@ pub struct Bound {
     /// The structure (JSON)
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
-    /// Threads [default: one a processor]
+    /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]

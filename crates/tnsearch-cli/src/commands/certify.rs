@@ -4,6 +4,7 @@ use super::cuts::{self, Cut};
 use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line, tensor_text};
 use super::options::{
     DtypeOptions, ObjectiveOptions, check_threads, count, load_target, load_template, memory,
+    template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number, shape};
@@ -47,9 +48,7 @@ pub struct Certify {
     numbers: DtypeOptions,
     #[command(flatten)]
     objective: ObjectiveOptions,
-    /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph [default: that of
-    /// the network, or ring]
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: that of the network, or ring]"))]
     template: Option<String>,
     /// The largest rank of an edge
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true)]
@@ -60,7 +59,7 @@ pub struct Certify {
     /// Nodes of the branch and bound that may be expanded
     #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
     nodes: u64,
-    /// Threads [default: one a processor]
+    /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]

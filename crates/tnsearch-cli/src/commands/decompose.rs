@@ -17,7 +17,7 @@ use tnsearch::decompose::{
     tr_als_ar, tr_lm, tr_svd, tree_svd, tt_svd,
 };
 use tnsearch::fit::{CheckedFit, FitSettings};
-use tnsearch::graph::{Family, Template};
+use tnsearch::graph::{FAMILIES, Layout, Template};
 use tnsearch::problem::Target;
 use tnsearch::tensor::Kind;
 use tnsearch_io::{MemoryLimit, network, output::Output};
@@ -45,8 +45,7 @@ pub struct Decompose {
     /// tt-svd, tr-svd, tr-lm, ht-svd, tree-svd, tr-als, tr-als-ar or bayes-tr
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Method,
-    /// The tree of tree-svd: path, star, tree, ht, or a JSON file with a graph
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help = format!("The tree of tree-svd: {}, or a JSON file with a graph", trees()))]
     template: Option<String>,
     /// The vertex of mode 0, of mode 1, ... [default: the modes in order]
     #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex)]
@@ -255,7 +254,7 @@ impl Decompose {
             bail!("{option} does not go with --method {method}; it is an option of {of}");
         }
         if self.template.is_none() && method == Method::TreeSvd {
-            bail!("--method tree-svd needs --template: path, star, tree, ht or a JSON file");
+            bail!("--method tree-svd needs --template: {} or a JSON file", trees());
         }
         let chooses = matches!(method, Method::TrLm | Method::TrAlsAr | Method::BayesTr);
         if !self.ranks.is_empty() && chooses {
@@ -285,7 +284,7 @@ impl Decompose {
                 "--ranks has {found} numbers; template '{name}' has {edges} edges and needs one each"
             );
         }
-        let ring = template.family() == Some(Family::Ring);
+        let ring = template.layout() == Some(Layout::Circle);
         Ok(Goal::ranks(if ring { ring_ranks(&ranks) } else { ranks })?)
     }
 
@@ -343,6 +342,12 @@ impl Decompose {
             }
         }
     }
+}
+
+/// The families that are trees.
+fn trees() -> String {
+    let trees = FAMILIES.into_iter().filter(|family| family.is_tree());
+    trees.map(|family| family.written()).collect::<Vec<_>>().join(", ")
 }
 
 fn method(text: &str) -> Result<Method, String> {

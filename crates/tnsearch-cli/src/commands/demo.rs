@@ -96,7 +96,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let summary = Summary {
         hidden: StructureReport::new(hidden, &dims),
         found: StructureReport::new(&best.structure, &dims),
-        error: ErrorReport::new(&MEASURE, best.score.error),
+        error: ErrorReport::new(&result.measure, best.score.error),
         efficiency: hidden.params(&dims) as f64 / best.score.params as f64,
         samples: result.counts.samples,
         evaluations: result.counts.evaluations,
@@ -143,7 +143,7 @@ fn text(
     let _ = writeln!(out, "found:\n\n{}", draw(&best.structure, dims));
     let (params, hidden_params) = (best.score.params, hidden.params(dims));
     line(&mut out, "params", format!("{entries} -> {params} (hidden: {hidden_params})"));
-    line(&mut out, "error", MEASURE.text(best.score.error, number));
+    line(&mut out, "error", result.measure.text(best.score.error, number));
     let verdict = match best.graph == hidden.canonical().graph {
         true => "the hidden structure itself, turned or mirrored perhaps",
         false if params < hidden_params => "a smaller network than the hidden one",
@@ -160,7 +160,7 @@ fn text(
             counts.samples, counts.evaluations
         ),
     );
-    line(&mut out, "proof", proof(result, SearchSettings::default().max_rank, &MEASURE));
+    line(&mut out, "proof", proof(result, SearchSettings::default().max_rank));
     line(&mut out, "picture", picture.display());
     let next = match &args.output {
         Some(dir) => {

@@ -48,7 +48,7 @@ pub struct Fit {
     /// End after this many seconds with the best so far
     #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
     max_seconds: Option<f64>,
-    /// Threads [default: one a processor]
+    /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]

@@ -1,7 +1,7 @@
 //! `tnsearch generate`: a random tensor with a known structure.
 
 use super::describe::{MEASURE, StructureReport, line, structure_lines};
-use super::options::{count, load_template, real, seed, vertex};
+use super::options::{count, load_template, real, seed, template_help, vertex};
 use super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
 use crate::text::shape;
@@ -21,8 +21,7 @@ use tnsearch_lab::Synthetic;
   tnsearch generate --template ring --order 6 --dim 3 --ranks 1..4 --seed 1 -o X.npy --structure hidden.json
   tnsearch generate --template mera --order 8 --sigma 0.3162 --noise-db 40 -o X.npy --network hidden.safetensors")]
 pub struct Generate {
-    /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
-    #[arg(long, value_name = "NAME|FILE", default_value = "ring")]
+    #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring")]
     template: String,
     /// The number of modes
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = count::<usize>, conflicts_with = "dims")]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::str::FromStr;
 use tnsearch::SettingError;
 use tnsearch::fit::{FitSettings, Method};
-use tnsearch::graph::{Family, Structure, StructureFile, Template};
+use tnsearch::graph::{Family, Structure, StructureFile, Template, family_list};
 use tnsearch::problem::{CheckedObjective, Objective, Target};
 use tnsearch::search::SearchSettings;
 use tnsearch::tensor::Kind;
@@ -175,6 +175,11 @@ pub fn load_target(
 ) -> Result<Target, FileError> {
     let loaded = read_tensor(name, dtype, limit)?;
     Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(split_key(name).0))
+}
+
+/// What `--help` says about a template.
+pub fn template_help(more: &str) -> String {
+    format!("{}, or a JSON file with a graph{more}", family_list())
 }
 
 /// The template a user names, or that is in a JSON file, for a tensor of that order.

@@ -76,7 +76,7 @@ impl Report {
     }
 }
 
-/// JSON with one line a field.
+/// JSON with one line per field.
 fn render(json: &impl Serialize) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     json.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, Lines::default()))?;

@@ -59,7 +59,7 @@ pub struct Reproduce {
     /// Only results whose names contain this, such as TNLS or "mera-8 A"; the others can follow later
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Threads [default: one a processor]
+    /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     threads: Option<usize>,
     /// Show progress where standard error is no terminal, too

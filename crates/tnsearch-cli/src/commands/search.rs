@@ -11,7 +11,7 @@ use self::strategy::StrategyOptions;
 use super::describe::MEASURE;
 use super::options::{
     DtypeOptions, FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method,
-    real, seed,
+    real, seed, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
@@ -49,8 +49,7 @@ pub struct Search {
     #[command(flatten)]
     objective: ObjectiveOptions,
 
-    /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
-    #[arg(long, value_name = "NAME|FILE", default_value = "ring", help_heading = "Search")]
+    #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring", help_heading = "Search")]
     template: String,
     /// The largest rank of an edge; larger tensors may need more
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]

@@ -4,7 +4,9 @@ mod rate;
 mod table;
 
 use super::describe::line;
-use super::options::{check_threads, count, load_target, load_template, memory, read_text, whole};
+use super::options::{
+    check_threads, count, load_target, load_template, memory, read_text, template_help, whole,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{number, power, span};
 use crate::{Exit, interrupt};
@@ -32,8 +34,7 @@ use tnsearch_report::space::{bounds_figure, growth_figure};
   tnsearch space --figure bounds -o bounds.svg          the paper's bounds over d, N and R
   tnsearch space --figure space -o space.svg            the growth for all templates")]
 pub struct Space {
-    /// path, ring, star, tree, complete, peps:RxC, ht, mera, or a JSON file with a graph
-    #[arg(long, value_name = "NAME|FILE", default_value = "ring")]
+    #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring")]
     template: String,
     /// The number of modes [default: what the tensor or the template says]
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
@@ -47,7 +48,7 @@ pub struct Space {
     /// A tensor to measure on how long an evaluation takes: X.npy, X.npz:key or X.safetensors:key
     #[arg(long, value_name = "TENSOR", help_heading = "Measuring")]
     x: Option<String>,
-    /// Threads [default: one a processor]
+    /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Measuring")]
     threads: Option<usize>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]
@@ -209,7 +210,7 @@ fn text(s: &Summary, template: &Template) -> String {
             let (n, seconds) = (rate.samples, number(rate.seconds));
             let per_second = number(rate.per_second);
             let measured =
-                format!("{per_second} structures a second (measured: {n} in {seconds} s)");
+                format!("{per_second} structures per second (measured: {n} in {seconds} s)");
             line(&mut out, "rate", measured);
             line(&mut out, "to try all", format!("{} at this rate", span(log10)));
         }
@@ -234,11 +235,10 @@ fn many(n: usize, noun: &str) -> String {
 /// The template named or in a file, with the order given or its own.
 fn template(spec: &str, order: Option<usize>) -> anyhow::Result<Template> {
     match (Family::parse(spec), order) {
-        (Ok(family), Some(order)) => Ok(family.build(order)?),
-        (Ok(family @ Family::Peps { rows, cols }), None) => {
-            Ok(family.build(rows.saturating_mul(cols))?)
-        }
-        (Ok(_), None) => bail!("template '{spec}' has any order; give one with --order N"),
+        (Ok(family), order) => match order.or(family.order()) {
+            Some(order) => Ok(family.build(order)?),
+            None => bail!("template '{spec}' has any order; give one with --order N"),
+        },
         (Err(_), _) if !spec.ends_with(".json") && !Path::new(spec).exists() => {
             Ok(load_template(spec, order.unwrap_or(0))?)
         }

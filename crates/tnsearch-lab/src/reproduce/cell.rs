@@ -15,7 +15,7 @@ use tnsearch::{Search, SettingError};
 pub struct Setup {
     /// How structures are fitted.
     pub fit: CheckedFit,
-    /// Threads; none: one a processor.
+    /// Threads; none: one per processor.
     pub threads: Option<usize>,
     /// Ends the task under way.
     pub stop: Stop,

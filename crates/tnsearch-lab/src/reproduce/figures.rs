@@ -5,7 +5,7 @@ use super::comparison::distinct;
 use super::table::{Done, by_lambda, models};
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 
-/// Eff. of every result, a column a method, a panel a kind of tensor.
+/// Eff. of every result, a column per method, a panel per kind of tensor.
 pub(super) fn efficiency(done: &[Done]) -> String {
     let mut figure = Figure::new("Parameter efficiency of the structures found").columns(1);
     for (template, order) in distinct(done.iter().map(|(t, _)| (t.template, t.order))) {

@@ -11,7 +11,7 @@ use tnsearch::search::{
     Context, Exact, ExactSettings, SearchError, Strategy, StrategySpec, TngaSettings, TnlsSettings,
 };
 
-/// Structures over the complete graph, and all of Table 3, are not fitted where a sweep takes more multiply-adds an
+/// Structures over the complete graph, and all of Table 3, are not fitted where a sweep takes more multiply-adds per
 /// entry of the tensor. (Rings of rank 7 take some hundred, the hidden structures of Table 3 at most 145.)
 pub(super) const MAX_COST: f64 = 500.0;
 
@@ -43,7 +43,7 @@ pub struct Method {
     pub(super) rescue: usize,
     /// Structures larger than this many times the tensor are not fitted.
     pub(super) max_phi: f64,
-    /// And those whose sweep takes more than this many multiply-adds an entry.
+    /// And those whose sweep takes more than this many multiply-adds per entry.
     pub(super) max_cost: Option<f64>,
     /// Runs on one tensor at most: 1 where different seeds give the same answer, or a run takes minutes.
     pub(super) max_runs: usize,

@@ -138,7 +138,7 @@ fn trials(done: &[Done], published: &[Published]) -> String {
 const LEGEND: &str = "Eff. (params of the hidden structure / of the one found; `-`: RSE <= 1e-4 not reached), \
     whether the template's format was preserved (Y, N), [evaluations when the answer was found], `*` proven optimal. \
     Of several runs the best is shown, of equal ones the one with the fewest evaluations; rates and medians of single runs \
-    are below. An evaluation is a structure that was fitted, counted once a run; the paper counts every sample. The paper's \
+    are below. An evaluation is a structure that was fitted, counted once per run; the paper counts every sample. The paper's \
     tensors are others of the same kind. Run k has the same seed with every method and on every tensor.\n\nAll methods \
     fit with the same evaluator; only exact search, which fits few structures, has truncated SVDs for those without cycles \
     and (beside ALS) up to 8 Levenberg-Marquardt starts for those that come near.\n\n";
@@ -146,7 +146,7 @@ const LEGEND: &str = "Eff. (params of the hidden structure / of the one found; `
 /// What was not fitted, under a table.
 fn refused(params: &str, which: &str) -> String {
     format!(
-        "Not fitted are structures with {params}, and {which} of which a sweep takes more than {MAX_COST} multiply-adds an \
+        "Not fitted are structures with {params}, and {which} of which a sweep takes more than {MAX_COST} multiply-adds per \
          entry.\n\n"
     )
 }
@@ -156,7 +156,7 @@ pub(super) fn table2(done: &[Done]) -> String {
     let mut out = LEGEND.to_owned();
     let params = "ten times as many params as the tensor has entries, or more";
     out += &refused(params, "those over the complete graph (Greedy, TNGA*)");
-    out += "TNGA* makes one run a tensor, since it takes minutes.\n\n";
+    out += "TNGA* makes one run per tensor, since it takes minutes.\n\n";
     for order in distinct(constrained.iter().map(|(t, _)| t.order)) {
         let rows: Vec<Done> =
             constrained.iter().copied().filter(|(t, _)| t.order == order).collect();
@@ -226,7 +226,7 @@ pub(super) fn table3(done: &[Done]) -> String {
 pub(super) fn cover(done: &[Done]) -> String {
     let mut out = "The smallest ring with RSE <= 1e-4 on each of the three rings through the modes of a tensor of order \
                    4 (dimension 5, hidden ranks 2 to 3, ranks up to 7): ranks from the narrowest edge to the widest, and params, \
-                   averages over the tensors on which all three were found, with four starts of ALS a structure. Model 1 is the best map of each tensor, model 3 the worst (the paper's \
+                   averages over the tensors on which all three were found, with four starts of ALS per structure. Model 1 is the best map of each tensor, model 3 the worst (the paper's \
                    figure shows such models without numbers in its text).\n\n\
                    | model | ranks | params |\n| --- | --- | ---: |\n"
         .to_owned();

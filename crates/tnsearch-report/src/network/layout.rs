@@ -2,7 +2,7 @@
 
 use super::{stress, tree};
 use std::f64::consts::TAU;
-use tnsearch::graph::{Family, Template};
+use tnsearch::graph::{Layout, Template};
 
 /// The distance between neighbouring vertices of a small network.
 pub(super) const STEP: f64 = 100.0;
@@ -20,22 +20,23 @@ const MAX_STRESS: usize = 300;
 /// ring, a tree as a tree; for others the distances on paper follow those in the graph.
 pub(super) fn layout(template: &Template) -> Vec<(f64, f64)> {
     let n = template.vertices();
-    let place = match template.family() {
-        Some(Family::Path) => path(n),
-        Some(Family::Peps { rows, cols }) if rows == 1 || cols == 1 => path(n),
-        Some(Family::Peps { cols, .. }) => {
+    let place = match template.layout() {
+        Some(Layout::Line) => path(n),
+        Some(Layout::Grid { columns }) if columns == 1 || columns == n => path(n),
+        Some(Layout::Grid { columns }) => {
             let step = if n > 12 { 0.92 * STEP } else { STEP };
-            (0..n).map(|v| ((v % cols) as f64 * step, (v / cols) as f64 * step)).collect()
+            let at = |v: usize| ((v % columns) as f64 * step, (v / columns) as f64 * step);
+            (0..n).map(at).collect()
         }
-        Some(Family::Star) => {
+        Some(Layout::Hub) => {
             let mut place = vec![(0.0, 0.0)];
             place.extend(circle(n - 1, 1.2 * STEP));
             place
         }
-        Some(Family::Tree) => tree::rooted(template, 0),
-        Some(Family::Ht | Family::Mera) => layers(template),
-        Some(Family::Ring) => circle(n, 0.9 * STEP),
-        Some(Family::Complete) => circle(n, 0.2 * n as f64 * STEP),
+        Some(Layout::Rooted) => tree::rooted(template, 0),
+        Some(Layout::Layers) => layers(template),
+        Some(Layout::Circle) => circle(n, 0.9 * STEP),
+        Some(Layout::Chords) => circle(n, 0.2 * n as f64 * STEP),
         _ => general(template),
     };
     from_origin(place)
@@ -132,14 +133,11 @@ fn from_origin(mut place: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use tnsearch::graph::Family;
 
     /// Templates of an order: the named ones, and graphs of the user's own.
     pub(in super::super) fn all(order: usize) -> Vec<Template> {
-        let specs = ["path", "ring", "star", "tree", "complete", "ht", "mera"];
-        let mut all: Vec<Template> =
-            specs.iter().map(|s| Template::parse(s, order).unwrap()).collect();
-        let sides = (1..=order).filter(|r| order.is_multiple_of(*r));
-        all.extend(sides.map(|rows| Template::peps(rows, order / rows).unwrap()));
+        let mut all: Vec<Template> = Family::all(order).map(|f| f.build(order).unwrap()).collect();
         let own = |edges: Vec<(usize, usize)>, n: usize| {
             Template::from_graph("own", (0..n).map(|v| v < order).collect(), edges).unwrap()
         };

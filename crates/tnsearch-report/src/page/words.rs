@@ -5,26 +5,11 @@ use super::digest::{Digest, Found, State};
 use super::html::marked_up;
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
-use tnsearch::graph::{Family, Template};
 use tnsearch::tensor::size;
 
 /// What the template asked for is called in a sentence.
 pub(super) fn template(digest: &Digest<'_>) -> String {
-    name(&digest.journal().header.template)
-}
-
-fn name(template: &Template) -> String {
-    match template.family() {
-        Some(Family::Path) => "tensor train (path)".to_owned(),
-        Some(Family::Ring) => "tensor ring".to_owned(),
-        Some(Family::Star) => "star network".to_owned(),
-        Some(Family::Tree) => "tree network".to_owned(),
-        Some(Family::Complete) => "fully connected network".to_owned(),
-        Some(Family::Peps { rows, cols }) => format!("{rows} × {cols} lattice (PEPS)"),
-        Some(Family::Ht) => "hierarchical Tucker network".to_owned(),
-        Some(Family::Mera) => "MERA network".to_owned(),
-        _ => "network on your own graph".to_owned(),
-    }
+    digest.journal().header.template.words()
 }
 
 /// The tensor's name: as the user gave it, else the journal's.
@@ -37,14 +22,14 @@ pub(super) fn title(digest: &Digest<'_>) -> String {
     let tensor = tensor(digest);
     let header = &digest.journal().header;
     let form = match header.searched == header.template {
-        true => name(&header.template),
+        true => header.template.words(),
         // It left the format asked for, or may have.
         false => match digest
             .found
             .as_ref()
             .and_then(|f| header.template.holds(&f.structure.canonical().graph))
         {
-            Some(true) => name(&header.template),
+            Some(true) => header.template.words(),
             _ => "network of another format".to_owned(),
         },
     };
@@ -138,15 +123,9 @@ fn found(digest: &Digest<'_>) -> String {
 
 /// Where the modes sit, for the caption of the picture (text, not markup).
 pub(super) fn where_modes_sit(found: &Found) -> String {
-    let template = found.structure.template();
     let modes = found.structure.modes();
-    let order: Vec<String> = modes.iter().flatten().map(|n| format!("m{n}")).collect();
-    match template.family() {
-        Some(Family::Complete) => "Every mode may be joined to every other.".to_owned(),
-        Some(Family::Ring) => format!("Round the ring stand {}.", order.join(", ")),
-        Some(Family::Path) => format!("Along the train stand {}.", order.join(", ")),
-        _ => format!("On the vertices in their order stand {}.", order.join(", ")),
-    }
+    let modes: Vec<String> = modes.iter().flatten().map(|n| format!("m{n}")).collect();
+    found.structure.template().placement(&modes)
 }
 
 fn compared(digest: &Digest<'_>) -> Option<String> {

@@ -128,7 +128,7 @@ mod tests {
             ranked.sort_unstable();
             assert_eq!(ranked, (0..template.edges().len()).collect::<Vec<_>>(), "{spec}");
         }
-        // Around a ring, one new rank a vertex, and the arcs that end there.
+        // Around a ring, one new rank per vertex, and the arcs that end there.
         let ring = places(&Template::ring(6).unwrap());
         assert_eq!(ring[3].new_edges.len(), 1);
         assert_eq!(ring[3].cuts.len(), 4);

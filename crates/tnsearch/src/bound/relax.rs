@@ -138,7 +138,7 @@ impl Relaxation {
         hurry: &Stop,
     ) -> Self {
         let dims = bound.spectra().target().dims().to_vec();
-        assert_eq!(template.order(), dims.len(), "one vertex a mode");
+        assert_eq!(template.order(), dims.len(), "one vertex per mode");
         assert!(template.vertices() <= 64, "sets of vertices are kept as 64 bits");
         let orbits = orbits(&template);
         let least_core = (0..dims.len())

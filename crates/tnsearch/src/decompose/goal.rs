@@ -63,7 +63,7 @@ impl Goal {
         })
     }
 
-    /// The ranks asked for, if they were, after a check that there is one an edge.
+    /// The ranks asked for, if they were, after a check that there is one per edge.
     pub(super) fn ranks_for(&self, edges: usize) -> Result<Option<&[usize]>, DecomposeError> {
         match &self.0 {
             Aim::MaxRse(_) => Ok(None),

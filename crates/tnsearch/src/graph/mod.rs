@@ -8,7 +8,7 @@ mod structure;
 mod template;
 
 pub use canonical::Canonical;
-pub use families::{Family, MAX_ORDER};
+pub use families::{FAMILIES, Family, FamilyDescription, Layout, MAX_ORDER, family_list};
 pub use mode_graph::ModeGraph;
 pub use structure::{Structure, StructureFile, TemplateRef};
 pub use template::{Template, VertexFile};
@@ -20,9 +20,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum GraphError {
     /// The name is not one of the templates.
-    #[error(
-        "unknown template '{0}'; use path, ring, star, tree, complete, peps:RxC, ht, mera or a JSON file"
-    )]
+    #[error("unknown template '{0}'; use {known} or a JSON file", known = family_list())]
     UnknownTemplate(String),
     /// The template cannot have this many modes.
     #[error("template '{template}' cannot carry {order} modes: {reason}")]
@@ -67,7 +65,7 @@ pub enum GraphError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A rank is zero, or there is not one rank an edge.
+    /// A rank is zero, or there is not one rank per edge.
     #[error("bad rank: {0}")]
     BadRank(String),
 }

@@ -22,7 +22,7 @@ pub struct Structure {
     ranks: Vec<usize>,
 }
 
-/// The JSON form of a structure (DESIGN section 5).
+/// The JSON form of a structure (`docs/formats.md`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StructureFile {

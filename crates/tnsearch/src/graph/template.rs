@@ -36,8 +36,7 @@ struct GraphFile {
 }
 
 impl Template {
-    /// The template a user names: `path`, `ring`, `star`, `tree`, `complete`, `peps:RxC`, `ht` or
-    /// `mera`, for a tensor of `order` modes.
+    /// The template a user names, one of [`FAMILIES`](super::FAMILIES), for a tensor of `order` modes.
     pub fn parse(spec: &str, order: usize) -> Result<Self, GraphError> {
         Family::parse(spec)?.build(order)
     }

@@ -17,7 +17,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// The dimensions are not one a mode.
+    /// The dimensions are not one per mode.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// A mode of dimension zero.
@@ -284,8 +284,8 @@ impl AxisMap {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::graph::Template;
     use crate::graph::testing::{all, random, shuffled};
-    use crate::graph::{Family, Template};
     use crate::rng::{Rng, stream};
     use crate::tensor::unflatten;
     use rand::RngExt as _;
@@ -406,8 +406,7 @@ pub(crate) mod tests {
 
     #[test]
     fn bad_cores_are_refused() {
-        let s =
-            Structure::identity(Arc::new(Family::Ring.build(3).unwrap()), vec![2, 1, 3]).unwrap();
+        let s = Structure::identity(Arc::new(Template::ring(3).unwrap()), vec![2, 1, 3]).unwrap();
         let core = |dims: &[usize]| AnyTensor::from(Tensor::<f64>::zeros(dims.to_vec()));
         let good = || vec![core(&[2, 1, 4]), core(&[2, 3, 5]), core(&[1, 3, 6])];
         let make = |dims: &[usize], cores| Network::new(s.clone(), dims.to_vec(), cores);

@@ -1,6 +1,6 @@
 //! A structure drawn in text, for a terminal.
 
-use crate::graph::{Family, Structure};
+use crate::graph::{Layout, Structure};
 use std::fmt::Write as _;
 
 /// The widest line, where labels allow.
@@ -23,12 +23,12 @@ const WIDTH: usize = 78;
 pub fn draw(structure: &Structure, dims: &[usize]) -> String {
     let template = structure.template();
     let picture = Picture::new(structure, dims);
-    match template.family() {
-        Some(Family::Path) => picture.chain(false),
-        Some(Family::Ring) if template.order() == 2 => picture.chain(false),
-        Some(Family::Ring) => picture.ring().unwrap_or_else(|| picture.chain(true)),
-        Some(Family::Peps { cols, .. }) => {
-            picture.grid(|v| (v / cols, v % cols)).unwrap_or_else(|| picture.list())
+    match template.layout() {
+        Some(Layout::Line) => picture.chain(false),
+        Some(Layout::Circle) if template.order() == 2 => picture.chain(false),
+        Some(Layout::Circle) => picture.ring().unwrap_or_else(|| picture.chain(true)),
+        Some(Layout::Grid { columns }) => {
+            picture.grid(|v| (v / columns, v % columns)).unwrap_or_else(|| picture.list())
         }
         _ if template.edges().len() + 1 == template.vertices() => picture.tree(),
         _ => picture.list(),
@@ -151,7 +151,7 @@ impl<'a> Picture<'a> {
         below.into_iter().enumerate().map(child).collect()
     }
 
-    /// One line a vertex with its neighbours.
+    /// One line per vertex with its neighbours.
     fn list(&self) -> String {
         let widest = self.label.iter().map(String::len).max().unwrap_or(0);
         let line = |(v, label): (usize, &String)| {

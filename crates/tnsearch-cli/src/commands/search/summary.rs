@@ -3,7 +3,7 @@
 use super::Search;
 use crate::Exit;
 use crate::commands::describe::{
-    ErrorReport, MEASURE, Named, StructureReport, line, structure_lines, tensor_text,
+    ErrorReport, Named, StructureReport, line, structure_lines, tensor_text,
 };
 use crate::commands::outputs::Report;
 use crate::text::{duration, number};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tnsearch::fit::FitSettings;
 use tnsearch::graph::Template;
-use tnsearch::problem::{LowerBound, Measure, Objective, Target};
+use tnsearch::problem::{LowerBound, Objective, Target};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, Graphs, HistoryPoint, ParetoPoint, RunSummary, SearchResult,
     SearchSettings, StoppedBy,
@@ -75,7 +75,6 @@ pub(super) struct Described<'a> {
     max_cost: Option<f64>,
     leaves_template: bool,
     dtype: Kind,
-    measure: Measure,
 }
 
 impl<'a> Described<'a> {
@@ -95,7 +94,6 @@ impl<'a> Described<'a> {
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
             dtype: target.kind(),
-            measure: MEASURE.clone(),
         }
     }
 
@@ -106,7 +104,7 @@ impl<'a> Described<'a> {
         output: Option<&Output>,
         report: &Report,
     ) -> anyhow::Result<Exit> {
-        let (args, dims, measure) = (self.args, &self.dims[..], &self.measure);
+        let (args, dims, measure) = (self.args, &self.dims[..], &result.measure);
         let best = result.best.as_ref();
         let mut saved = Ok(());
         if let (Some(best), Some(output)) = (best, output) {
@@ -164,7 +162,7 @@ impl<'a> Described<'a> {
         let (args, settings) = (self.args, &self.settings);
         let mut out = String::new();
         line(&mut out, "tensor", tensor_text(&args.tensor, &self.dims));
-        let objective = settings.objective.text(&self.measure);
+        let objective = settings.objective.text(&result.measure);
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
@@ -193,7 +191,7 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        line(&mut out, "proof", proof(result, rank, &self.measure));
+        line(&mut out, "proof", proof(result, rank));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
@@ -227,7 +225,7 @@ impl<'a> Described<'a> {
             false => "the target was NOT reached; this is the closest".to_owned(),
         };
         line(out, "found", found);
-        structure_lines(out, &best.structure, &self.dims, &self.measure, best.score.error);
+        structure_lines(out, &best.structure, &self.dims, &result.measure, best.score.error);
     }
 }
 
@@ -246,7 +244,8 @@ fn chosen(result: &SearchResult) -> &'static str {
 }
 
 /// What is proven about the answer, in words.
-pub fn proof(result: &SearchResult, max_rank: usize, measure: &Measure) -> String {
+pub fn proof(result: &SearchResult, max_rank: usize) -> String {
+    let measure = &result.measure;
     if result.proven_impossible {
         return format!(
             "no structure of this template with ranks up to {max_rank} reaches the target"

@@ -85,7 +85,7 @@ pub(super) fn structure(
     ranks: Vec<usize>,
 ) -> Structure {
     Structure::new(template.clone(), permutation, ranks)
-        .expect("a reordering of the external vertices and one rank of at least 1 an edge")
+        .expect("a reordering of the external vertices and one rank of at least 1 per edge")
 }
 
 #[cfg(test)]

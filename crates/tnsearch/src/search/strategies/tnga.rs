@@ -196,9 +196,9 @@ impl Plan for Star {
 /// A string of genes.
 #[derive(Debug, Clone, PartialEq)]
 struct Chromosome {
-    /// One rank an edge of the template.
+    /// One rank per edge of the template.
     ranks: Vec<usize>,
-    /// One key a mode (TNGA+), or none (TNGA*: the graph has every permutation in it).
+    /// One key per mode (TNGA+), or none (TNGA*: the graph has every permutation in it).
     keys: Vec<f64>,
 }
 
