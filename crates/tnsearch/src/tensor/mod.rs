@@ -16,6 +16,7 @@ use thiserror::Error;
 
 /// Why an array cannot be used as a tensor.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum TensorError {
     /// The number of entries is not the product of the dimensions.
     #[error("a tensor of dimensions {dims:?} has {expected} entries, but {found} were given")]
