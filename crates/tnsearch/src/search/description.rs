@@ -139,6 +139,7 @@ impl Description {
 /// assert!(StrategySpec::new("tnls").set("radius", 2).check(7).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StrategySpec {
     /// The strategy's name.
     pub name: String,

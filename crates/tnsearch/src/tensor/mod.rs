@@ -6,7 +6,7 @@ mod kind;
 pub(crate) mod scalar;
 
 pub use any::AnyTensor;
-pub use axis_plan::AxisPlan;
+pub(crate) use axis_plan::AxisPlan;
 pub use kind::Kind;
 pub use num_complex::Complex;
 pub use scalar::Scalar;
