@@ -5,6 +5,7 @@ use tnsearch::tensor::{Kind, Scalar};
 
 /// The type of an array's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dtype {
     /// One byte, zero or not.
     Bool,

@@ -8,6 +8,7 @@ use tnsearch::tensor::TensorError;
 /// A problem and the file that has it.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", path.display())]
+#[non_exhaustive]
 pub struct FileError {
     /// The file, with the key of the array where one was named.
     pub path: PathBuf,
@@ -17,6 +18,7 @@ pub struct FileError {
 
 /// What is wrong with a file.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// There is no such file.
     #[error("no such file")]

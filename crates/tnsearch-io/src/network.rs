@@ -40,6 +40,7 @@ const COMPLEX_AXES: &str =
 
 /// A network read from a file.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct StoredNetwork {
     /// The network.
     pub network: Network,

@@ -9,6 +9,7 @@ use thiserror::Error;
 /// An output cannot be written.
 #[derive(Debug, Error)]
 #[error("cannot write {}: {reason}", path.display())]
+#[non_exhaustive]
 pub struct OutputError {
     path: PathBuf,
     reason: String,

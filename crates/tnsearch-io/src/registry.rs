@@ -79,6 +79,7 @@ pub trait Archive {
 
 /// An array in an archive.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Listed {
     /// Its name.
     pub key: String,

@@ -64,6 +64,7 @@ impl From<GraphError> for SyntheticError {
 /// assert!(made.structure().ranks().iter().all(|r| (1..=4).contains(r)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Synthetic {
     /// The format.
     pub template: Arc<Template>,
@@ -82,6 +83,7 @@ pub struct Synthetic {
 
 /// A generated tensor and what it was generated from.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Generated {
     /// The tensor, noise included.
     pub tensor: Tensor,
@@ -100,6 +102,22 @@ impl Synthetic {
     /// A recipe with a random permutation, sigma 1 and no noise.
     pub fn new(template: Arc<Template>, dims: Vec<usize>, rank_range: (usize, usize)) -> Self {
         Synthetic { template, dims, rank_range, permutation: None, sigma: 1.0, noise_db: None }
+    }
+
+    /// The same with something changed.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tnsearch::graph::Template;
+    /// # use tnsearch_lab::Synthetic;
+    /// let ring = Arc::new(Template::ring(4).unwrap());
+    /// let noisy = Synthetic::new(ring, vec![3; 4], (1, 4)).with(|s| s.noise_db = Some(20.0));
+    /// assert_eq!((noisy.sigma, noisy.noise_db), (1.0, Some(20.0)));
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 
     /// The tensor of a seed. The ranks, the permutation, the cores and the noise each have a random

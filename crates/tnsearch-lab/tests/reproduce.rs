@@ -6,7 +6,12 @@ use tnsearch::search::SearchError;
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup};
 
 fn quick(name: &str) -> Experiment {
-    let options = Options { quick: true, trials: Some(1), runs: Some(1), seed: 3 };
+    let options = Options::default().with(|o| {
+        o.quick = true;
+        o.trials = Some(1);
+        o.runs = Some(1);
+        o.seed = 3;
+    });
     Experiment::new(name, options, Vec::new()).unwrap()
 }
 
@@ -82,7 +87,12 @@ fn the_other_experiments_have_tables_and_pictures() {
 
 #[test]
 fn bad_options_are_named() {
-    let options = |trials| Options { quick: true, trials, runs: None, seed: 0 };
+    let options = |trials| {
+        Options::default().with(|o| {
+            o.quick = true;
+            o.trials = trials;
+        })
+    };
     let error = Experiment::new("table9", options(None), Vec::new()).err().unwrap().to_string();
     assert!(error.starts_with("unknown experiment 'table9'; use table2, "), "{error}");
     let error = Experiment::new("table2", options(Some(0)), Vec::new()).err().unwrap().to_string();
@@ -92,7 +102,7 @@ fn bad_options_are_named() {
 #[test]
 fn a_method_needs_a_name_of_its_own() {
     use tnsearch_lab::reproduce::Method as Compared;
-    let options = Options { quick: true, trials: None, runs: None, seed: 0 };
+    let options = Options::default().with(|o| o.quick = true);
     let mine = Compared::search("TNLS", |_, _| Err(SearchError::Threads("none".into())));
     let error = Experiment::new("table2", options, vec![mine]).err().unwrap().to_string();
     assert_eq!(error, "method is TNLS; every method needs a name of its own");

@@ -37,13 +37,16 @@ fn main() {
 fn two_threads() -> f64 {
     let target = Target::new(random(vec![3; 8])).expect("a fine tensor");
     let template = Arc::new(Template::ring(8).expect("a ring"));
-    let settings =
-        FitSettings { restarts: 1, max_sweeps: 60, tolerance: 0.0, ..Default::default() };
+    let settings = FitSettings::default().with(|s| {
+        s.restarts = 1;
+        s.max_sweeps = 60;
+        s.tolerance = 0.0;
+    });
     let fit = settings.check().expect("good settings");
     let evaluator = Arc::new(FitEvaluator::new(&target));
     let time = |threads| {
         let tnls =
-            TnlsSettings { iterations: 1, ..Default::default() }.check().expect("good settings");
+            TnlsSettings::default().with(|s| s.iterations = 1).check().expect("good settings");
         let mut pool = Local::new(evaluator.clone(), threads).expect("threads");
         let objective = Objective::Lambda(1.0).check().expect("fine");
         let start = Instant::now();
@@ -112,7 +115,7 @@ fn memory() -> Vec<(String, f64)> {
     let of = |kind: Kind| {
         let x = AnyTensor::from(random(vec![64; 4])).to_kind(kind).expect("real numbers");
         let target = Target::new(x).expect("a fine tensor");
-        let settings = FitSettings { max_bytes: Some(1), ..FitSettings::default() };
+        let settings = FitSettings::default().with(|s| s.max_bytes = Some(1));
         let settings = settings.check().expect("good settings");
         match fit(&target, &graph, &settings, 1, None, &Stop::new()) {
             Err(FitError::Memory(refused)) => {
@@ -139,13 +142,12 @@ fn ring(order: usize, rank: usize) -> ModeGraph {
 
 /// Seconds of a fit of one start with exactly that many sweeps.
 fn time(target: &Target, graph: &ModeGraph, max_sweeps: usize) -> f64 {
-    let settings = FitSettings {
-        restarts: 1,
-        max_sweeps,
-        tolerance: 0.0,
-        stop_rse: 0.0,
-        ..FitSettings::default()
-    };
+    let settings = FitSettings::default().with(|s| {
+        s.restarts = 1;
+        s.max_sweeps = max_sweeps;
+        s.tolerance = 0.0;
+        s.stop_rse = 0.0;
+    });
     let settings = settings.check().expect("good settings");
     let start = Instant::now();
     let fitted = fit(target, graph, &settings, 1, None, &Stop::new()).expect("a fit");

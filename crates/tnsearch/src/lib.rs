@@ -20,6 +20,7 @@ pub mod network;
 pub mod problem;
 pub mod rng;
 pub mod search;
+mod settings;
 pub mod tensor;
 
 pub use error::{MemoryError, SettingError};

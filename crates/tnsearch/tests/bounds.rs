@@ -37,17 +37,16 @@ fn bounds_and_fit(
     warm: Option<&[AnyTensor]>,
     seed: u64,
 ) -> ([f64; 2], f64) {
-    let settings = FitSettings {
-        restarts: 1,
-        max_sweeps: 12,
+    let settings = FitSettings::default().with(|s| {
+        s.restarts = 1;
+        s.max_sweeps = 12;
         // Down to what rounding leaves.
-        stop_rse: 0.0,
-        enough_rse: 0.0,
-        ..Default::default()
-    };
+        s.stop_rse = 0.0;
+        s.enough_rse = 0.0;
+    });
     let fitted = fit(target, graph, &settings.check().unwrap(), seed, warm, &Stop::new());
     let bounds = [false, true].map(|svd| {
-        let spectra = Spectra::new(target, SpectraSettings { svd, ..Default::default() });
+        let spectra = Spectra::new(target, SpectraSettings::default().with(|s| s.svd = svd));
         CutBound::new(spectra).rse(graph, f64::INFINITY)
     });
     (bounds, fitted.unwrap().error)
@@ -156,13 +155,16 @@ fn a_spectrum_right_at_the_threshold_rules_out_nothing_that_a_fit_reaches() {
         let wide = *ranks.iter().max().unwrap();
         let structure = Structure::identity(path.clone(), ranks).unwrap();
         let graph = structure.canonical().graph;
-        let settings = FitSettings { stop_rse: 0.0, enough_rse: 0.0, ..Default::default() };
+        let settings = FitSettings::default().with(|s| {
+            s.stop_rse = 0.0;
+            s.enough_rse = 0.0;
+        });
         let settings = settings.check().unwrap();
         let eps = fit(&target, &graph, &settings, number, None, &Stop::new()).unwrap().error;
         let about = format!("case {number}: {dims:?} rank {rank} tail {exact:e} reached {eps:e}");
         assert!((eps - exact).abs() < 1e-6 * exact + 1e-14, "the fit is at the bound: {about}");
         for svd in [false, true] {
-            let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
+            let spectra = Spectra::new(&target, SpectraSettings::default().with(|s| s.svd = svd));
             let bound = CutBound::new(spectra);
             let low = bound.rse(&graph, f64::INFINITY);
             assert!(low <= eps, "{about}: {low:e}");

@@ -99,7 +99,7 @@ proptest! {
         seed in 0u64..1000,
     ) {
         let target = smooth(&dims, seed);
-        let spectra = Spectra::new(&target, SpectraSettings { svd: true, ..Default::default() });
+        let spectra = Spectra::new(&target, SpectraSettings::default().with(|s| s.svd = true));
         for template in trees(dims.len()) {
             let permutation = shuffled(&template, seed);
             let ranks: Vec<usize> =
@@ -316,12 +316,12 @@ fn bad_input_is_refused() {
         assert!(Goal::max_rse(eps).is_err());
     }
 
-    let small = Limits { max_bytes: Some(1000), ..Limits::none() };
+    let small = Limits::none().with(|l| l.max_bytes = Some(1000));
     let error = refusal(tt_svd(&target, &identity, &goal, &small));
     assert!(error.contains("needs about 1 MB of memory"), "{error}");
     let interrupt = Stop::new();
     interrupt.set();
-    let stopped = Limits { max_bytes: None, stop: interrupt.clone() };
+    let stopped = Limits::none().with(|l| l.stop = interrupt.clone());
     assert_eq!(tr_svd(&target, &identity, &goal, &stopped), Err(DecomposeError::Interrupted));
     assert_eq!(ht_svd(&target, &identity, &goal, &stopped), Err(DecomposeError::Interrupted));
 }

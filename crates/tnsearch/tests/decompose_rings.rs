@@ -55,7 +55,7 @@ fn every_method_reaches_the_error_on_rings() {
 fn noise_is_not_fitted() {
     // 20 dB: a hundredth of the energy is noise, and the error asked for is a little above.
     let template = Arc::new(Template::ring(4).unwrap());
-    let recipe = Synthetic { noise_db: Some(20.0), ..Synthetic::new(template, vec![7; 4], (2, 2)) };
+    let recipe = Synthetic::new(template, vec![7; 4], (2, 2)).with(|s| s.noise_db = Some(20.0));
     let made = recipe.generate(3).unwrap();
     let target = Target::new(made.tensor.clone()).unwrap();
     let goal = Goal::max_rse(0.012).unwrap();
@@ -136,8 +136,8 @@ fn an_interrupt_keeps_what_there_is_and_bad_input_is_refused() {
     let goal = Goal::max_rse(1e-4).unwrap();
     let interrupt = Stop::new();
     interrupt.set();
-    let stopped = Limits { max_bytes: None, stop: interrupt.clone() };
-    let small = Limits { max_bytes: Some(100), ..Limits::none() };
+    let stopped = Limits::none().with(|l| l.stop = interrupt.clone());
+    let small = Limits::none().with(|l| l.max_bytes = Some(100));
     for (name, method) in methods() {
         match method(&target, &identity, &goal, &stopped) {
             Ok(found) => assert!(found.interrupted, "{name}"),
@@ -153,5 +153,5 @@ fn an_interrupt_keeps_what_there_is_and_bad_input_is_refused() {
         let error = method(&target, &identity, &ranks, &Limits::none()).unwrap_err().to_string();
         assert!(error.contains("chooses the ranks itself"), "{name}: {error}");
     }
-    assert!(BayesSettings { max_rank: 0, ..Default::default() }.check().is_err());
+    assert!(BayesSettings::default().with(|s| s.max_rank = 0).check().is_err());
 }

@@ -68,7 +68,7 @@ fn the_cache_answers_every_other_way_of_writing_a_structure() {
         let ways = ways(&structure);
         assert_eq!(ways.len(), symmetries, "{spec}");
         assert!(ways[1..].iter().all(|w| *w != structure), "each is written differently");
-        let settings = FitSettings { restarts: 1, ..Default::default() }.check().unwrap();
+        let settings = FitSettings::default().with(|s| s.restarts = 1).check().unwrap();
         let mut threads = Local::new(Arc::new(FitEvaluator::new(&target)), 2).unwrap();
         let sources = Arc::new(Mutex::new(Vec::new()));
         let objective = Objective::Lambda(200.0).check().unwrap();
@@ -106,13 +106,19 @@ fn exact_search_fits_no_structure_twice() {
     for spec in ["ring", "path", "star", "ht"] {
         let template = Arc::new(Template::parse(spec, 4).unwrap());
         let (target, _) = tensor(&template, 3, (2, 3));
-        let settings = FitSettings { restarts: 1, max_sweeps: 2, ..Default::default() };
+        let settings = FitSettings::default().with(|s| {
+            s.restarts = 1;
+            s.max_sweeps = 2;
+        });
         let inner = FitEvaluator::new(&target);
         let evaluator = Arc::new(Failing { inner, fits: Mutex::default() });
         let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
         let objective = Objective::MaxError(0.5).check().unwrap();
         let relaxation = || Relaxation::new(template.clone(), objective, &bound, 3);
-        let exact = ExactSettings { candidates: FITS, growth: 0, ..Default::default() };
+        let exact = ExactSettings::default().with(|s| {
+            s.candidates = FITS;
+            s.growth = 0;
+        });
         let exact = exact.check().unwrap();
         let result = Engine::new(target.dims(), objective, settings.check().unwrap())
             .runs(1, 1, |_| Exact::new(relaxation(), objective, exact.clone()))

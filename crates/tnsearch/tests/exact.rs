@@ -72,7 +72,7 @@ impl Case {
     ) -> SearchResult {
         let bound = self.bound();
         let checked = objective.check().unwrap();
-        let settings = ExactSettings { candidates: 100_000, ..Default::default() };
+        let settings = ExactSettings::default().with(|s| s.candidates = 100_000);
         let settings = settings.check().unwrap();
         Engine::new(self.dims(), checked, fit.clone())
             .runs(self.number, 1, |_| {
@@ -105,7 +105,11 @@ struct ManyStarts {
 
 impl ManyStarts {
     fn new(case: &Arc<Case>, enough_rse: f64) -> Arc<Self> {
-        let settings = FitSettings { restarts: 12, rescue: 8, enough_rse, ..Default::default() };
+        let settings = FitSettings::default().with(|s| {
+            s.restarts = 12;
+            s.rescue = 8;
+            s.enough_rse = enough_rse;
+        });
         let settings = settings.check().unwrap();
         Arc::new(ManyStarts { case: case.clone(), settings, known: Mutex::default() })
     }
@@ -175,7 +179,10 @@ fn the_commands_own_fits_mostly_find_the_same() {
     for case in (0..n).map(Case::new).map(Arc::new) {
         let objective = Objective::MaxError(case.eps);
         let truth = ManyStarts::new(&case, case.eps).search(objective).best.unwrap().score;
-        let settings = FitSettings { rescue: 4, enough_rse: case.eps, ..Default::default() };
+        let settings = FitSettings::default().with(|s| {
+            s.rescue = 4;
+            s.enough_rse = case.eps;
+        });
         let settings = settings.check().unwrap();
         let evaluator = Arc::new(FitEvaluator::new(&case.hidden.target));
         let result = case.search(objective, evaluator, &settings);

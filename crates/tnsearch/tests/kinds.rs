@@ -75,7 +75,7 @@ fn decompositions<T: Scalar>() {
         // Truncations to given ranks lose what their tails say: a tensor train of one cut is optimal.
         let goal = Goal::ranks(vec![usize::MAX, 3, usize::MAX]).unwrap();
         let cut = tt_svd(target, &[0, 1, 2, 3], &goal, &Limits::none()).unwrap();
-        let spectra = Spectra::new(target, SpectraSettings { svd: true, ..Default::default() });
+        let spectra = Spectra::new(target, SpectraSettings::default().with(|s| s.svd = true));
         let tail = spectra.of(0b0011).unwrap().tail(3);
         assert!((cut.rse - tail).abs() < 1e4 * T::KIND.epsilon(), "{}: {tail}", T::KIND);
     }
@@ -118,12 +118,15 @@ fn bounds_hold<T: Scalar>() {
             fewer.collect(),
         );
         let graph = structure.unwrap().canonical().graph;
-        let settings =
-            FitSettings { restarts: 2, stop_rse: 0.0, enough_rse: 0.0, ..Default::default() };
+        let settings = FitSettings::default().with(|s| {
+            s.restarts = 2;
+            s.stop_rse = 0.0;
+            s.enough_rse = 0.0;
+        });
         let fitted =
             fit(&target, &graph, &settings.check().unwrap(), seed, None, &Stop::new()).unwrap();
         for svd in [false, true] {
-            let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
+            let spectra = Spectra::new(&target, SpectraSettings::default().with(|s| s.svd = svd));
             let bound = CutBound::new(spectra).rse(&graph, f64::INFINITY);
             assert!(bound <= fitted.error, "{} {seed}: {bound} > {}", T::KIND, fitted.error);
             if seed % 2 == 1 {

@@ -74,9 +74,16 @@ fn search(
     threads: usize,
 ) -> (SearchResult, Centres) {
     let template = Arc::new(Template::ring(target.dims().len()).unwrap());
-    let settings = FitSettings { restarts: 2, max_sweeps: 50, ..FitSettings::default() };
+    let settings = FitSettings::default().with(|s| {
+        s.restarts = 2;
+        s.max_sweeps = 50;
+    });
     let bound = CutBound::new(Spectra::new(target, SpectraSettings::default()));
-    let tnls = TnlsSettings { iterations: 12, samples: 20, max_rank: 5, ..TnlsSettings::default() };
+    let tnls = TnlsSettings::default().with(|s| {
+        s.iterations = 12;
+        s.samples = 20;
+        s.max_rank = 5;
+    });
     let tnls = tnls.check().unwrap();
     let (centres, mut run) = (Arc::new(Mutex::new(Centres::default())), 0..);
     let fit = settings.check().unwrap();

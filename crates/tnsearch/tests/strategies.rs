@@ -50,7 +50,10 @@ impl Case {
         (settings.max_rank, settings.runs, settings.seed) = (4, runs, 1);
         (settings.max_phi, settings.max_cost) = (1.0, Some(1000.0));
         (settings.prune, settings.certificate_nodes) = (prune, 0);
-        settings.fit = FitSettings { restarts: 3, max_sweeps: 60, ..FitSettings::default() };
+        settings.fit = FitSettings::default().with(|s| {
+            s.restarts = 3;
+            s.max_sweeps = 60;
+        });
         settings.budget.threads = Some(threads);
         let search = Search::new(&self.target, self.template.clone()).settings(settings);
         let mut result = search.resume(records).listen(journal).run().unwrap();

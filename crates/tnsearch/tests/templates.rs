@@ -35,7 +35,7 @@ fn hidden(template: &Arc<Template>, seed: u64) -> (Structure, Target) {
 /// Fits ten hidden tensors with their true structure; at least so many must come out exact.
 fn recovers(template: Template, at_least: usize) {
     let template = Arc::new(template);
-    let settings = FitSettings { rescue: 8, ..FitSettings::default() }.check().unwrap();
+    let settings = FitSettings::default().with(|s| s.rescue = 8).check().unwrap();
     let errors: Vec<f64> = (0..10)
         .map(|seed| {
             let (structure, target) = hidden(&template, seed);

@@ -9,7 +9,10 @@ use tnsearch_io::MemoryLimit;
 
 /// What computing bounds may use.
 pub fn limits(threads: Option<usize>, limit: MemoryLimit) -> BoundLimits {
-    BoundLimits { threads, max_bytes: Some(limit.bytes()) }
+    BoundLimits::default().with(|l| {
+        l.threads = threads;
+        l.max_bytes = Some(limit.bytes());
+    })
 }
 
 /// A cut in the JSON of a command.

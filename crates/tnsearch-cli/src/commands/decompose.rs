@@ -178,7 +178,10 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     };
 
     let interrupt = interrupt::on_ctrl_c()?;
-    let limits = Limits { max_bytes: Some(limit.bytes()), stop: interrupt.clone() };
+    let limits = Limits::none().with(|l| {
+        l.max_bytes = Some(limit.bytes());
+        l.stop = interrupt.clone();
+    });
     let begun = Instant::now();
     let found = match args.decompose(&target, &template, &goal, &fit, &limits) {
         Err(DecomposeError::Interrupted) => {
@@ -289,22 +292,19 @@ impl Decompose {
     }
 
     fn fit_settings(&self) -> anyhow::Result<CheckedFit> {
-        let of = FitSettings::default();
-        let settings = FitSettings {
-            restarts: self.iteration.restarts.unwrap_or(of.restarts),
-            max_sweeps: self.iteration.max_sweeps.unwrap_or(of.max_sweeps),
-            tolerance: self.iteration.tolerance.unwrap_or(of.tolerance),
-            ..of
-        };
+        let settings = FitSettings::default().with(|s| {
+            s.restarts = self.iteration.restarts.unwrap_or(s.restarts);
+            s.max_sweeps = self.iteration.max_sweeps.unwrap_or(s.max_sweeps);
+            s.tolerance = self.iteration.tolerance.unwrap_or(s.tolerance);
+        });
         Ok(settings.check()?)
     }
 
     fn bayes_settings(&self) -> BayesSettings {
-        let of = BayesSettings::default();
-        BayesSettings {
-            max_rank: self.iteration.max_rank.unwrap_or(of.max_rank),
-            max_sweeps: self.iteration.max_sweeps.unwrap_or(of.max_sweeps),
-        }
+        BayesSettings::default().with(|s| {
+            s.max_rank = self.iteration.max_rank.unwrap_or(s.max_rank);
+            s.max_sweeps = self.iteration.max_sweeps.unwrap_or(s.max_sweeps);
+        })
     }
 
     fn settings(&self, fit: &CheckedFit) -> Option<Settings> {

@@ -74,7 +74,10 @@ fn peers(
         return;
     };
     let order: Vec<usize> = (0..target.dims().len()).collect();
-    let limits = Limits { max_bytes: Some(limit.bytes()), stop: interrupt.clone() };
+    let limits = Limits::none().with(|l| {
+        l.max_bytes = Some(limit.bytes());
+        l.stop = interrupt.clone();
+    });
     type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
     let methods: [(&str, Method); 2] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd)];
     for (name, method) in methods {
@@ -113,7 +116,7 @@ fn original_order(
     if graph == found.structure.canonical().graph {
         return;
     }
-    let mut settings = FitSettings { max_bytes: Some(limit.bytes()), ..FitSettings::default() };
+    let mut settings = FitSettings::default().with(|s| s.max_bytes = Some(limit.bytes()));
     if let Some(eps) = objective.max_error() {
         settings.enough_rse = eps;
     }

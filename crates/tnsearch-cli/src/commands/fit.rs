@@ -84,7 +84,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let settings = args.fitting.settings(args.method, args.max_seconds, limit);
     let rescue = args.fitting.rescue.unwrap_or(RESCUE);
-    let settings = FitSettings { rescue, ..settings }.check()?;
+    let settings = settings.with(|s| s.rescue = rescue).check()?;
     check_threads(args.threads)?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],

@@ -89,12 +89,11 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
         false => args.dims.clone(),
     };
     let template = Arc::new(load_template(&args.template, dims.len())?);
-    let recipe = Synthetic {
-        permutation: (!args.perm.is_empty()).then(|| args.perm.clone()),
-        sigma: args.sigma,
-        noise_db: args.noise_db,
-        ..Synthetic::new(template, dims.clone(), args.ranks)
-    };
+    let recipe = Synthetic::new(template, dims.clone(), args.ranks).with(|s| {
+        s.permutation = (!args.perm.is_empty()).then(|| args.perm.clone());
+        s.sigma = args.sigma;
+        s.noise_db = args.noise_db;
+    });
     let made = recipe.generate(args.seed)?;
     made.tensor.check().map_err(|e| anyhow!("sigma {} does not go: {e}", args.sigma))?;
     write_tensor(&output, &made.tensor.clone().into())?;

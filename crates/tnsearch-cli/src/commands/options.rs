@@ -77,19 +77,17 @@ impl FitOptions {
         max_seconds: Option<f64>,
         limit: MemoryLimit,
     ) -> FitSettings {
-        let of = FitSettings::of(method);
-        FitSettings {
-            restarts: self.restarts.unwrap_or(of.restarts),
-            scouts: self.scouts.unwrap_or(of.scouts),
-            max_sweeps: self.max_sweeps.unwrap_or(of.max_sweeps),
-            tolerance: self.tolerance.unwrap_or(of.tolerance),
-            stop_rse: self.stop_rse.unwrap_or(of.stop_rse),
-            learning_rate: self.learning_rate.unwrap_or(of.learning_rate),
-            sigma: self.sigma.unwrap_or(of.sigma),
-            max_seconds,
-            max_bytes: Some(limit.bytes()),
-            ..of
-        }
+        FitSettings::of(method).with(|s| {
+            s.restarts = self.restarts.unwrap_or(s.restarts);
+            s.scouts = self.scouts.unwrap_or(s.scouts);
+            s.max_sweeps = self.max_sweeps.unwrap_or(s.max_sweeps);
+            s.tolerance = self.tolerance.unwrap_or(s.tolerance);
+            s.stop_rse = self.stop_rse.unwrap_or(s.stop_rse);
+            s.learning_rate = self.learning_rate.unwrap_or(s.learning_rate);
+            s.sigma = self.sigma.unwrap_or(s.sigma);
+            s.max_seconds = max_seconds;
+            s.max_bytes = Some(limit.bytes());
+        })
     }
 }
 

@@ -71,8 +71,12 @@ pub struct Reproduce {
 }
 
 pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
-    let options =
-        Options { quick: args.quick, trials: args.trials, runs: args.runs, seed: args.seed };
+    let options = Options::default().with(|o| {
+        o.quick = args.quick;
+        o.trials = args.trials;
+        o.runs = args.runs;
+        o.seed = args.seed;
+    });
     let experiment = Experiment::new(&args.name, options, Vec::new())?;
     let asked = |t: &&Task| args.only.as_ref().is_none_or(|text| t.key.contains(text));
     if let Some(text) = args.only.as_ref().filter(|_| !experiment.tasks.iter().any(|t| asked(&t))) {

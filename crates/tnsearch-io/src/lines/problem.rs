@@ -8,6 +8,7 @@ use thiserror::Error;
 /// Why a file of lines is refused, and which.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("journal {}: {problem}", path.display())]
+#[non_exhaustive]
 pub struct LinesError {
     /// The file.
     pub path: PathBuf,
@@ -17,6 +18,7 @@ pub struct LinesError {
 
 /// Why a file of lines is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum LinesProblem {
     /// It is a directory.
     #[error("it is a directory")]

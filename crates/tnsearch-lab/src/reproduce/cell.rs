@@ -12,6 +12,7 @@ use tnsearch::{Search, SettingError};
 
 /// What all methods of an experiment share.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Setup {
     /// How structures are fitted.
     pub fit: CheckedFit,
@@ -30,13 +31,14 @@ impl Setup {
         threads: Option<usize>,
         stop: Stop,
     ) -> Result<Self, ReproduceError> {
-        let fit = FitSettings { scouts, ..FitSettings::of(method) };
+        let fit = FitSettings::of(method).with(|s| s.scouts = scouts);
         Ok(Setup { fit: fit.check()?, threads, stop })
     }
 }
 
 /// What a method found on a tensor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Cell {
     /// The task it is the result of.
     pub key: String,
@@ -115,7 +117,7 @@ impl Attempt<'_> {
             )
             .into());
         };
-        let limits = Limits { max_bytes: None, stop: self.setup.stop.clone() };
+        let limits = Limits::none().with(|l| l.stop = self.setup.stop.clone());
         let goal = Goal::max_rse(eps)?;
         let found = decompose(&self.trial.target, &goal, self.seed, &limits);
         let found = found.map_err(|e| match e {
@@ -138,7 +140,7 @@ impl Attempt<'_> {
     fn search(&self, by: &By) -> Result<Cell, ReproduceError> {
         let &Attempt { method, trial, objective, seed, setup, .. } = self;
         // Without an error to be reached, a fit goes on to the end.
-        let fit = FitSettings { enough_rse: 0.0, ..FitSettings::clone(&setup.fit) };
+        let fit = FitSettings::clone(&setup.fit).with(|s| s.enough_rse = 0.0);
         let mut settings = SearchSettings::default();
         settings.objective = objective.get();
         settings.max_rank = MAX_RANK;

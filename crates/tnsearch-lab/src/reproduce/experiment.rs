@@ -22,8 +22,9 @@ pub(super) const MAX_RANK: usize = 7;
 /// Runs of TNLS for each of the others in Table 3: pruned, they fit some dozens of structures, TNGA+ thousands.
 pub(super) const TNLS_TIMES: usize = 4;
 
-/// What the user can choose.
-#[derive(Debug, Clone, PartialEq)]
+/// What the user can choose; by default the paper's experiments in full, with seed 0.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// A small version that shows the experiment works.
     pub quick: bool,
@@ -36,6 +37,13 @@ pub struct Options {
 }
 
 impl Options {
+    /// The same with something changed.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     fn trials(&self, paper: usize) -> usize {
         self.trials.unwrap_or(if self.quick { 1 } else { paper })
     }
@@ -82,6 +90,7 @@ impl Task {
 
 /// What an experiment leaves behind.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Output {
     /// Tables with the paper's numbers beside ours.
     pub markdown: String,
@@ -313,7 +322,7 @@ impl Plan<'_> {
         let orders: &[usize] = if self.options.quick { &[5] } else { &[8, 12] };
         let mut methods = Vec::new();
         for size in if self.options.quick { vec![10] } else { vec![60, 100] } {
-            let samples = TnlsSettings { samples: size, ..self.tnls() };
+            let samples = self.tnls().with(|s| s.samples = size);
             let named = |m: Method| Method { name: format!("{} ({size})", m.name), ..m };
             methods.push(named(Method::tnga_plus(&self.tnga(size))));
             methods.push(named(Method::tnls_unpruned(&samples)));
@@ -346,15 +355,15 @@ impl Plan<'_> {
 
     fn tnls(&self) -> TnlsSettings {
         match self.options.quick {
-            true => TnlsSettings { iterations: 6, samples: 20, ..TnlsSettings::default() },
+            true => TnlsSettings::default().with(|s| (s.iterations, s.samples) = (6, 20)),
             false => TnlsSettings::default(),
         }
     }
 
     fn tnga(&self, population: usize) -> TngaSettings {
         match self.options.quick {
-            true => TngaSettings { generations: 5, population: 20, ..TngaSettings::default() },
-            false => TngaSettings { population, ..TngaSettings::default() },
+            true => TngaSettings::default().with(|s| (s.generations, s.population) = (5, 20)),
+            false => TngaSettings::default().with(|s| s.population = population),
         }
     }
 }

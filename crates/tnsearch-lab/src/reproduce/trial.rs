@@ -44,10 +44,8 @@ impl Recipe {
     /// The tensor of a trial.
     pub fn generate(&self, seed: u64, number: usize) -> Result<Trial, ReproduceError> {
         let template = Arc::new(Template::parse(self.template, self.order)?);
-        let recipe = Synthetic {
-            sigma: self.sigma,
-            ..Synthetic::new(template.clone(), vec![self.dim; self.order], self.ranks)
-        };
+        let recipe = Synthetic::new(template.clone(), vec![self.dim; self.order], self.ranks)
+            .with(|s| s.sigma = self.sigma);
         // A seed of its own for every tensor; searches draw from other streams.
         let seed = tnsearch::rng::derived_seed(seed, 1000 * self.order + number);
         let made = recipe.generate(seed)?;

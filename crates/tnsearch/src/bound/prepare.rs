@@ -62,6 +62,7 @@ fn megabytes(bytes: f64) -> String {
 
 /// What computing bounds may use.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct BoundLimits {
     /// Bytes of memory; cuts take at most half of them. None: no limit.
     pub max_bytes: Option<u64>,

@@ -19,6 +19,7 @@ const FIT_ROUNDING: f64 = 2e-13;
 
 /// How spectra are computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SpectraSettings {
     /// Unfoldings whose smaller side is longer than this are left out: they bound nothing.
     pub max_side: usize,

@@ -17,6 +17,7 @@ const QUIETER: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 
 /// The settings of [`bayes_tr`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct BayesSettings {
     /// The rank of every edge at the start; ranks only shrink. The paper's searches go up to 7.
     pub max_rank: usize,

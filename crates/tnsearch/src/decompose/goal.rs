@@ -105,6 +105,7 @@ impl Budget {
 
 /// What a decomposition may use.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Limits {
     /// Refuse to take more than about this many bytes.
     pub max_bytes: Option<u64>,

@@ -35,6 +35,7 @@ use crate::tensor::{Scalar, Tensor};
 
 /// What a decomposition found.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Decomposition {
     /// The network, its modes in the tensor's order.
     pub network: Network,

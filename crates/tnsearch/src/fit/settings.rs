@@ -12,6 +12,7 @@ use std::str::FromStr;
 /// How the cores are improved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Method {
     /// Alternating least squares.
     Als,
@@ -55,6 +56,7 @@ impl FromStr for Method {
 /// The settings of a fit. [`FitSettings::check`] turns them into the valid form that [`super::fit`]
 /// takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FitSettings {
     /// How the cores are improved.
     pub method: Method,

@@ -3,13 +3,12 @@
 //!
 //! Everything runs on one thread, so that no result depends on their number: products ([`matmul`]), eigenvalues of
 //! Hermitian matrices and singular values ([`eigenvalues`], [`eigen`], [`singular_values`], [`left_singular`]),
-//! and [`Cholesky`] factors. What fits do in their inner loop takes a workspace and allocates nothing.
+//! and Cholesky factors. What fits do in their inner loop takes a workspace and allocates nothing.
 
 mod cholesky;
 mod product;
 mod spectral;
 
-pub(crate) use cholesky::inverse;
-pub use cholesky::{Cholesky, Route};
+pub(crate) use cholesky::{Cholesky, Route, inverse};
 pub use product::{Factor, Strides, matmul};
 pub use spectral::{eigen, eigenvalues, gram, left_singular, singular_values};

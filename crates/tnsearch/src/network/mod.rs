@@ -1,11 +1,12 @@
 //! Networks (a structure with its cores) and their contraction.
 
 mod contract;
-pub mod contraction;
+pub(crate) mod contraction;
 mod text;
-pub mod tree;
+pub(crate) mod tree;
 
-pub use contract::{Labels, contract, contraction_bytes};
+pub(crate) use contract::Labels;
+pub use contract::{contract, contraction_bytes};
 pub use text::draw;
 
 use crate::graph::{GraphError, ModeGraph, Structure};

@@ -33,6 +33,7 @@ struct Inner {
 
 /// Why work was to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// [`Stop::set`] was called, here or on a token above.
     Asked,

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// Which graphs a strategy proposes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Graphs {
     /// The template's.
     Template,
@@ -22,6 +23,7 @@ pub enum Graphs {
 
 /// What a strategy does with bounds on the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Bounds {
     /// They may prune what it proposes, if anything.
     Optional,
@@ -56,6 +58,7 @@ type MakePlan = fn(&Map<String, Value>, usize) -> Result<Box<dyn Plan>, SettingE
 
 /// An option of a strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OptionDescription {
     /// Its name, with hyphens.
     pub name: &'static str,
@@ -69,6 +72,7 @@ pub struct OptionDescription {
 
 /// Which values an option takes; its range is checked with the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OptionKind {
     /// A whole number of at least 1.
     Count,
@@ -135,6 +139,7 @@ impl Description {
 /// assert!(StrategySpec::new("tnls").set("radius", 2).check(7).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StrategySpec {
     /// The strategy's name.
     pub name: String,

@@ -87,6 +87,7 @@ impl Ask {
 
 /// Structures to be fitted together, none of which depends on the outcome of another.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Generation {
     /// The structures.
     pub structures: Vec<Structure>,
@@ -149,6 +150,7 @@ pub struct Outcome {
 
 /// How the loss of a structure was obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// The structure was fitted: an evaluation.
     Evaluated,

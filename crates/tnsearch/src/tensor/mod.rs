@@ -6,7 +6,7 @@ mod kind;
 pub(crate) mod scalar;
 
 pub use any::AnyTensor;
-pub use axis_plan::AxisPlan;
+pub(crate) use axis_plan::AxisPlan;
 pub use kind::Kind;
 pub use num_complex::Complex;
 pub use scalar::Scalar;
@@ -16,6 +16,7 @@ use thiserror::Error;
 
 /// Why an array cannot be used as a tensor.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum TensorError {
     /// The number of entries is not the product of the dimensions.
     #[error("a tensor of dimensions {dims:?} has {expected} entries, but {found} were given")]

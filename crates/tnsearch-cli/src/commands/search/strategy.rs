@@ -103,7 +103,7 @@ impl Args for StrategyOptions {
             command.arg(match option.kind {
                 OptionKind::Count => arg.value_parser(count::<u64>),
                 OptionKind::Whole => arg.value_parser(|text: &str| whole(text).map(|n| n as u64)),
-                OptionKind::Real => arg.value_parser(real),
+                _ => arg.value_parser(real),
             })
         })
     }
@@ -126,10 +126,10 @@ impl FromArgMatches for StrategyOptions {
             .into_iter()
             .filter_map(|(option, _)| {
                 let value = match option.kind {
-                    OptionKind::Real => {
-                        matches.get_one::<f64>(option.name).map(|x| Value::from(*x))
+                    OptionKind::Count | OptionKind::Whole => {
+                        matches.get_one::<u64>(option.name).map(|n| Value::from(*n))
                     }
-                    _ => matches.get_one::<u64>(option.name).map(|n| Value::from(*n)),
+                    _ => matches.get_one::<f64>(option.name).map(|x| Value::from(*x)),
                 };
                 value.map(|value| (option.name, value))
             })

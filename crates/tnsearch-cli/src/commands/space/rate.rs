@@ -43,7 +43,7 @@ pub fn measure(
         .num_threads(threads.unwrap_or(0))
         .build()
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
-    let settings = FitSettings { max_bytes: Some(limit.bytes()), ..FitSettings::default() };
+    let settings = FitSettings::default().with(|s| s.max_bytes = Some(limit.bytes()));
     let settings = settings.check()?;
     let max_phi = SearchSettings::default().max_phi;
     let mut rng = stream(0, b"space rate");

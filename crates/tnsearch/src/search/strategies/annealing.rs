@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 /// The settings of simulated annealing; where they are TNLS's, so are their defaults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AnnealingSettings {
     /// Temperatures.
     pub iterations: usize,

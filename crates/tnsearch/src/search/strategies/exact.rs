@@ -23,6 +23,7 @@ const SLICE: u64 = 1_000;
 
 /// The settings of an exact search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ExactSettings {
     /// Nodes of the relaxed problem that may be expanded in all; then the search ends with what it has.
     pub nodes: u64,

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 /// The settings of the greedy search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GreedySettings {
     /// The largest rank R.
     pub max_rank: usize,

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// The settings of random search; the defaults propose as many structures as TNLS does (but for its start).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RandomSettings {
     /// Rounds.
     pub iterations: usize,

@@ -46,6 +46,7 @@ use std::sync::Arc;
 
 /// The settings of TnALE; the defaults of the radii and the initial rounds are those of the authors' program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TnaleSettings {
     /// Rounds with estimates at most; 0: none.
     pub init_iterations: usize,

@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 /// The settings of TNGA* and TNGA+; the defaults are those of the paper's TT/TR experiments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TngaSettings {
     /// Generations, the first included.
     pub generations: usize,

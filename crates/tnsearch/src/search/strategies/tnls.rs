@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 /// The settings of TNLS; the defaults are those of the paper's synthetic experiments (section 5.1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TnlsSettings {
     /// Iterations after the start (#Iter).
     pub iterations: usize,
