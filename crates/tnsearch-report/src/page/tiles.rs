@@ -104,7 +104,7 @@ pub(super) fn warnings(digest: &Digest<'_>) -> String {
                 "The search ended because its budget of fits was spent (<code>--max-evaluations</code>).",
             );
         }
-        State::Ended(StoppedBy::Finished) => {}
+        State::Ended(_) => {}
     }
     if digest.journal().torn {
         warn("The last line of the journal was torn and is left out.");

@@ -435,9 +435,10 @@ impl<'a, 'e> Driver<'a, 'e> {
             }
             let mut proposed = false;
             for k in 0..self.closed.len() {
-                let Some(closed) = self.closed[k].pop_front_if(|c| c.round.number == number) else {
+                if self.closed[k].front().is_none_or(|c| c.round.number != number) {
                     continue;
-                };
+                }
+                let Some(closed) = self.closed[k].pop_front() else { continue };
                 proposed = true;
                 self.proven[k] = closed.lower_bound;
                 self.account.enter(&closed);

@@ -53,6 +53,7 @@ pub struct RunSummary {
 /// Why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StoppedBy {
     /// Every strategy had finished.
     Finished,
