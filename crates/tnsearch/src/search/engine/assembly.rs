@@ -62,12 +62,18 @@ impl Assembly {
 
     /// The part without which nothing is known, if it is not on its way.
     pub fn needed(&self) -> Option<usize> {
+        if self.whole.is_some() {
+            return None;
+        }
         let first = self.parts.iter().position(|part| !matches!(part, Part::Done(_)))?;
         matches!(self.parts[first], Part::Waiting).then_some(first)
     }
 
     /// The first part that nobody works on.
     pub fn waiting(&self) -> Option<usize> {
+        if self.whole.is_some() {
+            return None;
+        }
         self.parts.iter().position(|part| matches!(part, Part::Waiting))
     }
 
@@ -86,6 +92,10 @@ impl Assembly {
     /// Takes the result of a part; with it the whole may be known.
     pub fn land(&mut self, part: usize, result: Result<Fitted, FitError>) {
         self.parts[part] = Part::Done(result);
+        // What comes after the whole is known changes nothing.
+        if self.whole.is_some() {
+            return;
+        }
         self.whole = self.put_together();
         if self.whole.is_some() {
             // Only the best of the cores are kept.
@@ -155,4 +165,75 @@ fn splits(request: &Request) -> bool {
         && settings.restarts > 1
         && settings.rescue == 0
         && settings.max_seconds.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::FitSettings;
+    use crate::graph::{Structure, Template};
+    use crate::problem::Score;
+
+    fn assembly() -> Assembly {
+        let ring = Arc::new(Template::ring(4).unwrap());
+        let structure = Structure::identity(ring, vec![2; 4]).unwrap();
+        let graph = structure.canonical().graph;
+        let settings = FitSettings { restarts: 4, enough_rse: 0.1, ..FitSettings::default() };
+        let request = Request::new(graph.clone(), Arc::new(settings.check().unwrap()), 1);
+        let place = Place { generation: 1, run: 0, index: 0 };
+        let at_best = Score { loss: 0.5, error: 0.0, params: 40 };
+        let (effort, parent, params, phi) = (request.effort, None, 40, 0.5);
+        let job = Job { place, effort, structure, parent, graph, params, phi, at_best };
+        Assembly::new(Arc::new(job), None, request, true)
+    }
+
+    fn start(error: f64) -> Result<Fitted, FitError> {
+        Ok(Fitted {
+            cores: Vec::new(),
+            error,
+            sweeps: 3,
+            restarts: 1,
+            rescued: false,
+            interrupted: false,
+        })
+    }
+
+    /// The error, sweeps and restarts of the whole, and the parts used.
+    fn whole(assembly: Assembly) -> Option<(f64, usize, usize, u64)> {
+        let (result, used) = assembly.into_result()?;
+        let fitted = result.unwrap();
+        Some((fitted.error, fitted.sweeps, fitted.restarts, used))
+    }
+
+    #[test]
+    fn starts_count_as_if_made_in_turn_whatever_their_order() {
+        // Start 1 is good enough: 0 and 1 count, whenever they come, and 2 and 3 never.
+        let errors = [0.7, 0.05, 0.01, 0.02];
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 1, 3, 0]] {
+            let mut a = assembly();
+            for k in order {
+                a.land(k, start(errors[k]));
+            }
+            assert!(a.needed().is_none() && a.waiting().is_none(), "{order:?}");
+            assert_eq!(whole(a), Some((0.05, 6, 2, 2)), "{order:?}");
+        }
+        // None is: the best of all.
+        let mut a = assembly();
+        [0.9, 0.4, 0.6, 0.4].into_iter().enumerate().for_each(|(k, e)| a.land(k, start(e)));
+        assert_eq!(whole(a), Some((0.4, 12, 4, 4)));
+    }
+
+    #[test]
+    fn what_is_missing_is_known() {
+        let mut a = assembly();
+        assert_eq!((a.needed(), a.waiting()), (Some(0), Some(0)));
+        a.send(0, Ticket(1));
+        assert_eq!((a.needed(), a.waiting()), (None, Some(1)));
+        a.land(2, start(0.3));
+        assert_eq!((a.needed(), a.best_so_far().unwrap().error), (None, 0.3));
+        a.land(0, start(0.5));
+        assert_eq!((a.needed(), a.waiting()), (Some(1), Some(1)));
+        a.land(1, Err(FitError::Modes { structure: 1, tensor: 2 }));
+        assert!(a.result().unwrap().is_err(), "the first error is that of the fit");
+    }
 }
