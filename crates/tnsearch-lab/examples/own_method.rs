@@ -45,11 +45,7 @@ pub fn table() -> Result<Output, Box<dyn std::error::Error>> {
         let ranks = vec![3; template.edges().len()];
         Ok(Box::new(Descent(f64::INFINITY, vec![Structure::identity(template, ranks)?])))
     });
-    let options = Options::default().with(|o| {
-        o.quick = true;
-        o.runs = Some(1);
-        o.seed = 1;
-    });
+    let options = Options::default().with(|o| (o.quick, o.runs, o.seed) = (true, Some(1), 1));
     let table = Experiment::new("table2", options, vec![descent])?;
     let setup = Setup::new(Fit::Als, 1, None, Stop::new())?;
     let cells: Result<Vec<_>, _> = table.tasks.iter().map(|task| task.run(&setup)).collect();
