@@ -61,7 +61,7 @@ pub fn fit_loss(
 }
 
 /// Refuses a loss whose errors would mean nothing: one that is divided by zero, by infinity or by a negative number.
-pub(crate) fn check_baseline(loss: &dyn Loss, baseline: f64) -> Result<(), SettingError> {
+fn check_baseline(loss: &dyn Loss, baseline: f64) -> Result<(), SettingError> {
     match baseline.is_finite() && baseline > 0.0 {
         true => Ok(()),
         false => {

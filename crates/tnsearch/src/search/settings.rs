@@ -3,7 +3,7 @@
 use super::StrategySpec;
 use crate::SettingError;
 use crate::error::{count, positive};
-use crate::fit::{CheckedFit, FitSettings, Method};
+use crate::fit::{CheckedFit, FitSettings};
 use crate::problem::{CheckedObjective, Objective};
 use serde::{Deserialize, Serialize};
 
@@ -152,12 +152,6 @@ impl SearchSettings {
             "times {option} {at_once} it is more than {MAX_AT_ONCE} structures at a time; use fewer of either"
         );
         Err(SettingError::new("runs", self.runs, expected))
-    }
-
-    /// The same settings for fits by another method, with its defaults.
-    pub fn fit_by(mut self, method: Method) -> Self {
-        self.fit = FitSettings::of(method);
-        self
     }
 }
 
