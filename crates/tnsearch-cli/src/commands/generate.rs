@@ -27,7 +27,8 @@ pub struct Generate {
     #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring")]
     template: String,
     /// A tensor that is not made from a network: heisenberg (the ground state of a periodic chain), smooth (a function of
-    /// five variables), field (four modes, noisy) or signal (2^N samples, noisy)
+    /// five variables), field (four modes, noisy), signal (2^N samples, noisy) or
+    /// weights (a matrix)
     #[arg(long, value_name = "NAME", value_parser = example, conflicts_with_all = ["template", "ranks", "perm", "sigma", "noise_db", "structure", "network"])]
     example: Option<Example>,
     /// The number of modes [default: 6; of an example its own]

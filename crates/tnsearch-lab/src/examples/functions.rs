@@ -70,6 +70,27 @@ pub(super) fn signal(order: usize, seed: u64) -> Vec<f64> {
     signal.into_data()
 }
 
+/// `sum over k of u_k v_k' / sqrt(k)` with normal vectors, up to a third of the smaller side, and noise as loud.
+pub(super) fn weights(rows: usize, columns: usize, seed: u64) -> Tensor {
+    let terms = (rows.min(columns) / 3).max(1);
+    let mut rng = stream(seed, b"weights");
+    let mut normals = |n: usize, scale: f64| -> Vec<f64> {
+        let normal = |_| {
+            let normal: f64 = StandardNormal.sample(&mut rng);
+            scale * normal
+        };
+        (0..n).map(normal).collect()
+    };
+    let mut w = normals(rows * columns, (1..=terms).map(|k| 1.0 / k as f64).sum::<f64>().sqrt());
+    for k in 1..=terms {
+        let (u, v) = (normals(rows, 1.0 / (k as f64).sqrt()), normals(columns, 1.0));
+        for (row, u) in w.chunks_exact_mut(columns).zip(u) {
+            row.iter_mut().zip(&v).for_each(|(w, v)| *w += u * v);
+        }
+    }
+    Tensor::new(vec![rows, columns], w).unwrap_or_else(|e| unreachable!("{e}"))
+}
+
 /// Adds white noise of this part of the root mean square.
 fn add_noise(tensor: &mut Tensor, part: f64, seed: u64) {
     let mut rng = stream(seed, b"example noise");

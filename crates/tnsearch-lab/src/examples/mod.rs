@@ -22,6 +22,8 @@ pub enum Example {
     Field,
     /// A smooth signal of 2^order samples with noise of 0.2 %, as a tensor of modes of size 2; modes shuffled.
     Signal,
+    /// A matrix like the weights of a trained layer: singular values that fall as a power, and noise below them.
+    Weights,
 }
 
 /// Why an example could not be made.
@@ -45,11 +47,12 @@ pub enum ExampleError {
 
 impl Example {
     /// All of them, by name.
-    pub const ALL: [(&'static str, Example); 4] = [
+    pub const ALL: [(&'static str, Example); 5] = [
         ("heisenberg", Example::Heisenberg),
         ("smooth", Example::Smooth),
         ("field", Example::Field),
         ("signal", Example::Signal),
+        ("weights", Example::Weights),
     ];
 
     /// Its name.
@@ -64,6 +67,7 @@ impl Example {
             Example::Smooth => 5,
             Example::Field => 4,
             Example::Signal => 16,
+            Example::Weights => 2,
         }
     }
 
@@ -73,6 +77,7 @@ impl Example {
             Example::Heisenberg | Example::Signal => 2,
             Example::Smooth => 16,
             Example::Field => 32,
+            Example::Weights => 256,
         }
     }
 
@@ -90,6 +95,7 @@ impl Example {
             Example::Smooth => dims.len() == 5 && dims.iter().all(|&d| d > 1),
             Example::Field => dims.len() == 4 && dims.iter().all(|&d| d > 1),
             Example::Signal => dims.iter().all(|&d| d == 2) && dims.len() > 1,
+            Example::Weights => dims.len() == 2,
         };
         if !fits {
             let expected = match self {
@@ -97,6 +103,7 @@ impl Example {
                 Example::Smooth => "five modes of at least size 2",
                 Example::Field => "four modes of at least size 2",
                 Example::Signal => "modes of size 2",
+                Example::Weights => "two modes",
             };
             return Err(ExampleError::Shape {
                 example: self.name(),
@@ -109,6 +116,7 @@ impl Example {
             Example::Heisenberg => shuffled(dims, heisenberg::ground_state(dims.len()), seed),
             Example::Smooth => functions::smooth(dims),
             Example::Field => functions::field(dims, seed),
+            Example::Weights => functions::weights(dims[0], dims[1], seed),
             Example::Signal => shuffled(dims, functions::signal(dims.len(), seed), seed),
         })
     }
