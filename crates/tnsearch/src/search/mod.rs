@@ -28,8 +28,8 @@ pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Tick
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
-    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Greedy,
-    GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls,
-    TnlsSettings, sample_neighbour,
+    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Formats, GoOn,
+    Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
+    Tnls, TnlsSettings, sample_neighbour,
 };
 pub use strategy::{Ask, Generation, Outcome, Source, Strategy};
