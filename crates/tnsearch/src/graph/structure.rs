@@ -317,6 +317,10 @@ mod tests {
             (r#""peps:2x3","permutation":[0,1],"edges":[]"#, "carries 6"),
             (
                 r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[[0,1]]},"permutation":[0,1,2],"edges":[]"#,
+                "it must name each of the external vertices [0, 1] at least once, and no other vertex",
+            ),
+            (
+                r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[[0,1]]},"permutation":[0],"edges":[]"#,
                 "2 external vertices",
             ),
             (
