@@ -6,7 +6,7 @@ use crate::lines::{Lines, LinesError, LinesProblem, first_line, scan};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
-use tnsearch::graph::{Structure, Template};
+use tnsearch::graph::{ModeGraph, Structure, Template};
 use tnsearch::search::{EndRecord, Evaluation, GenerationRecord};
 
 /// A journal.
@@ -60,9 +60,21 @@ impl JournalFile {
         Ok(journal)
     }
 
-    /// A structure of the graph that was searched; none where the numbers are not one.
-    pub fn structure(&self, permutation: &[usize], ranks: &[usize]) -> Option<Structure> {
-        Structure::new(self.header.searched.clone(), permutation.to_vec(), ranks.to_vec()).ok()
+    /// The structure of an evaluation: one of the graph that was searched, or where the key is another one the
+    /// structure of the key, on a graph of its own; none where the record is neither.
+    pub fn structure(&self, record: &Evaluation) -> Option<Structure> {
+        let (permutation, ranks) = (record.permutation.clone(), record.ranks.clone());
+        let searched = Structure::new(self.header.searched.clone(), permutation, ranks).ok();
+        let searched = searched.filter(|s| s.permutation().len() == self.header.dims.len());
+        // In a canonical form every internal vertex has an edge.
+        let known = |key: &ModeGraph| {
+            key.modes() == self.header.dims.len() && key.internal() <= 2 * key.edges().len()
+        };
+        let Some(key) = record.key.parse().ok().filter(known) else { return searched };
+        match searched {
+            Some(structure) if structure.canonical().graph == key => Some(structure),
+            _ => Structure::of_graph(&key).ok(),
+        }
     }
 
     /// The tensor as the user named it, where that is on record.
@@ -94,14 +106,14 @@ impl Lines for JournalFile {
         self.end = None;
         match line {
             Line::Evaluation(record) => {
-                self.check(&record.permutation, &record.ranks, Some(&record.key))?;
+                self.check(&record)?;
                 self.records.push(record);
             }
             Line::Generation(generation) => self.generations.push(generation),
             Line::Begin(begin) => self.begins.push(begin),
             Line::End(end) => {
                 if let Some(best) = &end.best {
-                    self.check(&best.permutation, &best.ranks, None)?;
+                    self.check(best)?;
                 }
                 self.end = Some(end);
             }
@@ -111,27 +123,22 @@ impl Lines for JournalFile {
 }
 
 impl JournalFile {
-    /// Refuses what is no structure of the graph that was searched.
-    fn check(
-        &mut self,
-        permutation: &[usize],
-        ranks: &[usize],
-        key: Option<&str>,
-    ) -> Result<(), String> {
+    /// Refuses what is no structure.
+    fn check(&mut self, record: &Evaluation) -> Result<(), String> {
         if std::mem::take(&mut self.guessed) {
-            self.guess(permutation, ranks, key);
+            self.guess(record);
         }
-        self.structure(permutation, ranks).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
+        self.structure(record).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
     }
 
     /// Old journals do not say whether a strategy left the template for the complete graph; the first structure does.
-    fn guess(&mut self, permutation: &[usize], ranks: &[usize], key: Option<&str>) {
+    fn guess(&mut self, record: &Evaluation) {
         let Ok(complete) = Template::complete(self.header.dims.len()) else { return };
         let complete = Arc::new(complete);
         let of = |graph: &Arc<Template>| {
-            Structure::new(graph.clone(), permutation.to_vec(), ranks.to_vec()).ok()
+            Structure::new(graph.clone(), record.permutation.clone(), record.ranks.clone()).ok()
         };
-        let named = |s: &Structure| key.is_some_and(|key| s.canonical().graph.to_string() == key);
+        let named = |s: &Structure| s.canonical().graph.to_string() == record.key;
         match (of(&self.header.template), of(&complete)) {
             // Both have as many edges: the canonical form tells them apart.
             (Some(template), Some(other)) if !named(&template) && named(&other) => {}
@@ -219,6 +226,25 @@ mod tests {
         }
         let line = evaluation("k", &[2; 6], "");
         assert_eq!(searched(&journal(2, "ht", "any", &[&line])).unwrap(), "ht");
+    }
+
+    #[test]
+    fn a_structure_with_a_graph_of_its_own_is_known_by_its_key() {
+        let key = "4+0/0.2,1,3:0-1x2,0-2x3";
+        let read = |key: &str, ranks: &[usize]| {
+            let text = journal(3, "ring", "trees", &[&evaluation(key, ranks, "")]);
+            let journal = JournalFile::parse(text.as_bytes()).map_err(|e| e.to_string())?;
+            Ok::<_, String>(journal.structure(&journal.records[0]).unwrap())
+        };
+        // Whether the numbers are a structure of the complete graph of order 4 or not.
+        for ranks in [&[2; 6][..], &[2; 2]] {
+            assert_eq!(read(key, ranks).unwrap().canonical().graph.to_string(), key);
+        }
+        let complete = "4+0:0-1x2,0-2x2,0-3x2,1-2x2,1-3x2,2-3x2";
+        assert_eq!(read(complete, &[2; 6]).unwrap().template().name(), "complete");
+        for bad in ["5+0/0.1,2,3,4:", "4+99999999999999/0.1,2,3:0-1x2", ""] {
+            assert!(read(bad, &[2; 2]).unwrap_err().contains("no such structure"));
+        }
     }
 
     #[test]
