@@ -146,13 +146,26 @@ pub fn size_line(out: &mut String, structure: &Structure, dims: &[usize]) {
 
 /// The lines about where modes sit and how wide edges are, and the picture.
 pub fn picture_lines(out: &mut String, structure: &Structure, dims: &[usize]) {
-    let permutation: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
-    line(out, "permutation", format!("modes 0, 1, ... on vertices {}", permutation.join(", ")));
+    line(out, "permutation", permutation_text(structure));
     let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
     let edges: Vec<String> = edges.map(|[u, v, r]| format!("{u}-{v}: {r}")).collect();
     let edges = if edges.is_empty() { "all 1".to_owned() } else { edges.join(", ") };
     line(out, "ranks", format!("{edges} (edges between vertices)"));
     let _ = write!(out, "\n{}\n", draw(structure, dims));
+}
+
+/// Where the modes sit.
+fn permutation_text(structure: &Structure) -> String {
+    let list = |all: &[usize]| all.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    if !structure.is_grouped() {
+        return format!("modes 0, 1, ... on vertices {}", list(structure.permutation()));
+    }
+    let groups = structure.groups().into_iter().enumerate().filter(|(_, modes)| !modes.is_empty());
+    let text = |(v, modes): (usize, Vec<usize>)| {
+        let plural = if modes.len() == 1 { "" } else { "s" };
+        format!("mode{plural} {} on vertex {v}", list(&modes))
+    };
+    groups.map(text).collect::<Vec<_>>().join("; ")
 }
 
 /// A tensor in words.
@@ -166,6 +179,16 @@ pub fn tensor_text(name: &str, dims: &[usize]) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn several_modes_at_a_vertex_are_named() {
+        let groups = [vec![0, 2], vec![], vec![1]];
+        let s = Structure::from_groups("mine", &groups, &[(0, 1, 2), (1, 2, 2)]).unwrap();
+        assert_eq!(permutation_text(&s), "modes 0, 2 on vertex 0; mode 1 on vertex 2");
+        let report = json!(StructureReport::new(&s, &[2, 3, 4]));
+        assert_eq!(report["permutation"], json!([0, 2, 0]));
+        assert_eq!(report["template"]["edges"], json!([[0, 1], [1, 2]]));
+    }
 
     #[test]
     fn errors_go_by_the_names_of_their_measure() {

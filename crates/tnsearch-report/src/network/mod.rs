@@ -266,6 +266,30 @@ mod tests {
     }
 
     #[test]
+    fn several_modes_at_a_vertex_are_shown() {
+        let groups = [vec![0, 2], vec![], vec![1, 3, 4, 5], vec![6]];
+        let edges = [(0, 1, 2), (1, 2, 3), (1, 3, 2)];
+        let s = Structure::from_groups("mine", &groups, &edges).unwrap();
+        let svg = network_svg(&s, &[2, 3, 4, 100, 100, 100, 7]);
+        Document::parse(&svg).unwrap();
+        assert_eq!(count(&svg, "<circle "), 3);
+        for text in [
+            "mine of 7 modes, ranks",
+            "modes 0, 2, dimensions 2, 4, on vertex 0",
+            "modes 1, 3, 4, 5, dimensions 3, 100, 100, 100, on vertex 2",
+            "mode 6, dimension 7, on vertex 3",
+            "rank 2 between modes 0, 2 and internal vertex 1",
+            ">m0,2<",
+            ">2×4<",
+            ">m1,3,4…<",
+            ">4 modes<",
+            ">m6<",
+        ] {
+            assert!(svg.contains(text), "{text}: {svg}");
+        }
+    }
+
+    #[test]
     fn names_are_escaped() {
         let name = "<script>\"a\"&'b'\u{7}</script>";
         let t = Template::from_graph(name, vec![true; 2], vec![(0, 1)]).unwrap();

@@ -185,7 +185,11 @@ fn networks(digest: &Digest<'_>) -> String {
          labelled with its rank, and the thicker the higher it is. A dotted line is an edge of rank 1, which \
          is no edge.",
     );
-    if header.searched.vertices() > header.searched.order() {
+    let template = found.structure.template();
+    if found.structure.is_grouped() {
+        out.push_str(" A circle with several numbers carries all these modes.");
+    }
+    if template.vertices() > template.order() {
         out.push_str(" Squares are internal vertices: they carry no mode.");
     }
     out.push_str("</p>\n<div class=\"pair\">\n");
@@ -193,8 +197,9 @@ fn networks(digest: &Digest<'_>) -> String {
     let identity = Structure::identity(header.searched.clone(), found.structure.ranks().to_vec());
     let other = |s: &Structure| s.canonical().graph != found.structure.canonical().graph;
     let mut caption = words::where_modes_sit(found);
-    let identity = identity.ok().filter(other);
-    if identity.is_none() && header.searched == header.template {
+    let of_searched = *template == header.searched && !found.structure.is_grouped();
+    let identity = identity.ok().filter(|s| of_searched && other(s));
+    if identity.is_none() && of_searched && header.searched == header.template {
         caption += " The original order of the modes gives the same network.";
     }
     out += &figure(&drawn(&found.structure), "found", &caption);
