@@ -157,7 +157,7 @@ pub fn fit(
     if graph.vertices() == 1 {
         return grouped::fit_single(target, graph);
     }
-    let settings = &settings.for_kind(target.kind());
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
     })
@@ -182,7 +182,7 @@ pub fn fit_start(
     if graph.vertices() == 1 {
         return grouped::fit_single(target, graph);
     }
-    let settings = &settings.for_kind(target.kind());
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         let task = Task { target, x, graph, settings, seed, warm, stop };
         task.without_useless_ranks(|task| Starts::new(task, stop)?.only(start))
@@ -207,9 +207,27 @@ pub fn fit_parallel(
     if graph.vertices() == 1 {
         return grouped::fit_single(target, graph);
     }
-    let settings = &settings.for_kind(target.kind());
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    })
+}
+
+/// The error of given cores, shaped as [`ModeGraph::core_dims`], from an explicit residual: what a fit would report for
+/// them. Refused where it takes more than `max_bytes`.
+pub fn error_of(
+    target: &Target,
+    graph: &ModeGraph,
+    cores: &[AnyTensor],
+    max_bytes: Option<u64>,
+) -> Result<f64, FitError> {
+    dispatch!(target.tensor(), x => {
+        let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
+        let mut ws = Workspace::new(&plan);
+        ws.set_cores(&starts::checked_cores(graph, target.dims(), cores)?);
+        ws.multiply_cores(1.0 / target.scale());
+        ws.refresh();
+        Ok(ws.rse())
     })
 }
 

@@ -21,7 +21,8 @@ pub use description::{
 };
 pub use engine::{
     Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, GenerationRecord, HistoryPoint,
-    Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy,
+    Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, ShrunkSummary,
+    StoppedBy,
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
