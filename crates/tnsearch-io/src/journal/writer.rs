@@ -106,6 +106,7 @@ mod tests {
             restarts: 1,
             seconds: 0.25,
             effort: Default::default(),
+            format: None,
         }
     }
 

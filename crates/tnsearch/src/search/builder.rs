@@ -5,7 +5,7 @@ use super::engine::{Engine, Evaluation, Listener, SearchResult};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
 use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
+use crate::bound::{BoundLimits, CutBound, Relaxation, check_template, needed_rank};
 use crate::fit::{CheckedFit, FitSettings};
 use crate::graph::{Structure, Template};
 use crate::problem::{CheckedObjective, Loss, Objective, SquaredError, Stop, Target};
@@ -354,6 +354,7 @@ impl PreparedSearch<'_> {
     /// Runs the search.
     pub fn run(self) -> Result<SearchResult, SearchError> {
         let certifies = self.checked.certifies();
+        let searched = self.checked.searched()?;
         let PreparedSearch { checked, bound, late, hurry, begun } = self;
         let CheckedSearch { search, objective, fit, plan, max_cost, .. } = checked;
         let Search {
@@ -415,6 +416,7 @@ impl PreparedSearch<'_> {
             .speculate(speculate)
             .resume(records)
             .measure(loss.measure())
+            .home(searched)
             .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
             .begun(begun);
         for listener in listeners {
@@ -429,8 +431,17 @@ impl PreparedSearch<'_> {
                 engine = engine.certify(|| relaxation(bound, &late), settings.certificate_nodes);
             }
         }
+        let said = |mut result: SearchResult| {
+            if let (Some(eps), Some(bound)) = (settings.objective.max_error(), bound.as_ref())
+                && result.proven_impossible
+            {
+                let needed = needed_rank(&template, bound.spectra(), eps);
+                result.needed_rank = needed.filter(|needed| needed.rank > settings.max_rank);
+            }
+            result
+        };
         if let Some(executor) = executor {
-            return engine.run(executor);
+            return engine.run(executor).map(said);
         }
         let evaluator = evaluator.unwrap_or_else(|| match loss.is_squared_error() {
             true => Arc::new(FitEvaluator::new(&target)),
@@ -439,7 +450,7 @@ impl PreparedSearch<'_> {
         let entry = target.kind().bytes() as u128;
         let workers = budget.workers(size(dims).saturating_mul(entry));
         let threads = Local::new(evaluator, workers);
-        engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)
+        engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?).map(said)
     }
 }
 

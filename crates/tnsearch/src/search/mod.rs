@@ -20,8 +20,8 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, GenerationRecord, HistoryPoint,
-    Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy,
+    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest, GenerationRecord, HistoryPoint,
+    Listener, ListenerError, OtherFormat, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy, chosen_format,
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};

@@ -4,7 +4,7 @@ use super::assembly::Assembly;
 use super::run::{Job, Place, Resolved};
 use super::speculate::{Key, key};
 use super::warm::grown;
-use super::{Driver, Evaluation, Event, TICK};
+use super::{Driver, Evaluation, Event, OtherFormat, TICK};
 use crate::fit::{Effort, FitError, Fitted, Request};
 use crate::graph::Structure;
 use crate::network::Network;
@@ -223,6 +223,7 @@ impl Driver<'_, '_> {
             restarts: fitted.restarts,
             seconds: self.seconds(),
             effort: job.effort,
+            format: OtherFormat::of(&job.structure, self.engine.home.as_ref()),
         }
     }
 

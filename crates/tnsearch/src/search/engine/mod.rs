@@ -15,6 +15,7 @@ mod assembly;
 mod event;
 mod finish;
 mod flight;
+mod formats;
 mod history;
 mod lane;
 mod progress;
@@ -26,6 +27,7 @@ mod speculate;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
+pub use formats::{FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, StoppedBy};
@@ -37,6 +39,7 @@ use crate::SettingError;
 use crate::bound::Relaxation;
 use crate::error::positive;
 use crate::fit::{CheckedFit, Effort, FitError, Fitted};
+use crate::graph::Template;
 use crate::problem::{CheckedObjective, Measure, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
@@ -84,6 +87,7 @@ pub struct Engine<'a> {
     listeners: Vec<&'a mut dyn Listener>,
     speculates: bool,
     measure: Measure,
+    home: Option<Arc<Template>>,
     stop: Stop,
     begun: Instant,
 }
@@ -109,6 +113,7 @@ impl<'a> Engine<'a> {
             listeners: Vec::new(),
             speculates: true,
             measure: Measure::RSE,
+            home: None,
             stop: Stop::new(),
             begun: Instant::now(),
         }
@@ -192,6 +197,12 @@ impl<'a> Engine<'a> {
     /// What the error is called; the squared relative error by default.
     pub fn measure(mut self, measure: Measure) -> Self {
         self.measure = measure;
+        self
+    }
+
+    /// The graph searched: a structure of another is recorded with its own.
+    pub fn home(mut self, template: Arc<Template>) -> Self {
+        self.home = Some(template);
         self
     }
 

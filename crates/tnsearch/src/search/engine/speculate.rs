@@ -300,5 +300,6 @@ fn evaluated(rules: &Rules, job: &Job, error: f64) -> Resolved {
         restarts: 0,
         seconds: 0.0,
         effort: job.effort,
+        format: None,
     }))
 }
