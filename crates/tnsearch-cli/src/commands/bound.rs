@@ -129,7 +129,7 @@ fn says(error: f64, used: usize) -> String {
     match used {
         0 => "nothing is known: every cut is too large to be computed".to_owned(),
         _ if error > 0.0 => format!("every network of this structure has {}", at_least(error)),
-        _ => "no cut that was computed rules out an exact network of this structure".to_owned(),
+        _ => "no cut rules out an exact network of this structure".to_owned(),
     }
 }
 

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::bound::{
-    Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, check_template, needed_rank, needs_svd,
+    Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, check_template, needed_rank,
+    needs_svd,
 };
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
@@ -179,7 +180,17 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
     };
     report.write(&summary, || {
-        text(args, objective.get(), &template, dims, &proof, net.as_ref(), &binding, needed, seconds)
+        text(
+            args,
+            objective.get(),
+            &template,
+            dims,
+            &proof,
+            net.as_ref(),
+            &binding,
+            needed,
+            seconds,
+        )
     })?;
     Ok(match net {
         _ if interrupt.is_set() => Exit::Interrupted,
@@ -242,9 +253,14 @@ fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrup
             let bound = bound(value);
             Proof { bound, relaxed: None, nodes, complete: false, full, impossible: false }
         }
-        Next::Nothing => {
-            Proof { bound: None, relaxed: None, nodes, complete: true, full: false, impossible: true }
-        }
+        Next::Nothing => Proof {
+            bound: None,
+            relaxed: None,
+            nodes,
+            complete: true,
+            full: false,
+            impossible: true,
+        },
     }
 }
 

@@ -73,7 +73,8 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let stop = interrupt::on_ctrl_c()?;
     let result = {
         let objective = Objective::MaxError(MAX_RSE);
-        let mut display = Display::new(args.report.quiet, false, &Budget::default(), objective, &MEASURE);
+        let mut display =
+            Display::new(args.report.quiet, false, &Budget::default(), objective, &MEASURE);
         let search = Search::new(&target, ring.clone()).objective(objective).seed(1);
         search.stop(&stop).listen(&mut display).run()?
     };

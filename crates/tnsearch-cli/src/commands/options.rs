@@ -266,7 +266,11 @@ mod tests {
             assert_eq!(squared(Some(bad), None).unwrap_err().name, "max-re", "{bad}");
         }
         let said = hint(0.1).unwrap();
-        assert!(said.contains("relative error of 0.316") && said.contains("for 10.0 % use --max-re 0.1"), "{said}");
+        assert!(
+            said.contains("relative error of 0.316")
+                && said.contains("for 10.0 % use --max-re 0.1"),
+            "{said}"
+        );
         assert_eq!((hint(1e-4), hint(2.0)), (None, None));
     }
 

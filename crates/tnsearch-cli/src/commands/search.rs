@@ -138,7 +138,8 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
     let quiet = args.report.quiet;
-    let mut display = Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
+    let mut display =
+        Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
     let search = Run::new(&target, template.clone()).settings(settings).stop(&stop);
     let mut search = search.listen(&mut display).check()?;
     let header = args.header(&search, &template, &target)?;

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use tnsearch::problem::{Score, Stop};
 use tnsearch::search::StoppedBy;
-use tnsearch_io::lines::being_written;
 use tnsearch_io::journal::Header;
+use tnsearch_io::lines::being_written;
 use tnsearch_report::page::{Digest, Found, Search, State};
 
 /// How often keys are looked for.

@@ -209,7 +209,11 @@ mod tests {
         assert_eq!(formats, ["path", "any-tree", "complete"]);
         assert!(read.records.iter().all(|r| read.structure_of(r).is_some()));
         let wrong = other(r#"{"name":"ring","template":"ring"}"#);
-        assert!(searched(&journal(3, "ring", "my own", &[&wrong])).unwrap_err().contains("no such structure"));
+        assert!(
+            searched(&journal(3, "ring", "my own", &[&wrong]))
+                .unwrap_err()
+                .contains("no such structure")
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub struct NeededRank {
 impl NeededRank {
     /// Why that rank is needed, for a sentence: "mode 2 alone needs rank 12".
     pub fn because(&self) -> String {
-        let modes: Vec<usize> = (0..ModeSet::BITS as usize).filter(|&m| self.modes >> m & 1 == 1).collect();
+        let modes: Vec<usize> =
+            (0..ModeSet::BITS as usize).filter(|&m| self.modes >> m & 1 == 1).collect();
         let list: Vec<String> = modes.iter().map(usize::to_string).collect();
         let (width, rank, list) = (self.width, self.rank, list.join(","));
         let one = modes.len() == 1;
@@ -33,9 +34,13 @@ impl NeededRank {
             (false, _) => format!("in any order of the modes some edge needs rank {rank}"),
             (true, 1) if one => format!("mode {list} alone needs rank {rank}"),
             (true, 1) => format!("modes {list} against the rest need rank {rank}"),
-            (true, edges) if one => format!("mode {list} alone needs width {width}, which over {edges} edges is rank {rank}"),
+            (true, edges) if one => format!(
+                "mode {list} alone needs width {width}, which over {edges} edges is rank {rank}"
+            ),
             (true, edges) => {
-                format!("modes {list} against the rest need width {width}, which over {edges} edges is rank {rank}")
+                format!(
+                    "modes {list} against the rest need width {width}, which over {edges} edges is rank {rank}"
+                )
             }
         }
     }
@@ -64,16 +69,15 @@ pub fn needed_rank(template: &Template, spectra: &Spectra, eps: f64) -> Option<N
     let crossed = tabulated.then(|| all_widths(&graph));
     for size in 1..=sizes {
         let sets = sets(order, size);
-        let mut needs: Vec<(usize, ModeSet)> = sets
-            .iter()
-            .map(|&set| (spectra.of(set).map_or(1, |s| s.rank(eps)), set))
-            .collect();
+        let mut needs: Vec<(usize, ModeSet)> =
+            sets.iter().map(|&set| (spectra.of(set).map_or(1, |s| s.rank(eps)), set)).collect();
         needs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut edges: Vec<usize> = sets
             .iter()
             .map(|&set| {
                 let set = spectra.normal(set);
-                let wide = crossed.as_ref().map_or_else(|| width(&graph, set), |w| w[(set >> 1) as usize]);
+                let wide =
+                    crossed.as_ref().map_or_else(|| width(&graph, set), |w| w[(set >> 1) as usize]);
                 wide.log2().round() as usize
             })
             .collect();
@@ -117,7 +121,8 @@ fn sets(order: usize, size: usize) -> Vec<ModeSet> {
 
 /// The least R with R^k >= n.
 fn root(n: usize, k: usize) -> usize {
-    let reaches = |r: usize| (0..k).try_fold(1usize, |p, _| p.checked_mul(r)).is_none_or(|p| p >= n);
+    let reaches =
+        |r: usize| (0..k).try_fold(1usize, |p, _| p.checked_mul(r)).is_none_or(|p| p >= n);
     if k == 0 {
         return if n <= 1 { 1 } else { usize::MAX };
     }
@@ -189,7 +194,11 @@ mod tests {
                 for eps in [0.3, 0.05, 1e-9] {
                     let least = brute(&template, &bound, eps);
                     let needed = needed_rank(&template, bound.spectra(), eps).map_or(1, |n| n.rank);
-                    assert!(needed <= least, "{} {dims:?} {eps}: {needed} {least}", template.name());
+                    assert!(
+                        needed <= least,
+                        "{} {dims:?} {eps}: {needed} {least}",
+                        template.name()
+                    );
                     equal += usize::from(needed == least);
                     seen += 1;
                 }
@@ -210,9 +219,13 @@ mod tests {
         }
         let target = Target::new(x).unwrap();
         let spectra = Spectra::new(&target, SpectraSettings::default());
-        let of = |name: &str| needed_rank(&Template::parse(name, 4).unwrap(), &spectra, 1e-6).unwrap();
+        let of =
+            |name: &str| needed_rank(&Template::parse(name, 4).unwrap(), &spectra, 1e-6).unwrap();
         let ring = of("ring");
-        assert_eq!((ring.rank, ring.width, ring.edges, ring.modes, ring.alone), (3, 9, 2, 0b10, true));
+        assert_eq!(
+            (ring.rank, ring.width, ring.edges, ring.modes, ring.alone),
+            (3, 9, 2, 0b10, true)
+        );
         // On a path mode 1 sits inside, where it has two edges.
         assert_eq!(of("path").rank, 3);
         assert_eq!(ring.because(), "mode 1 alone needs width 9, which over 2 edges is rank 3");

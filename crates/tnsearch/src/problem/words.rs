@@ -207,7 +207,10 @@ mod tests {
         assert_eq!(text(0.1), "fewest params with RSE <= 1e-1 (RE <= 3.162e-1)");
         assert_eq!(text(0.1 * 0.1), "fewest params with RSE <= 1e-2 (RE <= 1e-1)");
         let aim = Objective::MaxError(0.01).aim(&Measure::RSE, |x| x.to_string());
-        assert!(aim.ends_with("(RSE) is at most 0.01, which is a relative error (RE) of at most 0.1"), "{aim}");
+        assert!(
+            aim.ends_with("(RSE) is at most 0.01, which is a relative error (RE) of at most 0.1"),
+            "{aim}"
+        );
     }
 
     #[test]
@@ -225,7 +228,10 @@ mod tests {
         let bound = Objective::MaxParams(9).lower_bound(0.0);
         assert!(bound.says_nothing());
         let said = bound.text("ring", &Measure::RSE, plain);
-        assert_eq!(said, "nothing: the cuts of the tensor allow a ring within the budget with RSE 0");
+        assert_eq!(
+            said,
+            "nothing: the cuts of the tensor allow a ring within the budget with RSE 0"
+        );
         assert_eq!(bound.short_text(&Measure::RSE, plain), "nothing");
         assert!(!Objective::MaxError(0.1).lower_bound(3.0).says_nothing());
     }

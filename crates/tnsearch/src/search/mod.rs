@@ -20,8 +20,9 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest, GenerationRecord, HistoryPoint,
-    Listener, ListenerError, OtherFormat, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy, chosen_format,
+    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest, GenerationRecord,
+    HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress, RunSummary,
+    SearchResult, StoppedBy, chosen_format,
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};

@@ -159,8 +159,7 @@ impl<'a> Described<'a> {
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
-            edges_at_max_rank: best
-                .map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
+            edges_at_max_rank: best.map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &result.pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
@@ -281,7 +280,11 @@ impl<'a> Described<'a> {
         for best in &result.formats {
             let missed = if best.target_reached { "" } else { ", target not reached" };
             let score = objective.score_text(&best.score, measure, number);
-            let said = format!("{:<width$}  {score}{missed}, after {}", best.format, duration(best.seconds));
+            let said = format!(
+                "{:<width$}  {score}{missed}, after {}",
+                best.format,
+                duration(best.seconds)
+            );
             line(out, std::mem::take(&mut name), said);
         }
         if let Some(why) = chosen_format(&result.formats, objective, measure, number) {
@@ -289,4 +292,3 @@ impl<'a> Described<'a> {
         }
     }
 }
-

@@ -12,9 +12,7 @@ pub fn chosen(result: &SearchResult) -> String {
     let said = match result.strategy.as_str() {
         "exact" if result.certified_optimal => "exact search, which proved its answer",
         "exact" if result.proven_impossible => "exact search: the cuts rule every structure out",
-        "exact" if finished => {
-            "exact search; it has tried what it may, and the proof leaves a gap"
-        }
+        "exact" if finished => "exact search; it has tried what it may, and the proof leaves a gap",
         "exact" => "exact search, as far as it came",
         "tnls" if result.proven_impossible => {
             "the cuts rule every structure out, so TNLS looked for the nearest"

@@ -112,7 +112,10 @@ fn wrapped(name: &str, text: Vec<Span<'static>>, width: usize) -> Vec<Line<'stat
         for word in span.content.split_inclusive(' ') {
             let long = word.trim_end().chars().count();
             if used + long > width && used > indent {
-                lines.push(Line::from(std::mem::replace(&mut line, vec![Span::raw(" ".repeat(indent))])));
+                lines.push(Line::from(std::mem::replace(
+                    &mut line,
+                    vec![Span::raw(" ".repeat(indent))],
+                )));
                 used = indent;
             }
             used += word.chars().count();
@@ -132,7 +135,8 @@ fn structure(digest: &Digest<'_>, width: usize, height: usize) -> Vec<Line<'stat
     if lines().all(|l| l.chars().count() <= width) && lines().count() <= height.saturating_sub(6) {
         return lines().map(|l| Line::from(l.to_owned())).collect();
     }
-    let vertices: Vec<String> = found.structure.permutation().iter().map(usize::to_string).collect();
+    let vertices: Vec<String> =
+        found.structure.permutation().iter().map(usize::to_string).collect();
     let edges = found.structure.edges().into_iter().filter(|e| e[2] > 1);
     let edges: Vec<String> = edges.map(|[u, v, r]| format!("{u}-{v}: {r}")).collect();
     let modes = format!("modes 0, 1, ... on vertices {}", vertices.join(", "));
@@ -260,7 +264,9 @@ mod tests {
         for (width, height) in [(80, 24), (60, 20)] {
             let shown = screen(width, height, &search);
             let top = flat(&shown.split('┌').next().unwrap().replace('\n', " "));
-            for whole in [asked(&digest), counts(&digest), proof(&digest), "params, RE 0.0010".into()] {
+            for whole in
+                [asked(&digest), counts(&digest), proof(&digest), "params, RE 0.0010".into()]
+            {
                 assert!(top.contains(&flat(&whole)), "{whole} at {width}x{height}:\n{shown}");
             }
             for words in ["loss against", "best structure", "m0", "q quits"] {
@@ -273,7 +279,10 @@ mod tests {
     fn long_texts_are_broken_between_words() {
         let lines = wrapped("asked", vec![Span::raw("one two three four"), Span::raw(" five")], 20);
         let text: Vec<String> = lines.iter().map(|l| l.to_string()).collect();
-        assert_eq!(text.iter().map(|l| l.trim_end()).collect::<Vec<_>>(), ["asked one two", "      three four", "      five"]);
+        assert_eq!(
+            text.iter().map(|l| l.trim_end()).collect::<Vec<_>>(),
+            ["asked one two three", "      four five"]
+        );
     }
 
     #[test]

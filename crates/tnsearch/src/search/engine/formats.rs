@@ -130,7 +130,10 @@ pub fn chosen_format(
     };
     if much <= 0.0 {
         return Some(match a.error < b.error {
-            true => format!("{name}, because of those that are as good, {other} among them, it has the smallest {}", measure.name),
+            true => format!(
+                "{name}, because of those that are as good, {other} among them, it has the smallest {}",
+                measure.name
+            ),
             false => format!("{name}, which was fitted first; {other} is as good"),
         });
     }
@@ -141,22 +144,25 @@ pub fn chosen_format(
 mod tests {
     use super::*;
 
-    fn score(params: u128, error: f64) -> Score {
-        Score { loss: params as f64 / 100.0 + error, error, params }
-    }
-
     fn formats(objective: Objective, of: &[(&str, u128, f64)]) -> Vec<FormatBest> {
         let objective = objective.check().unwrap();
         let mut formats = Formats::default();
         for (k, &(name, params, error)) in of.iter().enumerate() {
-            formats.add(objective, name, score(params, error), k as f64);
+            let score = objective.score(params, params as f64 / 100.0, error);
+            formats.add(objective, name, score, k as f64);
         }
         formats.finish(objective)
     }
 
     #[test]
     fn the_best_of_each_format_is_kept_and_the_best_stands_first() {
-        let of = [("ring", 50, 0.05), ("path", 40, 0.2), ("ring", 30, 0.05), ("path", 60, 0.01), ("ring", 40, 0.05)];
+        let of = [
+            ("ring", 50, 0.05),
+            ("path", 40, 0.2),
+            ("ring", 30, 0.05),
+            ("path", 60, 0.01),
+            ("ring", 40, 0.05),
+        ];
         let found = formats(Objective::MaxError(0.1), &of);
         let said: Vec<_> = found.iter().map(|f| (&*f.format, f.score.params, f.seconds)).collect();
         assert_eq!(said, [("ring", 30, 2.0), ("path", 60, 3.0)]);
@@ -167,8 +173,11 @@ mod tests {
     #[test]
     fn a_structure_of_another_graph_survives_its_record() {
         let home = Arc::new(Template::ring(4).unwrap());
-        let own = Template::from_graph("mine", vec![true; 4], vec![(0, 3), (1, 3), (2, 3)]).unwrap();
-        for (template, other) in [(Template::path(4).unwrap(), true), (own, true), (Template::ring(4).unwrap(), false)] {
+        let own =
+            Template::from_graph("mine", vec![true; 4], vec![(0, 3), (1, 3), (2, 3)]).unwrap();
+        for (template, other) in
+            [(Template::path(4).unwrap(), true), (own, true), (Template::ring(4).unwrap(), false)]
+        {
             let ranks: Vec<usize> = (2..).take(template.edges().len()).collect();
             let s = Structure::new(Arc::new(template), vec![3, 1, 0, 2], ranks).unwrap();
             assert_eq!(OtherFormat::of(&s, None), None);
@@ -176,7 +185,8 @@ mod tests {
                 assert!(!other);
                 continue;
             };
-            let back: OtherFormat = serde_json::from_str(&serde_json::to_string(&format).unwrap()).unwrap();
+            let back: OtherFormat =
+                serde_json::from_str(&serde_json::to_string(&format).unwrap()).unwrap();
             assert_eq!((&back.name[..], other), (s.template().name(), true));
             let again = back.structure(s.permutation(), s.ranks()).unwrap();
             assert_eq!(again.canonical().graph, s.canonical().graph);
@@ -200,7 +210,10 @@ mod tests {
         let said = why(eps, &[("ring", 50, 0.3), ("ht", 40, 0.5)]).unwrap();
         assert_eq!(said, "ring, because it came nearest; no format reached the target");
         let said = why(eps, &[("ring", 40, 0.03), ("ht", 40, 0.05)]).unwrap();
-        assert!(said.starts_with("ring, because of those that are as good, ht among them"), "{said}");
+        assert!(
+            said.starts_with("ring, because of those that are as good, ht among them"),
+            "{said}"
+        );
         let said = why(Objective::MaxParams(90), &[("ring", 50, 0.3), ("ht", 40, 0.4)]).unwrap();
         assert_eq!(said, "ring, because it has the smallest error: 25.0 % less than the next, ht");
         let said = why(Objective::Lambda(1.0), &[("ring", 50, 0.5), ("ht", 40, 0.4)]).unwrap();
