@@ -5,13 +5,11 @@ use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
 use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
+use crate::bound::{BoundLimits, CutBound, Relaxation, check_template, needed_rank};
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
-use crate::problem::{
-    CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target,
-};
+use crate::problem::{CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target};
 use crate::rng;
 use crate::tensor::size;
 use serde_json::Value;
@@ -445,10 +443,10 @@ impl PreparedSearch<'_> {
             .max_evaluations(budget.max_evaluations)
             .max_phi(settings.max_phi)
             .max_cost(max_cost)
-            .searched(searched)
             .speculate(speculate)
             .resume(records)
             .measure(loss.measure())
+            .home(searched)
             .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
             .begun(begun);
         for listener in listeners {
@@ -468,8 +466,17 @@ impl PreparedSearch<'_> {
                 engine = engine.certify(|| relaxation(bound, &late), settings.certificate_nodes);
             }
         }
+        let said = |mut result: SearchResult| {
+            if let (Some(eps), Some(bound)) = (settings.objective.max_error(), bound.as_ref())
+                && result.proven_impossible
+            {
+                let needed = needed_rank(&template, bound.spectra(), eps);
+                result.needed_rank = needed.filter(|needed| needed.rank > settings.max_rank);
+            }
+            result
+        };
         if let Some(executor) = executor {
-            return engine.run(executor);
+            return engine.run(executor).map(said);
         }
         let evaluator = evaluator.unwrap_or_else(|| match loss.is_squared_error() {
             true => Arc::new(FitEvaluator::new(small)),
@@ -479,7 +486,7 @@ impl PreparedSearch<'_> {
         let workers = budget.workers(size(small.dims()).saturating_mul(entry));
         let threads = Local::new(evaluator, workers);
         let mut result =
-            engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)?;
+            engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?).map(said)?;
         result.shrunk = shrunk.map(|(small, seconds)| ShrunkSummary {
             dims: small.dims().to_vec(),
             lost: small.lost(),

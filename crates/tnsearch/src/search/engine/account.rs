@@ -3,6 +3,7 @@
 //! Results are entered in the order in which structures were proposed, whenever their fits ended; so
 //! the account does not depend on the number of workers.
 
+use super::formats::Formats;
 use super::history::{History, Pareto};
 use super::run::{Closed, Job, Place, Resolved, Step};
 use super::{Counts, Evaluation};
@@ -17,6 +18,7 @@ pub(super) struct Account {
     pub counts: Counts,
     pub history: History,
     pub pareto: Pareto,
+    pub formats: Formats,
     /// The best structure so far.
     pub leader: Option<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of the best fit that ended so far.
@@ -30,6 +32,7 @@ impl Account {
             counts: Counts::default(),
             history: History::default(),
             pareto: Pareto::default(),
+            formats: Formats::default(),
             leader: None,
             kept: None,
         }
@@ -65,6 +68,8 @@ impl Account {
         let score = Score { params: job.params, ..evaluation.score() };
         self.history.at(evaluation.seconds);
         self.pareto.add(score.params, score.error);
+        let format = job.structure.template().name();
+        self.formats.add(self.objective, format, score, evaluation.seconds);
         if self.leader.as_ref().is_none_or(|(_, e)| self.objective.better(&score, &e.score())) {
             self.history.improved(self.counts.evaluations, self.counts.samples, score);
             self.leader = Some((job.clone(), evaluation.clone()));
@@ -122,8 +127,8 @@ mod tests {
             sweeps: 0,
             restarts: 1,
             seconds: 0.0,
-            template: None,
             effort: job.effort,
+            format: None,
         })
     }
 

@@ -4,7 +4,7 @@ use super::assembly::Assembly;
 use super::run::{Job, Place, Resolved};
 use super::speculate::{Key, key};
 use super::warm::grown;
-use super::{Driver, Evaluation, Event, TICK};
+use super::{Driver, Evaluation, Event, OtherFormat, TICK};
 use crate::fit::{Effort, FitError, Fitted, Request};
 use crate::graph::Structure;
 use crate::network::Network;
@@ -222,13 +222,8 @@ impl Driver<'_, '_> {
             sweeps: fitted.sweeps,
             restarts: fitted.restarts,
             seconds: self.seconds(),
-            template: match &self.engine.searched {
-                Some(searched) if searched != job.structure.template() => {
-                    Some(job.structure.template().to_ref())
-                }
-                _ => None,
-            },
             effort: job.effort,
+            format: OtherFormat::of(&job.structure, self.engine.home.as_ref()),
         }
     }
 

@@ -15,6 +15,7 @@ mod assembly;
 mod event;
 mod finish;
 mod flight;
+mod formats;
 mod history;
 mod lane;
 mod progress;
@@ -26,6 +27,7 @@ mod speculate;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
+pub use formats::{FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
@@ -87,10 +89,9 @@ pub struct Engine<'a> {
     expand: Option<Box<Expand<'a>>>,
     records: HashMap<(usize, String, Effort), Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
-    /// The graph whose structures are recorded without naming it.
-    searched: Option<Arc<Template>>,
     speculates: bool,
     measure: Measure,
+    home: Option<Arc<Template>>,
     stop: Stop,
     begun: Instant,
 }
@@ -116,9 +117,9 @@ impl<'a> Engine<'a> {
             expand: None,
             records: HashMap::new(),
             listeners: Vec::new(),
-            searched: None,
             speculates: true,
             measure: Measure::RSE,
+            home: None,
             stop: Stop::new(),
             begun: Instant::now(),
         }
@@ -163,12 +164,6 @@ impl<'a> Engine<'a> {
     /// generation the most promising structures are fitted first, so that the rest can be pruned.
     pub fn prune(mut self, bound: impl ErrorBound + 'static) -> Self {
         self.rules.bound = Some(Arc::new(bound));
-        self
-    }
-
-    /// The graph that the search is said to search: records of structures of other graphs name theirs.
-    pub fn searched(mut self, template: Arc<Template>) -> Self {
-        self.searched = Some(template);
         self
     }
 
@@ -220,6 +215,12 @@ impl<'a> Engine<'a> {
     /// What the error is called; the squared relative error by default.
     pub fn measure(mut self, measure: Measure) -> Self {
         self.measure = measure;
+        self
+    }
+
+    /// The graph searched: a structure of another is recorded with its own.
+    pub fn home(mut self, template: Arc<Template>) -> Self {
+        self.home = Some(template);
         self
     }
 
