@@ -5,16 +5,16 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Write as _;
 use tnsearch::graph::{Structure, TemplateRef};
-use tnsearch::network::draw;
+use tnsearch::network::draw_named;
 use tnsearch::problem::Measure;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{ModeNames, size};
 
 /// A structure and its size on a tensor, flattened into the JSON of every command.
 #[derive(Debug, Serialize)]
 pub struct StructureReport {
     template: TemplateRef,
     order: usize,
-    dims: Vec<usize>,
+    dims: Option<Vec<usize>>,
     permutation: Option<Vec<usize>>,
     edges: Option<Vec<[usize; 3]>>,
     params: Option<u128>,
@@ -29,7 +29,7 @@ impl StructureReport {
         StructureReport {
             template: structure.template().to_ref(),
             order: dims.len(),
-            dims: dims.to_vec(),
+            dims: Some(dims.to_vec()),
             permutation: Some(structure.permutation().to_vec()),
             edges: Some(structure.edges()),
             params: Some(structure.params(dims)),
@@ -38,12 +38,23 @@ impl StructureReport {
         }
     }
 
+    /// The report of a structure whose dimensions are not known.
+    pub fn bare(structure: &Structure) -> Self {
+        StructureReport {
+            order: structure.permutation().len(),
+            dims: None,
+            permutation: Some(structure.permutation().to_vec()),
+            edges: Some(structure.edges()),
+            ..Self::nothing(structure.template().to_ref(), &[])
+        }
+    }
+
     /// The report where no structure was found.
     pub fn nothing(template: TemplateRef, dims: &[usize]) -> Self {
         StructureReport {
             template,
             order: dims.len(),
-            dims: dims.to_vec(),
+            dims: Some(dims.to_vec()),
             permutation: None,
             edges: None,
             params: None,
@@ -126,12 +137,13 @@ pub fn structure_lines(
     out: &mut String,
     structure: &Structure,
     dims: &[usize],
+    names: ModeNames<'_>,
     measure: &Measure,
     error: f64,
 ) {
     size_line(out, structure, dims);
     line(out, "error", measure.text(error, number));
-    picture_lines(out, structure, dims);
+    picture_lines(out, structure, dims, names);
 }
 
 /// The line about the size of a structure.
@@ -145,14 +157,21 @@ pub fn size_line(out: &mut String, structure: &Structure, dims: &[usize]) {
 }
 
 /// The lines about where modes sit and how wide edges are, and the picture.
-pub fn picture_lines(out: &mut String, structure: &Structure, dims: &[usize]) {
+pub fn picture_lines(
+    out: &mut String,
+    structure: &Structure,
+    dims: &[usize],
+    names: ModeNames<'_>,
+) {
     let permutation: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
-    line(out, "permutation", format!("modes 0, 1, ... on vertices {}", permutation.join(", ")));
+    let (first, second) = (names.bare(0), names.bare(1));
+    let permutation = permutation.join(", ");
+    line(out, "permutation", format!("modes {first}, {second}, ... on vertices {permutation}"));
     let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
     let edges: Vec<String> = edges.map(|[u, v, r]| format!("{u}-{v}: {r}")).collect();
     let edges = if edges.is_empty() { "all 1".to_owned() } else { edges.join(", ") };
     line(out, "ranks", format!("{edges} (edges between vertices)"));
-    let _ = write!(out, "\n{}\n", draw(structure, dims));
+    let _ = write!(out, "\n{}\n", draw_named(structure, dims, names));
 }
 
 /// A tensor in words.

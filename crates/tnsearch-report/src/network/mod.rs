@@ -10,6 +10,7 @@ use crate::plot::figure::open;
 use crate::plot::svg::{fitted, px};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
+use tnsearch::tensor::ModeNames;
 
 /// Half the size of a vertex with a mode, and of one without.
 const MODE: f64 = 22.0;
@@ -41,15 +42,20 @@ pub fn network_svg(structure: &Structure, dims: &[usize]) -> String {
 /// Draws several structures side by side, each with a caption, as a self-contained SVG picture: what was
 /// found beside the original order, say.
 pub fn networks_svg(structures: &[(&str, &Structure)], dims: &[usize]) -> String {
-    render(structures, dims, true)
+    render(structures, dims, ModeNames::default(), true)
 }
 
 /// The picture of a structure for a page that has the style of figures ([`crate::plot::theme::RULES`]).
-pub fn network_inline(structure: &Structure, dims: &[usize]) -> String {
-    render(&[("", structure)], dims, false)
+pub fn network_inline(structure: &Structure, dims: &[usize], names: ModeNames<'_>) -> String {
+    render(&[("", structure)], dims, names, false)
 }
 
-fn render(structures: &[(&str, &Structure)], dims: &[usize], alone: bool) -> String {
+fn render(
+    structures: &[(&str, &Structure)],
+    dims: &[usize],
+    names: ModeNames<'_>,
+    alone: bool,
+) -> String {
     let places: Vec<Vec<(f64, f64)>> =
         structures.iter().map(|(_, s)| layout::layout(s.template())).collect();
     let most = |place: &[(f64, f64)], f: fn(&(f64, f64)) -> f64| {
@@ -75,7 +81,7 @@ fn render(structures: &[(&str, &Structure)], dims: &[usize], alone: bool) -> Str
         let shift = left + (wide - most(place, |p| p.0)) / 2.0 + MARGIN;
         let at: Vec<(f64, f64)> =
             place.iter().map(|p| (p.0 + shift, p.1 + MARGIN + caption)).collect();
-        one(&mut out, structure, dims, &at);
+        one(&mut out, structure, dims, names, &at);
         left += wide + GAP;
     }
     out + "</svg>\n"
@@ -94,11 +100,17 @@ fn describe(caption: &str, structure: &Structure) -> String {
     )
 }
 
-fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)]) {
+fn one(
+    out: &mut String,
+    structure: &Structure,
+    dims: &[usize],
+    names: ModeNames<'_>,
+    at: &[(f64, f64)],
+) {
     let modes = structure.modes();
     let edges = structure.edges();
     let who = |v: usize| match modes[v] {
-        Some(n) => format!("mode {n}"),
+        Some(n) => format!("mode {}", names.bare(n)),
         None => format!("internal vertex {v}"),
     };
     // Where most edges are none they would hide the others.
@@ -152,11 +164,18 @@ fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)
         }
     }
     for (v, mode) in modes.iter().enumerate() {
-        vertex(out, v, *mode, dims, at[v]);
+        vertex(out, v, *mode, dims, names, at[v]);
     }
 }
 
-fn vertex(out: &mut String, v: usize, mode: Option<usize>, dims: &[usize], (x, y): (f64, f64)) {
+fn vertex(
+    out: &mut String,
+    v: usize,
+    mode: Option<usize>,
+    dims: &[usize],
+    names: ModeNames<'_>,
+    (x, y): (f64, f64),
+) {
     let text = |size: f64, weight: u32, dy: f64, text: &str| {
         format!(
             "<text fill=\"#fff\" font-size=\"{size}\" font-weight=\"{weight}\" x=\"{}\" y=\"{}\" \
@@ -171,14 +190,17 @@ fn vertex(out: &mut String, v: usize, mode: Option<usize>, dims: &[usize], (x, y
             let label = format!("I={dim}");
             // Long dimensions in smaller letters: all stay inside the circle.
             let size = (68.0 / label.len().max(1) as f64).clamp(7.0, 10.5);
+            let name = names.of(n);
+            let name_size = (80.0 / name.len() as f64).clamp(7.0, 13.0);
             writeln!(
                 out,
-                "<g class=\"on\"><title>mode {n}, dimension {dim}, on vertex {v}</title>\
+                "<g class=\"on\"><title>mode {}, dimension {dim}, on vertex {v}</title>\
                  <circle class=\"mode ring\" fill=\"#0068a8\" stroke=\"#fff\" stroke-width=\"2\" cx=\"{}\" cy=\"{}\" r=\"{MODE}\"/>\
                  {}{}</g>",
+                names.bare(n),
                 px(x),
                 px(y),
-                text(13.0, 600, -6.0, &format!("m{n}")),
+                text(name_size, 600, -6.0, &name),
                 text(size, 400, 8.5, &label)
             )
         }

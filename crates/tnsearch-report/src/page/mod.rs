@@ -189,10 +189,11 @@ fn networks(digest: &Digest<'_>) -> String {
         out.push_str(" Squares are internal vertices: they carry no mode.");
     }
     out.push_str("</p>\n<div class=\"pair\">\n");
-    let drawn = |s: &Structure| network_inline(s, &header.dims);
+    let names = header.names();
+    let drawn = |s: &Structure| network_inline(s, &header.dims, names);
     let identity = Structure::identity(header.searched.clone(), found.structure.ranks().to_vec());
     let other = |s: &Structure| s.canonical().graph != found.structure.canonical().graph;
-    let mut caption = words::where_modes_sit(found);
+    let mut caption = words::where_modes_sit(found, header.names());
     let identity = identity.ok().filter(other);
     if identity.is_none() && header.searched == header.template {
         caption += " The original order of the modes gives the same network.";
@@ -207,7 +208,8 @@ fn networks(digest: &Digest<'_>) -> String {
     let mut edges =
         Table::new("Edges of the network found", &["vertex", "vertex", "modes there", "rank"]);
     let modes = found.structure.modes();
-    let who = |v: usize| modes[v].map_or_else(|| "internal".to_owned(), |n| format!("m{n}"));
+    let who =
+        |v: usize| modes[v].map_or_else(|| "internal".to_owned(), |n| names.of(n).into_owned());
     for [u, v, rank] in found.structure.edges() {
         edges.row(&[
             u.to_string(),

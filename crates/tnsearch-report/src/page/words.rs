@@ -5,7 +5,7 @@ use super::digest::{Digest, Found, State};
 use super::html::marked_up;
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{ModeNames, size};
 
 /// What the template asked for is called in a sentence.
 pub(super) fn template(digest: &Digest<'_>) -> String {
@@ -122,9 +122,9 @@ fn found(digest: &Digest<'_>) -> String {
 }
 
 /// Where the modes sit, for the caption of the picture (text, not markup).
-pub(super) fn where_modes_sit(found: &Found) -> String {
+pub(super) fn where_modes_sit(found: &Found, names: ModeNames<'_>) -> String {
     let modes = found.structure.modes();
-    let modes: Vec<String> = modes.iter().flatten().map(|n| format!("m{n}")).collect();
+    let modes: Vec<String> = modes.iter().flatten().map(|&n| names.of(n).into_owned()).collect();
     found.structure.template().placement(&modes)
 }
 
