@@ -54,7 +54,7 @@ impl Loaded {
             };
             check_shape(&self.path, what, known, dims)?;
         }
-        Ok(self.structure.template().check_order(dims.len())?)
+        Ok(self.structure.check_order(dims.len())?)
     }
 
     /// What the modes are called.

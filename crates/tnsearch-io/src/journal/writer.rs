@@ -105,6 +105,7 @@ mod tests {
             sweeps: 5,
             restarts: 1,
             seconds: 0.25,
+            template: None,
             effort: Default::default(),
         }
     }
@@ -205,7 +206,7 @@ mod tests {
         }
         // 0.2.0 has no word for splits.
         let old = with_header(&text, |header| {
-            header.as_object_mut().unwrap().remove("reshaped");
+            header.remove("reshaped");
         });
         std::fs::write(&path, old).unwrap();
         assert_eq!(JournalWriter::open(&path, &example(), true).unwrap().1.records.len(), 1);

@@ -123,8 +123,10 @@ fn found(digest: &Digest<'_>) -> String {
 
 /// Where the modes sit, for the caption of the picture (text, not markup).
 pub(super) fn where_modes_sit(found: &Found, names: ModeNames<'_>) -> String {
-    let modes = found.structure.modes();
-    let modes: Vec<String> = modes.iter().flatten().map(|&n| names.of(n).into_owned()).collect();
+    let name =
+        |modes: &Vec<usize>| modes.iter().map(|&n| names.of(n)).collect::<Vec<_>>().join(" with ");
+    let groups = found.structure.groups();
+    let modes: Vec<String> = groups.iter().filter(|g| !g.is_empty()).map(name).collect();
     found.structure.template().placement(&modes)
 }
 
