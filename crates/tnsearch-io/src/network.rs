@@ -25,7 +25,7 @@ use std::path::Path;
 use tnsearch::dispatch;
 use tnsearch::graph::{Structure, StructureFile};
 use tnsearch::network::Network;
-use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor, size};
+use tnsearch::tensor::{AnyTensor, Complex, Kind, Reshape, Tensor, size};
 
 /// The mark of our networks, in the metadata.
 const FORMAT: &str = "tnsearch-network";
@@ -50,13 +50,32 @@ pub struct StoredNetwork {
     pub network: Network,
     /// Its error on the tensor it was fitted to.
     pub rse: f64,
+    /// How the tensor was reshaped before: the network's modes are those after that.
+    pub reshape: Option<Reshape>,
     /// The version of the program that wrote it.
     pub written_by: String,
+}
+
+impl StoredNetwork {
+    /// The shape of the tensor that the network stands for.
+    pub fn shape(&self) -> &[usize] {
+        self.reshape.as_ref().map_or(self.network.dims(), Reshape::from)
+    }
 }
 
 /// Writes a network and its error. The same network gives the same bytes (the safetensors crate
 /// would write the metadata in any order).
 pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> {
+    write_reshaped(to, network, rse, None)
+}
+
+/// The same of a tensor that was reshaped before: the file remembers its own shape.
+pub fn write_reshaped(
+    to: &mut dyn Write,
+    network: &Network,
+    rse: f64,
+    reshape: Option<&Reshape>,
+) -> io::Result<()> {
     let kind = network.kind();
     let axes = if network.structure().is_grouped() { GROUPED_AXES } else { AXES };
     let mut notes = json!({
@@ -69,6 +88,9 @@ pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> 
         "params": network.params().to_string(),
         "axes": axes,
     });
+    if let Some(reshape) = reshape {
+        notes["reshaped"] = serde_json::to_string(reshape)?.into();
+    }
     let dtype = match kind {
         Kind::F32 => "F32",
         Kind::F64 | Kind::C64 => "F64",
@@ -143,6 +165,13 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
     let structure = Structure::from_file(&structure).map_err(|e| bad("structure", &e))?;
     let dims: Vec<usize> = serde_json::from_str(note("dims")?).map_err(|e| bad("dims", &e))?;
     let rse: f64 = note("rse")?.parse().map_err(|e| bad("rse", &e))?;
+    let reshape: Option<Reshape> = match notes.get("reshaped") {
+        Some(text) => Some(serde_json::from_str(text).map_err(|e| bad("reshaped", &e))?),
+        None => None,
+    };
+    if let Some(other) = reshape.as_ref().filter(|r| r.to() != dims) {
+        return Err(bad("reshaped", &format!("it ends in {:?}, not {dims:?}", other.to())));
+    }
 
     let keys = file.keys();
     let shapes = keys.iter().map(|key| Ok(size(&file.layout(key)?.dims)));
@@ -169,7 +198,7 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
     }
     let network = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;
     let written_by = notes.get("tnsearch").cloned().unwrap_or_else(|| "unknown".to_owned());
-    Ok(StoredNetwork { network, rse, written_by })
+    Ok(StoredNetwork { network, rse, reshape, written_by })
 }
 
 /// A complex core from one with a last axis of two parts.
@@ -230,6 +259,26 @@ mod tests {
         assert_eq!(stored.network, example());
         assert_eq!(stored.rse, 1.25e-30);
         assert_eq!(stored.written_by, env!("CARGO_PKG_VERSION"));
+    }
+
+    #[test]
+    fn the_shape_before_a_split_is_remembered() {
+        let reshape = Reshape::shape(&[20, 6], vec![4, 5, 6], true).unwrap();
+        let mut written = Vec::new();
+        write_reshaped(&mut written, &example(), 0.5, reshape.as_ref()).unwrap();
+        let stored = read_bytes(&written).unwrap();
+        assert_eq!(stored.reshape, reshape);
+        assert_eq!(stored.shape(), [20, 6]);
+        assert_eq!(read_bytes(&bytes(&example())).unwrap().shape(), [4, 5, 6]);
+        // The split of another network is no split of this one.
+        let other = Reshape::shape(&[20, 6], vec![5, 4, 6], true).unwrap();
+        let mut wrong = Vec::new();
+        write_reshaped(&mut wrong, &example(), 0.5, other.as_ref()).unwrap();
+        let refused = read_bytes(&wrong).unwrap_err().to_string();
+        assert!(
+            refused.contains("bad 'reshaped': it ends in [5, 4, 6], not [4, 5, 6]"),
+            "{refused}"
+        );
     }
 
     #[test]

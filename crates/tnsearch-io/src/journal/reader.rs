@@ -207,7 +207,7 @@ mod tests {
         let read = JournalFile::parse(text.as_bytes()).unwrap();
         let formats: Vec<&str> = read.records.iter().map(|r| read.format_of(r)).collect();
         assert_eq!(formats, ["path", "any-tree", "complete"]);
-        assert!(read.records.iter().all(|r| read.structure_of(r).is_some()));
+        assert!(read.records.iter().all(|r| read.structure(r).is_some()));
         let wrong = other(r#"{"name":"ring","template":"ring"}"#);
         assert!(
             searched(&journal(3, "ring", "my own", &[&wrong]))

@@ -193,10 +193,11 @@ fn networks(digest: &Digest<'_>) -> String {
         out.push_str(" Squares are internal vertices: they carry no mode.");
     }
     out.push_str("</p>\n<div class=\"pair\">\n");
-    let drawn = |s: &Structure| network_inline(s, &header.dims);
+    let names = header.names();
+    let drawn = |s: &Structure| network_inline(s, &header.dims, names);
     let identity = Structure::identity(header.searched.clone(), found.structure.ranks().to_vec());
     let other = |s: &Structure| s.canonical().graph != found.structure.canonical().graph;
-    let mut caption = words::where_modes_sit(found);
+    let mut caption = words::where_modes_sit(found, header.names());
     let of_searched = *template == header.searched && !found.structure.is_grouped();
     let identity = identity.ok().filter(|s| of_searched && other(s));
     if identity.is_none() && of_searched && header.searched == header.template {
@@ -214,7 +215,7 @@ fn networks(digest: &Digest<'_>) -> String {
     let modes = found.structure.groups();
     let who = |v: usize| match modes[v].is_empty() {
         true => "internal".to_owned(),
-        false => modes[v].iter().map(|n| format!("m{n}")).collect::<Vec<_>>().join(", "),
+        false => modes[v].iter().map(|&n| names.of(n)).collect::<Vec<_>>().join(", "),
     };
     for [u, v, rank] in found.structure.edges() {
         edges.row(&[

@@ -4,6 +4,7 @@ use super::digest::Digest;
 use super::html::{Table, raw};
 use super::{CutFacts, Facts};
 use crate::plot::{Axis, Figure, HeatMap, Layer, Panel, number};
+use tnsearch::tensor::ModeNames;
 
 /// Cuts and singular values shown.
 const MAX_CUTS: usize = 40;
@@ -12,10 +13,10 @@ const MAX_VALUES: usize = 40;
 const LEAST: f64 = 1e-12;
 
 /// The modes of the smaller side of a cut.
-fn side(cut: &CutFacts, order: usize) -> String {
+fn side(cut: &CutFacts, order: usize, names: ModeNames<'_>) -> String {
     let others: Vec<usize> = (0..order).filter(|m| !cut.modes.contains(m)).collect();
     let small = if cut.modes.len() <= others.len() { &cut.modes } else { &others };
-    let names: Vec<String> = small.iter().map(|m| format!("m{m}")).collect();
+    let names: Vec<_> = small.iter().map(|&m| names.of(m)).collect();
     names.join(" ")
 }
 
@@ -25,7 +26,7 @@ pub(super) fn heat_map(digest: &Digest<'_>, facts: &Facts) -> Option<String> {
     if cuts.is_empty() {
         return None;
     }
-    let order = digest.journal().header.dims.len();
+    let (order, names) = (digest.journal().header.dims.len(), digest.journal().header.names());
     let longest = cuts.iter().map(|c| c.spectrum.len()).max().unwrap_or(0);
     let used = cuts.iter().filter(|c| c.binding).map(|c| c.width as usize).max().unwrap_or(0);
     let columns = longest.min(MAX_VALUES.min(used.saturating_add(6).max(12)));
@@ -38,7 +39,7 @@ pub(super) fn heat_map(digest: &Digest<'_>, facts: &Facts) -> Option<String> {
         let said = |(k, v): (usize, &f64)| {
             format!(
                 "{} against the rest: singular value {} holds {} of the tensor (squared); the network keeps {}",
-                side(cut, order),
+                side(cut, order, names),
                 k + 1,
                 number(*v),
                 number(cut.width)
@@ -49,8 +50,9 @@ pub(super) fn heat_map(digest: &Digest<'_>, facts: &Facts) -> Option<String> {
             marked.push((row, cut.width as usize - 1));
         }
     }
-    let names =
-        cuts.iter().map(|c| format!("{}{}", if c.binding { "● " } else { "" }, side(c, order)));
+    let names = cuts
+        .iter()
+        .map(|c| format!("{}{}", if c.binding { "● " } else { "" }, side(c, order, names)));
     let rows = Axis::names("cut: these modes against the rest", names.collect());
     let x = Axis::names("singular value", (1..=columns).map(|k| k.to_string()).collect());
     let map = HeatMap::new("σ² share", values).log().range(LEAST, 1.0).mark(marked).tips(tips);
@@ -82,7 +84,7 @@ pub(super) fn caption(digest: &Digest<'_>, facts: &Facts) -> String {
 
 /// The same in numbers.
 pub(super) fn table(digest: &Digest<'_>, facts: &Facts) -> String {
-    let order = digest.journal().header.dims.len();
+    let (order, names) = (digest.journal().header.dims.len(), digest.journal().header.names());
     let least = format!("{} at least", digest.measure().name);
     let mut table = Table::new(
         "Cuts of the network found",
@@ -90,7 +92,7 @@ pub(super) fn table(digest: &Digest<'_>, facts: &Facts) -> String {
     );
     for cut in &facts.cuts {
         table.row(&[
-            side(cut, order),
+            side(cut, order, names),
             if cut.binding { "yes" } else { "no" }.to_owned(),
             raw(cut.width),
             cut.needed.map_or_else(|| "–".to_owned(), |n| n.to_string()),

@@ -5,7 +5,7 @@ use super::digest::{Digest, Found, State};
 use super::html::marked_up;
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{ModeNames, size};
 
 /// What the template asked for is called in a sentence.
 pub(super) fn template(digest: &Digest<'_>) -> String {
@@ -122,10 +122,9 @@ fn found(digest: &Digest<'_>) -> String {
 }
 
 /// Where the modes sit, for the caption of the picture (text, not markup).
-pub(super) fn where_modes_sit(found: &Found) -> String {
-    let name = |modes: &Vec<usize>| {
-        modes.iter().map(|n| format!("m{n}")).collect::<Vec<_>>().join(" with ")
-    };
+pub(super) fn where_modes_sit(found: &Found, names: ModeNames<'_>) -> String {
+    let name =
+        |modes: &Vec<usize>| modes.iter().map(|&n| names.of(n)).collect::<Vec<_>>().join(" with ");
     let groups = found.structure.groups();
     let modes: Vec<String> = groups.iter().filter(|g| !g.is_empty()).map(name).collect();
     found.structure.template().placement(&modes)

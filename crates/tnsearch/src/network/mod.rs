@@ -7,7 +7,7 @@ pub(crate) mod tree;
 
 pub(crate) use contract::Labels;
 pub use contract::{contract, contraction_bytes};
-pub use text::draw;
+pub use text::{draw, draw_named};
 
 use crate::graph::{GraphError, ModeGraph, Structure};
 use crate::problem::Target;
