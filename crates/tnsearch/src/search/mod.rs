@@ -20,7 +20,7 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest, GenerationRecord,
+    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest, Formats, GenerationRecord,
     HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress, RunSummary,
     SearchResult, StoppedBy, chosen_format,
 };

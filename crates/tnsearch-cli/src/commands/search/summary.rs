@@ -265,8 +265,12 @@ impl<'a> Described<'a> {
         };
         line(out, "found", found);
         structure_lines(out, &best.structure, &self.dims, measure, best.score.error);
-        if let Some(capped) = words::capped(&best.structure, &self.dims, self.settings.max_rank)
+        let (most, reached) = (self.settings.max_rank, result.target_reached);
+        let capped = words::capped(&best.structure, &self.dims, most, objective, reached);
+        // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
+        if let Some(capped) = capped
             && !result.certified_optimal
+            && !result.proven_impossible
         {
             line(out, "mind", capped);
         }

@@ -62,7 +62,7 @@ pub struct FormatBest {
 
 /// Keeps the best of each format.
 #[derive(Debug, Default)]
-pub(super) struct Formats(Vec<(String, Score, f64)>);
+pub struct Formats(Vec<(String, Score, f64)>);
 
 impl Formats {
     /// A structure was fitted.

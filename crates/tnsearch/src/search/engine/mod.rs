@@ -27,7 +27,7 @@ mod speculate;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
-pub use formats::{FormatBest, OtherFormat, chosen_format};
+pub use formats::{FormatBest, Formats, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, StoppedBy};
