@@ -1,29 +1,30 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
 use super::cuts::{self, Cut, NeededReport};
-use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line, tensor_text};
+use super::data::{Data, ReshapeOptions};
+use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
-    DtypeOptions, ObjectiveOptions, check_threads, count, load_target, load_template, memory,
-    template_help,
+    DtypeOptions, ObjectiveOptions, check_threads, count, load_template, memory, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use crate::text::{duration, number, shape};
+use super::structures::{Loaded, Source, load_structure};
+use crate::text::{duration, number};
 use crate::{Exit, hold, interrupt};
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::bound::{
     Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, check_template, needed_rank,
     needs_svd,
 };
+use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Template;
-use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
-use tnsearch::tensor::Kind;
-use tnsearch_io::{MemoryLimit, network};
+use tnsearch::tensor::{Kind, ModeNames, Reshape};
+use tnsearch_io::MemoryLimit;
 
 /// Binding cuts in the JSON.
 const LISTED: usize = 10;
@@ -34,7 +35,7 @@ const SHOWN: usize = 5;
 ///
 /// Runs the relaxed problem: which is the best structure that no cut of the tensor rules out? Nothing of
 /// the template, with ranks up to --max-rank, can be better. With --net the network's error is computed
-/// anew and compared.
+/// anew and compared; of the JSON summary of a search the error on record counts, and a bare structure is fitted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch certify X.npy --template ring --max-re 0.01
@@ -50,13 +51,15 @@ pub struct Certify {
     #[command(flatten)]
     numbers: DtypeOptions,
     #[command(flatten)]
+    reshaping: ReshapeOptions,
+    #[command(flatten)]
     objective: ObjectiveOptions,
     #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: that of the network, or ring]"))]
     template: Option<String>,
     /// The largest rank of an edge
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true)]
     max_rank: usize,
-    /// The network to compare with the bound, as 'search' and 'fit' write it
+    /// What to compare with the bound: a network as 'search' and 'fit' write it, the JSON of a search, or a structure
     #[arg(long, value_name = "FILE")]
     net: Option<PathBuf>,
     /// Nodes of the branch and bound that may be expanded
@@ -77,6 +80,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     relaxed: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     objective: Objective,
     max_rank: usize,
     lower_bound: Option<LowerBound>,
@@ -95,7 +99,7 @@ struct Summary<'a> {
 #[derive(Serialize)]
 struct NetReport {
     params: u128,
-    /// Computed from the cores.
+    /// Computed from the cores; of a summary as it says, of a bare structure fitted.
     rse: f64,
     /// What was found over what is proven; none where nothing, or zero, is proven.
     gap: Option<f64>,
@@ -120,27 +124,30 @@ struct Proof {
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let objective = args.objective.check()?;
     check_threads(args.threads)?;
+    let wanted = args.reshaping.check()?;
     let tensor = tensor_path(&args.tensor);
     let mut inputs = vec![("the tensor", tensor.as_path())];
     inputs.extend(args.net.as_deref().map(|net| ("--net", net)));
     check_distinct(&inputs, &[("--json", args.report.json_path())])?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let net = args.net.as_deref().map(|path| load_structure(path, limit)).transpose()?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, net.as_ref(), limit)?;
+    let target = &data.target;
     let dims = target.dims();
-    let net = args.net.as_deref().map(|path| load_net(path, dims, limit)).transpose()?;
     let template = match (&args.template, &net) {
         (Some(spec), _) => Arc::new(load_template(spec, dims.len())?),
-        (None, Some(net)) => net.structure().template().clone(),
+        (None, Some(net)) => net.structure.template().clone(),
         (None, None) => Arc::new(load_template("ring", dims.len())?),
     };
     check_template(&template)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
     let begun = Instant::now();
-    let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
+    let score = |net| score(net, target, objective, limit, &interrupt);
+    let score = net.as_ref().map(score).transpose()?;
     let limits = cuts::limits(args.threads, limit);
-    let spectra = Spectra::within(&target, needs_svd(objective.get()), &limits)?;
+    let spectra = Spectra::within(target, needs_svd(objective.get()), &limits)?;
     hold::at("preparation", &interrupt);
     spectra.prepare_within(&limits, &interrupt)?;
     if interrupt.is_set() {
@@ -166,6 +173,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             None => StructureReport::nothing(template.to_ref(), dims),
         },
         dtype: target.kind(),
+        reshaped: data.reshape.as_ref(),
         objective: objective.get(),
         max_rank: args.max_rank,
         lower_bound: proof.bound,
@@ -184,7 +192,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             args,
             objective.get(),
             &template,
-            dims,
+            &data,
             &proof,
             net.as_ref(),
             &binding,
@@ -199,30 +207,29 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     })
 }
 
-/// Reads the network and checks that it is for such a tensor.
-fn load_net(path: &Path, dims: &[usize], limit: MemoryLimit) -> anyhow::Result<Network> {
-    let net = network::read(path, limit)?.network;
-    if net.dims() != dims {
-        let (net, tensor) = (shape(net.dims()), shape(dims));
-        bail!("{}: the network is for a tensor {net}, not {tensor}", path.display());
-    }
-    Ok(net)
-}
-
-/// The numbers of a network, its error computed from its cores.
+/// The numbers of a network, its error computed from its cores; where there are none, that on record or of a fit.
 fn score(
-    net: &Network,
+    net: &Loaded,
     target: &Target,
     objective: CheckedObjective,
     limit: MemoryLimit,
+    interrupt: &Stop,
 ) -> anyhow::Result<Score> {
-    let z = net.to_tensor(Some(limit.bytes()))?;
-    let rse = target.rse_of(&z);
+    let structure = &net.structure;
+    let rse = match (&net.source, net.rse) {
+        (Source::Network(network), _) => target.rse_of(&network.to_tensor(Some(limit.bytes()))?),
+        (_, Some(rse)) => rse,
+        (_, None) => {
+            let settings = FitSettings::default().with(|s| s.max_bytes = Some(limit.bytes()));
+            let graph = structure.canonical().graph;
+            fit(target, &graph, &settings.check()?, 0, None, interrupt)?.error
+        }
+    };
     if !rse.is_finite() {
         bail!("the network's entries are not all finite");
     }
-    let params = net.params();
-    Ok(objective.score(params, net.phi(), rse))
+    let dims = target.dims();
+    Ok(objective.score(structure.params(dims), structure.phi(dims), rse))
 }
 
 /// Solves the relaxed problem as far as the nodes go. The bound is valid whenever it ends.
@@ -280,7 +287,7 @@ fn text(
     args: &Certify,
     objective: Objective,
     template: &Template,
-    dims: &[usize],
+    data: &Data,
     proof: &Proof,
     net: Option<&NetReport>,
     binding: &[Cut],
@@ -288,8 +295,9 @@ fn text(
     seconds: f64,
 ) -> String {
     let mut out = String::new();
+    let (dims, names) = (data.target.dims(), data.names());
     let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
-    line(&mut out, "tensor", tensor_text(&args.tensor, dims));
+    data.lines(&mut out, &args.tensor);
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
     line(&mut out, "proven", proven_text(proof, objective, &class, needed));
     if let Some(hint) = args.objective.hint() {
@@ -308,8 +316,8 @@ fn text(
             "the best structure that no cut rules out (whether a fit confirms it is another matter):",
         );
         size_line(&mut out, &relaxed.structure, dims);
-        picture_lines(&mut out, &relaxed.structure, dims);
-        binding_lines(&mut out, binding, objective, dims.len());
+        picture_lines(&mut out, &relaxed.structure, dims, names);
+        binding_lines(&mut out, binding, objective, dims.len(), names);
     }
     let end = ended(proof, args.nodes);
     line(&mut out, "searched", format!("{} nodes, {end}, in {}", proof.nodes, duration(seconds)));
@@ -356,14 +364,20 @@ fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
 }
 
 /// Why the relaxed optimum cannot be smaller.
-fn binding_lines(out: &mut String, binding: &[Cut], objective: Objective, order: usize) {
+fn binding_lines(
+    out: &mut String,
+    binding: &[Cut],
+    objective: Objective,
+    order: usize,
+    names: ModeNames<'_>,
+) {
     let mut name = "because";
     for cut in binding.iter().take(SHOWN) {
         let says = match cut.needed {
             Some(needed) => {
-                format!("{} needs rank {needed}, and has {}", cut.sides(order), cut.width)
+                format!("{} needs rank {needed}, and has {}", cut.sides(order, names), cut.width)
             }
-            None => cut.bound_text(order),
+            None => cut.bound_text(order, names),
         };
         line(out, std::mem::take(&mut name), says);
     }

@@ -5,6 +5,7 @@ use crate::text::number;
 use serde::Serialize;
 use tnsearch::bound::{BoundLimits, CutBound, CutReport, ModeSet, NeededRank};
 use tnsearch::problem::{Measure, Objective};
+use tnsearch::tensor::ModeNames;
 use tnsearch_io::MemoryLimit;
 
 /// What computing bounds may use.
@@ -36,13 +37,13 @@ impl Cut {
     }
 
     /// Why no error can be smaller.
-    pub fn bound_text(&self, order: usize) -> String {
-        let (sides, least) = (self.sides(order), number(self.rse));
+    pub fn bound_text(&self, order: usize, names: ModeNames<'_>) -> String {
+        let (sides, least) = (self.sides(order, names), number(self.rse));
         format!("{sides}: rank at most {}, so {} >= {least}", self.width, MEASURE.name)
     }
 
     /// Which modes stand against which, the smaller side first.
-    pub fn sides(&self, order: usize) -> String {
+    pub fn sides(&self, order: usize, names: ModeNames<'_>) -> String {
         let others: Vec<usize> = (0..order).filter(|m| !self.modes.contains(m)).collect();
         let (small, large) = match self.modes.len() <= others.len() {
             true => (&self.modes, &others),
@@ -50,7 +51,7 @@ impl Cut {
         };
         let text = |modes: &[usize]| {
             let noun = if modes.len() == 1 { "mode" } else { "modes" };
-            let list: Vec<String> = modes.iter().map(usize::to_string).collect();
+            let list: Vec<_> = modes.iter().map(|&m| names.bare(m)).collect();
             format!("{noun} {}", list.join(","))
         };
         format!("{} against {}", text(small), text(large))
@@ -135,10 +136,16 @@ mod tests {
 
     #[test]
     fn cuts_in_words_name_the_smaller_side_first() {
-        let cut = |set| Cut::new(&CutReport { modes: set, width: 4.0, rse: 0.5 }).sides(4);
+        let cut = |set| {
+            Cut::new(&CutReport { modes: set, width: 4.0, rse: 0.5 }).sides(4, ModeNames::default())
+        };
         assert_eq!(cut(0b0100), "mode 2 against modes 0,1,3");
         assert_eq!(cut(0b1110), "mode 0 against modes 1,2,3");
         assert_eq!(cut(0b1010), "modes 1,3 against modes 0,2");
+        let split = tnsearch::tensor::Reshape::shape(&[6, 4], vec![2, 3, 4], false).unwrap();
+        let cut = Cut::new(&CutReport { modes: 0b110, width: 4.0, rse: 0.5 });
+        let names = ModeNames::new(split.as_ref());
+        assert_eq!(cut.sides(3, names), "mode 0.0 against modes 0.1,1");
     }
 
     #[test]

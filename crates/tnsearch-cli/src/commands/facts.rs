@@ -92,8 +92,7 @@ fn peers(
         l.stop = interrupt.clone();
     });
     type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
-    let methods: [(&str, Method); 3] =
-        [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd)];
+    let methods: [(&str, Method); 3] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd)];
     for (name, method) in methods {
         match method(target, &order, &goal, &limits) {
             Ok(made) => facts.peers.push(Peer {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::str::FromStr;
 use tnsearch::SettingError;
 use tnsearch::fit::{FitSettings, Method};
-use tnsearch::graph::{Family, Structure, StructureFile, Template, family_list};
+use tnsearch::graph::{Family, Template, family_list};
 use tnsearch::problem::{CheckedObjective, Objective, Target};
 use tnsearch::search::SearchSettings;
 use tnsearch::tensor::Kind;
@@ -223,19 +223,6 @@ pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
     let template = Template::from_json(spec, &text).map_err(|e| anyhow!("{spec}: {e}"))?;
     template.check_order(order)?;
     Ok(template)
-}
-
-/// Reads a structure file.
-pub fn load_structure(path: &Path) -> anyhow::Result<Structure> {
-    let text = read_text(path)?;
-    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
-    let file: StructureFile = serde_json::from_str(&text).map_err(|e| {
-        named(&format!(
-            "{e}; a structure is {{\"template\":\"ring\",\"permutation\":[0,1,...],\
-             \"edges\":[[0,1,2],...]}}"
-        ))
-    })?;
-    Structure::from_file(&file).map_err(|e| named(&e))
 }
 
 /// The text of a small file.

@@ -232,7 +232,8 @@ fn snapshot(search: &Search, writer: Writer) -> String {
             let reached =
                 if digest.target_reached { "" } else { "; the target is NOT reached yet" };
             line(&mut out, "best", format!("{}{reached}", best(found, header)));
-            structure_lines(&mut out, &found.structure, &header.dims, &header.measure, found.error);
+            let (dims, names) = (&header.dims, header.names());
+            structure_lines(&mut out, &found.structure, dims, names, &header.measure, found.error);
         }
         None => line(&mut out, "best", "nothing was fitted yet"),
     }

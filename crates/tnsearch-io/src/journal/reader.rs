@@ -60,17 +60,16 @@ impl JournalFile {
         Ok(journal)
     }
 
-    /// A structure of the graph that was searched; none where the numbers are not one.
-    pub fn structure(&self, permutation: &[usize], ranks: &[usize]) -> Option<Structure> {
-        Structure::new(self.header.searched.clone(), permutation.to_vec(), ranks.to_vec()).ok()
-    }
-
-    /// The structure of an evaluation; none where its numbers are not one.
-    pub fn structure_of(&self, record: &Evaluation) -> Option<Structure> {
-        match &record.format {
-            Some(other) => other.structure(&record.permutation, &record.ranks).ok(),
-            None => self.structure(&record.permutation, &record.ranks),
-        }
+    /// The structure of an evaluation: of the graph that was searched, or of its own; none where its numbers are not one.
+    pub fn structure(&self, record: &Evaluation) -> Option<Structure> {
+        let Evaluation { permutation, ranks, .. } = record;
+        let structure = match &record.format {
+            Some(other) => other.structure(permutation, ranks),
+            None => {
+                Structure::new(self.header.searched.clone(), permutation.clone(), ranks.clone())
+            }
+        };
+        structure.ok().filter(|s| s.permutation().len() == self.header.dims.len())
     }
 
     /// What the format of an evaluation is called.
@@ -107,14 +106,14 @@ impl Lines for JournalFile {
         self.end = None;
         match line {
             Line::Evaluation(record) => {
-                self.check(&record, Some(&record.key))?;
+                self.check(&record, true)?;
                 self.records.push(record);
             }
             Line::Generation(generation) => self.generations.push(generation),
             Line::Begin(begin) => self.begins.push(begin),
             Line::End(end) => {
                 if let Some(best) = &end.best {
-                    self.check(best, None)?;
+                    self.check(best, false)?;
                 }
                 self.end = Some(end);
             }
@@ -124,12 +123,13 @@ impl Lines for JournalFile {
 }
 
 impl JournalFile {
-    /// Refuses what is no structure of the graph that was searched, nor of one of its own.
-    fn check(&mut self, record: &Evaluation, key: Option<&str>) -> Result<(), String> {
+    /// Refuses what is no structure of the graph that was searched, or of the record's own.
+    fn check(&mut self, record: &Evaluation, keyed: bool) -> Result<(), String> {
         if std::mem::take(&mut self.guessed) {
+            let key = keyed.then_some(&*record.key);
             self.guess(&record.permutation, &record.ranks, key);
         }
-        self.structure_of(record).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
+        self.structure(record).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
     }
 
     /// Old journals do not say whether a strategy left the template for the complete graph; the first structure does.
@@ -207,7 +207,7 @@ mod tests {
         let read = JournalFile::parse(text.as_bytes()).unwrap();
         let formats: Vec<&str> = read.records.iter().map(|r| read.format_of(r)).collect();
         assert_eq!(formats, ["path", "any-tree", "complete"]);
-        assert!(read.records.iter().all(|r| read.structure_of(r).is_some()));
+        assert!(read.records.iter().all(|r| read.structure(r).is_some()));
         let wrong = other(r#"{"name":"ring","template":"ring"}"#);
         assert!(
             searched(&journal(3, "ring", "my own", &[&wrong]))

@@ -3,7 +3,7 @@
 use super::Search;
 use tnsearch::graph::Structure;
 use tnsearch::problem::{CheckedObjective, LowerBound, Measure, Score};
-use tnsearch::search::{Counts, Evaluation, FormatBest, Formats, StoppedBy};
+use tnsearch::search::{BestOfFormats, Counts, Evaluation, FormatBest, StoppedBy};
 use tnsearch_io::journal::JournalFile;
 
 /// Whether a search has ended.
@@ -35,7 +35,7 @@ pub struct Found {
 impl Found {
     fn new(journal: &JournalFile, record: &Evaluation) -> Option<Self> {
         Some(Found {
-            structure: journal.structure_of(record)?,
+            structure: journal.structure(record)?,
             params: record.params.into(),
             error: record.error,
             loss: record.loss,
@@ -158,7 +158,7 @@ pub(super) fn improvements(
 
 /// The best of each format.
 fn formats(journal: &JournalFile, objective: CheckedObjective) -> Vec<FormatBest> {
-    let mut formats = Formats::default();
+    let mut formats = BestOfFormats::default();
     for record in &journal.records {
         formats.add(objective, journal.format_of(record), record.score(), record.seconds);
     }

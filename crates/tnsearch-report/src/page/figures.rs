@@ -2,10 +2,10 @@
 
 use super::curves::{Along, Quantity, improvement_points, shown, tip, up_to};
 use super::digest::Digest;
-use super::words;
 use super::html::{
     Table, error_cells, error_heads, figure, raw, section as html_section, wide_figure,
 };
+use super::words;
 use crate::plot::{Axis, Colour, Figure, HeatMap, Layer, Panel, Point};
 use tnsearch::tensor::size;
 
@@ -182,7 +182,7 @@ fn ranks(digest: &Digest<'_>) -> Option<String> {
     let values: Vec<Vec<f64>> = (0..edges.len())
         .map(|e| chosen.iter().map(|&k| journal.records[k].ranks[e] as f64).collect())
         .collect();
-    let name = |v: usize| words::vertex(&found.structure, v);
+    let name = |v: usize| words::vertex(&found.structure, v, journal.header.names());
     let rows: Vec<String> =
         edges.iter().map(|&(u, v)| format!("{}–{}", name(u), name(v))).collect();
     let tips: Vec<Vec<String>> = rows
@@ -190,11 +190,7 @@ fn ranks(digest: &Digest<'_>) -> Option<String> {
         .enumerate()
         .map(|(e, name)| {
             let said = |&k: &usize| {
-                format!(
-                    "edge {name}: rank {} at evaluation {}",
-                    journal.records[k].ranks[e],
-                    k + 1
-                )
+                format!("edge {name}: rank {} at evaluation {}", journal.records[k].ranks[e], k + 1)
             };
             chosen.iter().map(said).collect()
         })

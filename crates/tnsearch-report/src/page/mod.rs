@@ -194,16 +194,20 @@ fn networks(digest: &Digest<'_>) -> String {
          is no edge.",
     );
     let template = found.structure.template();
+    if found.structure.is_grouped() {
+        out.push_str(" A circle with several numbers carries all these modes.");
+    }
     if (0..template.vertices()).any(|v| !template.is_external(v)) {
         out.push_str(" Squares (v) are internal vertices: they carry no mode.");
     }
     out.push_str("</p>\n<div class=\"pair\">\n");
-    let drawn = |s: &Structure| network_inline(s, &header.dims);
-    let named = found.structure.template().family().is_some() || found.format.is_none();
-    let template = found.structure.template().clone();
-    let identity = Structure::identity(template, found.structure.ranks().to_vec());
+    let names = header.names();
+    let drawn = |s: &Structure| network_inline(s, &header.dims, names);
+    let named =
+        (template.family().is_some() || found.format.is_none()) && !found.structure.is_grouped();
+    let identity = Structure::identity(template.clone(), found.structure.ranks().to_vec());
     let other = |s: &Structure| s.canonical().graph != found.structure.canonical().graph;
-    let mut caption = words::where_modes_sit(found);
+    let mut caption = words::where_modes_sit(found, names);
     let identity = identity.ok().filter(|s| named && other(s));
     if identity.is_none() && named && header.searched == header.template {
         caption += " The original order of the modes gives the same network.";
@@ -217,7 +221,7 @@ fn networks(digest: &Digest<'_>) -> String {
     out.push_str("</div>\n");
     let mut edges =
         Table::new("Edges of the network found", &["vertex", "vertex", "modes there", "rank"]);
-    let who = |v: usize| words::vertex(&found.structure, v);
+    let who = |v: usize| words::vertex(&found.structure, v, names);
     for [u, v, rank] in found.structure.edges() {
         edges.row(&[
             u.to_string(),

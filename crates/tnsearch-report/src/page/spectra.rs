@@ -4,6 +4,7 @@ use super::digest::Digest;
 use super::html::{Table, raw, wide_figure};
 use super::{CutFacts, Facts};
 use crate::plot::{Axis, Colour, Figure, HeatMap, Layer, Panel, Point, number};
+use tnsearch::tensor::ModeNames;
 
 /// Cuts and singular values shown.
 const MAX_CUTS: usize = 40;
@@ -47,10 +48,10 @@ fn is_sharp(cut: &CutFacts) -> bool {
 }
 
 /// The modes of the smaller side of a cut.
-fn side(cut: &CutFacts, order: usize) -> String {
+fn side(cut: &CutFacts, order: usize, names: ModeNames<'_>) -> String {
     let others: Vec<usize> = (0..order).filter(|m| !cut.modes.contains(m)).collect();
     let small = if cut.modes.len() <= others.len() { &cut.modes } else { &others };
-    let names: Vec<String> = small.iter().map(|m| format!("m{m}")).collect();
+    let names: Vec<_> = small.iter().map(|&m| names.of(m)).collect();
     names.join(" ")
 }
 
@@ -69,7 +70,7 @@ fn tails(cut: &CutFacts) -> Vec<f64> {
 /// The error that each rank leaves, on a logarithmic scale, for some cuts; dots where the network is.
 fn decay(digest: &Digest<'_>, cuts: &[&CutFacts], width: f64) -> String {
     let header = &digest.journal().header;
-    let (order, measure) = (header.dims.len(), &header.measure);
+    let (order, measure, names) = (header.dims.len(), &header.measure, header.names());
     let height = |tail: f64| if measure.root.is_some() { tail.sqrt() } else { tail };
     let name = measure.root.as_ref().map_or(&measure.name, |root| &root.name);
     let all: Vec<Vec<f64>> = cuts.iter().map(|cut| tails(cut)).collect();
@@ -81,15 +82,16 @@ fn decay(digest: &Digest<'_>, cuts: &[&CutFacts], width: f64) -> String {
         .size(width, if width < 500.0 { 400.0 } else { 380.0 });
     for (k, (cut, tails)) in cuts.iter().zip(&all).enumerate() {
         let ends = tails.iter().position(|t| *t < least).unwrap_or(tails.len());
-        let points: Vec<Point> = tails[..ends].iter().enumerate().map(|(k, t)| (k as f64, height(*t))).collect();
-        let title = format!("{}{}", if cut.binding { "● " } else { "" }, side(cut, order));
+        let points: Vec<Point> =
+            tails[..ends].iter().enumerate().map(|(k, t)| (k as f64, height(*t))).collect();
+        let title = format!("{}{}", if cut.binding { "● " } else { "" }, side(cut, order, names));
         let colour = Colour::Series(k);
         panel = panel.add(Layer::line(&title, points).colour(colour));
         let kept = cut.width as usize;
         if let Some(&tail) = tails.get(kept).filter(|t| kept < ends && **t > 0.0) {
             let tip = format!(
                 "{} against the rest: the network keeps {}, which leaves {name} {} at least",
-                side(cut, order),
+                side(cut, order, names),
                 number(cut.width),
                 number(height(tail))
             );
@@ -122,7 +124,7 @@ fn decay_caption(digest: &Digest<'_>, facts: &Facts, shown: usize) -> String {
 
 /// Singular values by cut, with a frame around the last that the network can keep at each cut that binds.
 fn heat_map(digest: &Digest<'_>, cuts: &[&CutFacts], width: f64) -> String {
-    let order = digest.journal().header.dims.len();
+    let (order, names) = (digest.journal().header.dims.len(), digest.journal().header.names());
     let longest = cuts.iter().map(|c| c.spectrum.len()).max().unwrap_or(0);
     let used = cuts.iter().filter(|c| c.binding).map(|c| c.width as usize).max().unwrap_or(0);
     let columns = longest.min(MAX_VALUES.min(used.saturating_add(6).max(12)));
@@ -135,7 +137,7 @@ fn heat_map(digest: &Digest<'_>, cuts: &[&CutFacts], width: f64) -> String {
         let said = |(k, v): (usize, &f64)| {
             format!(
                 "{} against the rest: singular value {} holds {} of the tensor (squared); the network keeps {}",
-                side(cut, order),
+                side(cut, order, names),
                 k + 1,
                 number(*v),
                 number(cut.width)
@@ -146,8 +148,9 @@ fn heat_map(digest: &Digest<'_>, cuts: &[&CutFacts], width: f64) -> String {
             marked.push((row, cut.width as usize - 1));
         }
     }
-    let names =
-        cuts.iter().map(|c| format!("{}{}", if c.binding { "● " } else { "" }, side(c, order)));
+    let names = cuts
+        .iter()
+        .map(|c| format!("{}{}", if c.binding { "● " } else { "" }, side(c, order, names)));
     let rows = Axis::names("cut: these modes against the rest", names.collect());
     let x = Axis::names("singular value", (1..=columns).map(|k| k.to_string()).collect());
     let map = HeatMap::new("σ² share", values).log().range(LEAST, 1.0).mark(marked).tips(tips);
@@ -179,7 +182,7 @@ fn heat_caption(digest: &Digest<'_>, facts: &Facts) -> String {
 
 /// The same in numbers.
 fn table(digest: &Digest<'_>, facts: &Facts) -> String {
-    let order = digest.journal().header.dims.len();
+    let (order, names) = (digest.journal().header.dims.len(), digest.journal().header.names());
     let least = format!("{} at least", digest.measure().name);
     let mut table = Table::new(
         "Cuts of the network found",
@@ -187,7 +190,7 @@ fn table(digest: &Digest<'_>, facts: &Facts) -> String {
     );
     for cut in &facts.cuts {
         table.row(&[
-            side(cut, order),
+            side(cut, order, names),
             if cut.binding { "yes" } else { "no" }.to_owned(),
             raw(cut.width),
             cut.needed.map_or_else(|| "–".to_owned(), |n| n.to_string()),

@@ -102,8 +102,16 @@ fn of_formats(text: &str) -> String {
         let (from, to) = (line.find("\"ranks\":").unwrap(), line.find(']').unwrap());
         let to = line[from..].find(']').map_or(to, |n| from + n);
         match k % 3 {
-            0 => format!("{}\"ranks\":[2,3,2]{},{path}}}\n", &line[..from], &line[to + 1..line.len() - 1]),
-            1 => format!("{}\"ranks\":[2,3,2,3]{},{tree}}}\n", &line[..from], &line[to + 1..line.len() - 1]),
+            0 => format!(
+                "{}\"ranks\":[2,3,2]{},{path}}}\n",
+                &line[..from],
+                &line[to + 1..line.len() - 1]
+            ),
+            1 => format!(
+                "{}\"ranks\":[2,3,2,3]{},{tree}}}\n",
+                &line[..from],
+                &line[to + 1..line.len() - 1]
+            ),
             _ => format!("{line}\n"),
         }
     };
@@ -132,10 +140,14 @@ fn formats_are_told_apart() {
 
 #[test]
 fn vertices_are_named_alike_in_words_and_pictures() {
-    let graph = tnsearch::graph::Template::from_graph("mine", vec![true, true, true, false], vec![(0, 3), (1, 3), (2, 3)]);
+    let graph = tnsearch::graph::Template::from_graph(
+        "mine",
+        vec![true, true, true, false],
+        vec![(0, 3), (1, 3), (2, 3)],
+    );
     let structure = Structure::new(graph.unwrap().into(), vec![2, 0, 1], vec![3, 1, 2]).unwrap();
-    assert_eq!(words::ranks(&structure), "m1–v3: 3, m0–v3: 2");
-    let picture = network_inline(&structure, &[4, 5, 6]);
+    assert_eq!(words::ranks(&structure, Default::default()), "m1–v3: 3, m0–v3: 2");
+    let picture = network_inline(&structure, &[4, 5, 6], Default::default());
     for name in ["m0", "m1", "m2", "v3"] {
         assert!(picture.contains(&format!(">{name}<")), "{name}");
     }
@@ -144,11 +156,16 @@ fn vertices_are_named_alike_in_words_and_pictures() {
 #[test]
 fn an_answer_that_misses_is_not_praised() {
     let end = "\"target_reached\":true";
-    let missed = journal(1, 60, true).replace(end, "\"target_reached\":false").replace("\"rse\":1e-9", "\"rse\":0.04");
+    let missed = journal(1, 60, true)
+        .replace(end, "\"target_reached\":false")
+        .replace("\"rse\":1e-9", "\"rse\":0.04");
     let html = page(&[search("run.jsonl", &missed)]);
     let tiles = &html[html.find("<dl class=\"tiles\">").unwrap()..html.find("</dl>").unwrap()];
     assert!(tiles.contains("<b>not reached</b><span>RE 0.2, asked for 0.01</span>"), "{tiles}");
-    assert!(tiles.contains("closest so far") && !tiles.contains('×') && !tiles.contains("compression"), "{tiles}");
+    assert!(
+        tiles.contains("closest so far") && !tiles.contains('×') && !tiles.contains("compression"),
+        "{tiles}"
+    );
     assert!(html.contains("X.npy: the target was not reached</title>"));
     assert!(html.contains(">closest so far<") && !html.contains(">chosen<"));
 }
@@ -164,7 +181,8 @@ fn the_front_can_be_walked_with_and_without_a_script() {
     assert!(html.contains(&format!("min=\"0\" max=\"{}\" step=\"1\"", rows - 1)));
     // Both drawings, wide and narrow, have a dot for each row.
     let dots = html.split("data-layer=\"front\" fill").skip(1);
-    let counts: Vec<usize> = dots.map(|g| g[..g.find("</g>").unwrap()].matches("<circle").count()).collect();
+    let counts: Vec<usize> =
+        dots.map(|g| g[..g.find("</g>").unwrap()].matches("<circle").count()).collect();
     assert_eq!(counts, [rows, rows]);
     assert!(html.contains("<td data-h=\"ranks\">m0–"));
 }
@@ -172,7 +190,9 @@ fn the_front_can_be_walked_with_and_without_a_script() {
 #[test]
 fn no_plot_repeats_another() {
     let html = page(&[search("run.jsonl", &journal(1, 60, true))]);
-    assert!(html.contains("Size against evaluations") && html.contains("Error against evaluations"));
+    assert!(
+        html.contains("Size against evaluations") && html.contains("Error against evaluations")
+    );
     assert!(!html.contains("Loss against") && !html.contains("against time"));
     let lambda = journal(1, 60, true).replace("{\"max_rse\":0.0001}", "{\"lambda\":5.0}");
     let html = page(&[search("run.jsonl", &lambda)]);
@@ -203,10 +223,14 @@ fn spectra_that_do_not_break_off_are_drawn_as_curves() {
 
 #[test]
 fn what_stands_at_its_cap_and_what_is_impossible_is_said() {
-    let capped = journal(1, 60, true).replace("\"ranks\":[1,2,2,3],\"rse\":1e-9", "\"ranks\":[1,2,2,7],\"rse\":1e-9");
+    let capped = journal(1, 60, true)
+        .replace("\"ranks\":[1,2,2,3],\"rse\":1e-9", "\"ranks\":[1,2,2,7],\"rse\":1e-9");
     assert_ne!(capped, journal(1, 60, true));
     let html = page(&[search("run.jsonl", &capped)]);
-    assert!(!html.contains("at the largest rank allowed"), "dimension 3 cannot use more than rank 6 there");
+    assert!(
+        !html.contains("at the largest rank allowed"),
+        "dimension 3 cannot use more than rank 6 there"
+    );
     let text = journal(1, 60, true).replace("\"max_rank\":7", "\"max_rank\":3");
     let html = page(&[search("run.jsonl", &text)]);
     assert!(html.contains("1 of 4 edges is at the largest rank allowed, 3"));
@@ -214,7 +238,9 @@ fn what_stands_at_its_cap_and_what_is_impossible_is_said() {
     let mut one = search("run.jsonl", &text);
     let needed = Some("mode 2 alone needs rank 12; it takes ranks of 12 or more".to_owned());
     one.facts = Some(Facts { needed, ..Facts::default() });
-    assert!(page(&[one]).contains("is what was asked for: mode 2 alone needs rank 12; it takes ranks of 12 or more."));
+    assert!(page(&[one]).contains(
+        "is what was asked for: mode 2 alone needs rank 12; it takes ranks of 12 or more."
+    ));
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn with_lines(mut panel: Panel, digest: &Digest<'_>, height: &dyn Fn(f64) -> f64
 fn front(digest: &Digest<'_>) -> String {
     let journal = digest.journal();
     let measure = digest.measure();
-    let several = !digest.formats.is_empty();
+    let (several, names) = (!digest.formats.is_empty(), journal.header.names());
     let heads = [
         &["params"][..],
         &error_heads(measure),
@@ -169,7 +169,7 @@ fn front(digest: &Digest<'_>) -> String {
         if several {
             row.push(journal.format_of(r).to_owned());
         }
-        row.push(journal.structure_of(r).map_or_else(String::new, |s| words::ranks(&s)));
+        row.push(journal.structure(r).map_or_else(String::new, |s| words::ranks(&s, names)));
         row.push((k + 1).to_string());
         table.row(&row);
     }

@@ -7,7 +7,7 @@ use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
 use tnsearch::search::chosen_format;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{ModeNames, size};
 
 /// What the template asked for is called in a sentence.
 pub(super) fn template(digest: &Digest<'_>) -> String {
@@ -67,16 +67,18 @@ fn format(digest: &Digest<'_>) -> String {
 }
 
 /// What stands at a vertex of a structure: `m2`, `m2 m5`, or `v7` where it carries no mode.
-pub(super) fn vertex(structure: &Structure, vertex: usize) -> String {
+pub(super) fn vertex(structure: &Structure, vertex: usize, names: ModeNames<'_>) -> String {
     let modes = structure.permutation().iter().enumerate().filter(|(_, v)| **v == vertex);
-    let names: Vec<String> = modes.map(|(n, _)| format!("m{n}")).collect();
-    if names.is_empty() { format!("v{vertex}") } else { names.join(" ") }
+    let modes: Vec<_> = modes.map(|(n, _)| names.of(n)).collect();
+    if modes.is_empty() { format!("v{vertex}") } else { modes.join(" ") }
 }
 
 /// The edges of a structure that are some, with their ranks: `m0–m3: 4, m3–v5: 2`.
-pub(super) fn ranks(structure: &Structure) -> String {
+pub(super) fn ranks(structure: &Structure, names: ModeNames<'_>) -> String {
     let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
-    let text = |[u, v, r]: [usize; 3]| format!("{}–{}: {r}", vertex(structure, u), vertex(structure, v));
+    let text = |[u, v, r]: [usize; 3]| {
+        format!("{}–{}: {r}", vertex(structure, u, names), vertex(structure, v, names))
+    };
     let all: Vec<String> = edges.map(text).collect();
     if all.is_empty() { "all 1".to_owned() } else { all.join(", ") }
 }
@@ -97,7 +99,11 @@ pub(super) fn missed(digest: &Digest<'_>, found: &Found) -> (String, String) {
             }
         },
         (_, Some(most)) => {
-            format!("{} params, at most {} asked for", number(found.params as f64), number(most as f64))
+            format!(
+                "{} params, at most {} asked for",
+                number(found.params as f64),
+                number(most as f64)
+            )
         }
         _ => String::new(),
     };
@@ -152,7 +158,11 @@ pub(super) fn summary(digest: &Digest<'_>) -> Vec<(&'static str, String)> {
 fn chosen(digest: &Digest<'_>) -> Option<String> {
     let header = &digest.journal().header;
     let why = chosen_format(&digest.formats, header.objective, &header.measure, number)?;
-    Some(format!("Structures of {} formats were fitted. The answer is of the format {}.", digest.formats.len(), escape(&why)))
+    Some(format!(
+        "Structures of {} formats were fitted. The answer is of the format {}.",
+        digest.formats.len(),
+        escape(&why)
+    ))
 }
 
 fn asked(digest: &Digest<'_>) -> String {
@@ -209,9 +219,11 @@ fn found(digest: &Digest<'_>) -> String {
 }
 
 /// Where the modes sit, for the caption of the picture (text, not markup).
-pub(super) fn where_modes_sit(found: &Found) -> String {
-    let modes = found.structure.modes();
-    let modes: Vec<String> = modes.iter().flatten().map(|n| format!("m{n}")).collect();
+pub(super) fn where_modes_sit(found: &Found, names: ModeNames<'_>) -> String {
+    let name =
+        |modes: &Vec<usize>| modes.iter().map(|&n| names.of(n)).collect::<Vec<_>>().join(" with ");
+    let groups = found.structure.groups();
+    let modes: Vec<String> = groups.iter().filter(|g| !g.is_empty()).map(name).collect();
     found.structure.template().placement(&modes)
 }
 

@@ -38,7 +38,16 @@ pub(crate) enum Mark {
 impl Layer {
     fn new(name: &str, mark: Mark) -> Self {
         let name = name.to_owned();
-        Layer { name, mark, colour: None, dashed: false, listed: true, tips: Vec::new(), size: 3.0, id: None }
+        Layer {
+            name,
+            mark,
+            colour: None,
+            dashed: false,
+            listed: true,
+            tips: Vec::new(),
+            size: 3.0,
+            id: None,
+        }
     }
 
     /// A line from point to point.

@@ -3,9 +3,8 @@
 use super::{Search, words};
 use crate::Exit;
 use crate::commands::cuts::NeededReport;
-use crate::commands::describe::{
-    ErrorReport, Named, StructureReport, line, structure_lines, tensor_text,
-};
+use crate::commands::data::Data;
+use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
 use crate::commands::outputs::Report;
 use crate::text::{duration, number};
 use serde::Serialize;
@@ -13,12 +12,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tnsearch::fit::FitSettings;
 use tnsearch::graph::Template;
-use tnsearch::problem::{LowerBound, Measure, Objective, Target};
+use tnsearch::problem::{LowerBound, Measure, Objective};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
     SearchResult, SearchSettings, StoppedBy, chosen_format,
 };
-use tnsearch::tensor::Kind;
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
 
 /// The JSON summary (`docs/formats.md`).
@@ -28,6 +27,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     seed: u64,
     #[serde(flatten)]
     error: ErrorReport<'a>,
@@ -97,13 +97,12 @@ struct Budgets<'a> {
 pub(super) struct Described<'a> {
     args: &'a Search,
     template: Arc<Template>,
-    dims: Vec<usize>,
+    data: &'a Data,
     settings: SearchSettings,
     strategy_settings: serde_json::Value,
     fit: FitSettings,
     max_cost: Option<f64>,
     leaves_template: bool,
-    dtype: Kind,
 }
 
 impl<'a> Described<'a> {
@@ -111,18 +110,17 @@ impl<'a> Described<'a> {
         args: &'a Search,
         search: &CheckedSearch<'_>,
         template: &Arc<Template>,
-        target: &Target,
+        data: &'a Data,
     ) -> Self {
         Described {
             args,
             template: template.clone(),
-            dims: target.dims().to_vec(),
+            data,
             settings: search.settings().clone(),
             strategy_settings: search.strategy_settings(),
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
-            dtype: target.kind(),
         }
     }
 
@@ -133,12 +131,14 @@ impl<'a> Described<'a> {
         output: Option<&Output>,
         report: &Report,
     ) -> anyhow::Result<Exit> {
-        let (args, dims, measure) = (self.args, &self.dims[..], &result.measure);
+        let (args, data, measure) = (self.args, self.data, &result.measure);
+        let (dims, reshape) = (data.target.dims(), data.reshape.as_ref());
         let best = result.best.as_ref();
         let mut saved = Ok(());
         if let (Some(best), Some(output)) = (best, output) {
             let found = best.network(dims)?;
-            saved = output.write(|w| network::write(w, &found, best.score.error));
+            let error = best.score.error;
+            saved = output.write(|w| network::write_reshaped(w, &found, error, reshape));
         }
         let format_preserved = best.and_then(|b| self.template.holds(&b.graph));
         let summary = Summary {
@@ -147,7 +147,8 @@ impl<'a> Described<'a> {
                 Some(best) => StructureReport::new(&best.structure, dims),
                 None => StructureReport::nothing(self.template.to_ref(), dims),
             },
-            dtype: self.dtype,
+            dtype: data.target.kind(),
+            reshaped: reshape,
             seed: args.seed,
             error: ErrorReport::new(measure, best.map(|b| b.score.error)),
             loss: best.map(|b| b.score.loss),
@@ -194,7 +195,7 @@ impl<'a> Described<'a> {
     fn text(&self, result: &SearchResult, format_preserved: Option<bool>) -> String {
         let (args, settings) = (self.args, &self.settings);
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, &self.dims));
+        self.data.lines(&mut out, &args.tensor);
         let objective = settings.objective.text(&result.measure);
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
@@ -264,9 +265,10 @@ impl<'a> Described<'a> {
             false => words::missed(best.score.error, objective, measure),
         };
         line(out, "found", found);
-        structure_lines(out, &best.structure, &self.dims, measure, best.score.error);
+        let (dims, names) = (self.data.target.dims(), self.data.names());
+        structure_lines(out, &best.structure, dims, names, measure, best.score.error);
         let (most, reached) = (self.settings.max_rank, result.target_reached);
-        let capped = words::capped(&best.structure, &self.dims, most, objective, reached);
+        let capped = words::capped(&best.structure, dims, most, objective, reached);
         // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
         if let Some(capped) = capped
             && !result.certified_optimal

@@ -43,6 +43,7 @@ impl Driver<'_, '_> {
             certified_optimal,
             speculative: self.speculative,
             measure: self.engine.measure.clone(),
+            shrunk: None,
             listener_error: None,
         };
         self.tell(&Event::End(&result.end_record()));
@@ -64,6 +65,10 @@ impl Driver<'_, '_> {
         let fitted = match cores {
             Some(fitted) => fitted,
             None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
+        };
+        let fitted = match self.engine.expand.take() {
+            Some(expand) => expand(&job.graph, fitted),
+            None => fitted,
         };
         Ok(Some(self.answer(&job, &evaluation, fitted)))
     }

@@ -260,12 +260,12 @@ impl Driver<'_, '_> {
         run: usize,
         structure: &Structure,
     ) -> Result<Option<Arc<Network>>, FitError> {
-        let dims = &self.engine.rules.dims;
+        let dims = &self.engine.rules.data_dims;
         if let Some(network) = self.lineages[run].network(structure, dims) {
             return Ok(Some(network));
         }
         let fitted = self.fit_again(run, structure, Effort::Full, true)?;
-        let dims = &self.engine.rules.dims;
+        let dims = &self.engine.rules.data_dims;
         Ok(self.lineages[run].hold(structure, dims, fitted.cores))
     }
 
@@ -283,7 +283,7 @@ impl Driver<'_, '_> {
         let lineage = &mut self.lineages[run];
         let mut next = lineage.parent_of(structure).filter(|_| effort.is_full()).cloned();
         while let Some(ancestor) = next {
-            network = lineage.network(&ancestor, &self.engine.rules.dims);
+            network = lineage.network(&ancestor, &self.engine.rules.data_dims);
             if network.is_some() {
                 break;
             }
@@ -293,7 +293,7 @@ impl Driver<'_, '_> {
         for ancestor in missing.iter().rev() {
             let fitted =
                 self.fit_from(run, ancestor, Effort::Full, network.as_deref(), stoppable)?;
-            let dims = &self.engine.rules.dims;
+            let dims = &self.engine.rules.data_dims;
             network = self.lineages[run].hold(ancestor, dims, fitted.cores);
         }
         self.fit_from(run, structure, effort, network.as_deref(), stoppable)

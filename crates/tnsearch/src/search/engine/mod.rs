@@ -27,10 +27,10 @@ mod speculate;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
-pub use formats::{FormatBest, Formats, OtherFormat, chosen_format};
+pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
-pub use result::{Best, RunSummary, SearchResult, StoppedBy};
+pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
 pub use rules::ErrorBound;
 
 use super::executor::{Executor, Ticket};
@@ -39,7 +39,7 @@ use crate::SettingError;
 use crate::bound::Relaxation;
 use crate::error::positive;
 use crate::fit::{CheckedFit, Effort, FitError, Fitted};
-use crate::graph::Template;
+use crate::graph::{ModeGraph, Template};
 use crate::problem::{CheckedObjective, Measure, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
@@ -52,6 +52,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warm::Lineage;
+
+/// Makes the cores of the answer those of the full tensor.
+type Expand<'a> = dyn FnOnce(&ModeGraph, Fitted) -> Fitted + 'a;
 
 /// How often the engine looks at its stop while it waits for fits.
 const TICK: Duration = Duration::from_millis(20);
@@ -83,6 +86,7 @@ pub struct Engine<'a> {
     max_evaluations: Option<u64>,
     runs: Vec<Run>,
     certificate: Option<(Box<dyn FnOnce() -> Relaxation + 'a>, u64)>,
+    expand: Option<Box<Expand<'a>>>,
     records: HashMap<(usize, String, Effort), Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     speculates: bool,
@@ -94,11 +98,12 @@ pub struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// An engine for a tensor of these dimensions, without strategies yet. For numbers of another kind than f64 the
-    /// settings are those of [`CheckedFit::for_kind`].
+    /// settings are those of [`CheckedFit::for_target`].
     pub fn new(dims: &[usize], objective: CheckedObjective, fit: CheckedFit) -> Self {
         Engine {
             rules: Rules {
                 dims: dims.to_vec(),
+                data_dims: dims.to_vec(),
                 objective,
                 bound: None,
                 max_phi: 10.0,
@@ -109,6 +114,7 @@ impl<'a> Engine<'a> {
             max_evaluations: None,
             runs: Vec::new(),
             certificate: None,
+            expand: None,
             records: HashMap::new(),
             listeners: Vec::new(),
             speculates: true,
@@ -171,6 +177,18 @@ impl<'a> Engine<'a> {
     /// many of its nodes may be expanded for it.
     pub fn certify(mut self, relaxation: impl FnOnce() -> Relaxation + 'a, nodes: u64) -> Self {
         self.certificate = Some((Box::new(relaxation), nodes));
+        self
+    }
+
+    /// The executor fits a smaller tensor, of these dimensions: parameters are counted with those of the full one. At
+    /// the end `expand` makes the answer's cores on its graph those of the full tensor.
+    pub fn shrunk(
+        mut self,
+        dims: &[usize],
+        expand: impl FnOnce(&ModeGraph, Fitted) -> Fitted + 'a,
+    ) -> Self {
+        self.rules.data_dims = dims.to_vec();
+        self.expand = Some(Box::new(expand));
         self
     }
 

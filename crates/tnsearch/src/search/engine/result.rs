@@ -51,6 +51,17 @@ pub struct RunSummary {
     pub target_reached: bool,
 }
 
+/// The smaller tensor that was searched ([`crate::problem::Target::shrink`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShrunkSummary {
+    /// Its dimensions.
+    pub dims: Vec<usize>,
+    /// What was lost by it: the least RSE that any answer can have.
+    pub lost: f64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
 /// Why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -121,6 +132,8 @@ pub struct SearchResult {
     pub speculative: u64,
     /// What the error is called.
     pub measure: Measure,
+    /// The smaller tensor that was searched in the place of X, where it was one.
+    pub shrunk: Option<ShrunkSummary>,
     /// Why a listener gave up (a journal is incomplete), if one did.
     pub listener_error: Option<ListenerError>,
 }

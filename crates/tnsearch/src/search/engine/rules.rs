@@ -21,7 +21,10 @@ impl ErrorBound for crate::bound::CutBound {
 }
 
 pub(super) struct Rules {
+    /// The dimensions that parameters are counted with.
     pub dims: Vec<usize>,
+    /// Those of the tensor that is fitted, which may be smaller.
+    pub data_dims: Vec<usize>,
     pub objective: CheckedObjective,
     /// What prunes, if anything does.
     pub bound: Option<Arc<dyn ErrorBound>>,
@@ -41,13 +44,7 @@ impl Rules {
         bounded: bool,
     ) -> Result<Job, GraphError> {
         let dims = &self.dims;
-        if structure.permutation().len() != dims.len() {
-            return Err(GraphError::ModeCount {
-                template: structure.template().name().to_owned(),
-                external: structure.permutation().len(),
-                order: dims.len(),
-            });
-        }
+        structure.check_order(dims.len())?;
         let (params, phi) = (structure.params(dims), structure.phi(dims));
         let graph = structure.canonical().graph;
         let bound = self.bound.as_ref().filter(|_| bounded);
@@ -64,7 +61,7 @@ impl Rules {
             return Some(outcome(loss, Source::Pruned));
         }
         let costs =
-            |limit: f64| sweep_cost(&job.graph, &self.dims) > limit * size(&self.dims) as f64;
+            |limit: f64| sweep_cost(&job.graph, &self.data_dims) > limit * size(&self.dims) as f64;
         let too_large = job.phi >= self.max_phi || self.max_cost.is_some_and(costs);
         too_large.then(|| outcome(self.as_zero(job), Source::Refused))
     }
