@@ -92,7 +92,7 @@ fn ranks_at_their_cap_are_said() {
         0 => assert!(!text.contains("at --max-rank"), "{text}"),
         1 => assert!(text.contains("1 of 5 edges is at --max-rank 2;"), "{text}"),
         n => assert!(
-            text.contains(&format!("{n} of 5 edges are at --max-rank 2; a larger one may")),
+            text.contains(&format!("{n} of 5 edges are at --max-rank 2; a larger one may give")),
             "{text}"
         ),
     }

@@ -232,7 +232,7 @@ fn vertex(
             px(y - INTERNAL),
             2.0 * INTERNAL,
             2.0 * INTERNAL,
-            text(10.5, 400, 0.0, &v.to_string())
+            text(10.5, 400, 0.0, &format!("v{v}"))
         ),
     };
 }

@@ -20,9 +20,9 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest, GenerationRecord,
-    HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress, RunSummary,
-    SearchResult, ShrunkSummary, StoppedBy, chosen_format,
+    Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
+    GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,
+    RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};

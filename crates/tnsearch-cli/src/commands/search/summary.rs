@@ -267,8 +267,12 @@ impl<'a> Described<'a> {
         line(out, "found", found);
         let (dims, names) = (self.data.target.dims(), self.data.names());
         structure_lines(out, &best.structure, dims, names, measure, best.score.error);
-        if let Some(capped) = words::capped(&best.structure, dims, self.settings.max_rank)
+        let (most, reached) = (self.settings.max_rank, result.target_reached);
+        let capped = words::capped(&best.structure, dims, most, objective, reached);
+        // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
+        if let Some(capped) = capped
             && !result.certified_optimal
+            && !result.proven_impossible
         {
             line(out, "mind", capped);
         }

@@ -41,12 +41,22 @@ pub fn missed(error: f64, objective: Objective, measure: &Measure) -> String {
 }
 
 /// That edges stand at the largest rank allowed, if some do that could use a larger one.
-pub fn capped(structure: &Structure, dims: &[usize], max_rank: usize) -> Option<String> {
+pub fn capped(
+    structure: &Structure,
+    dims: &[usize],
+    max_rank: usize,
+    objective: Objective,
+    reached: bool,
+) -> Option<String> {
     let (at, of) = (structure.edges_at(max_rank, dims), structure.ranks().len());
-    let are = if at == 1 { "edge is" } else { "edges are" };
-    (at > 0).then(|| {
-        format!("{at} of {of} {are} at --max-rank {max_rank}; a larger one may give fewer params")
-    })
+    let are = if at == 1 { "is" } else { "are" };
+    let may = match (reached, objective.max_error()) {
+        (false, _) => "may reach the target",
+        (true, Some(_)) => "may give fewer params",
+        (true, None) => "may give a better answer",
+    };
+    (at > 0)
+        .then(|| format!("{at} of {of} edges {are} at --max-rank {max_rank}; a larger one {may}"))
 }
 
 /// What is proven about the answer, in words; `class` is what was searched ("ring with ranks up to 7").

@@ -3,7 +3,7 @@
 //! Results are entered in the order in which structures were proposed, whenever their fits ended; so
 //! the account does not depend on the number of workers.
 
-use super::formats::Formats;
+use super::formats::BestOfFormats;
 use super::history::{History, Pareto};
 use super::run::{Closed, Job, Place, Resolved, Step};
 use super::{Counts, Evaluation};
@@ -18,7 +18,7 @@ pub(super) struct Account {
     pub counts: Counts,
     pub history: History,
     pub pareto: Pareto,
-    pub formats: Formats,
+    pub formats: BestOfFormats,
     /// The best structure so far.
     pub leader: Option<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of the best fit that ended so far.
@@ -32,7 +32,7 @@ impl Account {
             counts: Counts::default(),
             history: History::default(),
             pareto: Pareto::default(),
-            formats: Formats::default(),
+            formats: BestOfFormats::default(),
             leader: None,
             kept: None,
         }

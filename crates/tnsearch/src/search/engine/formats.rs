@@ -62,9 +62,9 @@ pub struct FormatBest {
 
 /// Keeps the best of each format.
 #[derive(Debug, Default)]
-pub(super) struct Formats(Vec<(String, Score, f64)>);
+pub struct BestOfFormats(Vec<(String, Score, f64)>);
 
-impl Formats {
+impl BestOfFormats {
     /// A structure was fitted.
     pub fn add(&mut self, objective: CheckedObjective, name: &str, score: Score, seconds: f64) {
         match self.0.iter_mut().find(|(known, ..)| known == name) {
@@ -146,7 +146,7 @@ mod tests {
 
     fn formats(objective: Objective, of: &[(&str, u128, f64)]) -> Vec<FormatBest> {
         let objective = objective.check().unwrap();
-        let mut formats = Formats::default();
+        let mut formats = BestOfFormats::default();
         for (k, &(name, params, error)) in of.iter().enumerate() {
             let score = objective.score(params, params as f64 / 100.0, error);
             formats.add(objective, name, score, k as f64);

@@ -28,7 +28,7 @@ mod walks;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
-pub use formats::{FormatBest, OtherFormat, chosen_format};
+pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
