@@ -108,6 +108,10 @@ fn original_order(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
+    // Which modes share a vertex is no order.
+    if found.structure.is_grouped() {
+        return;
+    }
     let template = found.structure.template().clone();
     let Ok(identity) = Structure::identity(template, found.structure.ranks().to_vec()) else {
         return;
