@@ -137,6 +137,10 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let dims = target.dims();
     let template = match (&args.template, &net) {
         (Some(spec), _) => Arc::new(load_template(spec, dims.len())?),
+        (None, Some(net)) if net.structure.is_grouped() => bail!(
+            "some vertex of the network carries several modes; say with --template which structures the proof \
+             is about"
+        ),
         (None, Some(net)) => net.structure.template().clone(),
         (None, None) => Arc::new(load_template("ring", dims.len())?),
     };

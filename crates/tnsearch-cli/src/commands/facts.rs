@@ -121,6 +121,10 @@ fn original_order(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
+    // Which modes share a vertex is no order.
+    if found.structure.is_grouped() {
+        return;
+    }
     let template = found.structure.template().clone();
     // A graph that was made for its modes has no original order.
     if found.format.is_some() && template.family().is_none() {

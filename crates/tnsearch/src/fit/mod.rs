@@ -15,7 +15,7 @@ mod starts;
 mod workspace;
 
 pub use descent::fit_loss;
-pub use request::{Effort, Request};
+pub use request::{AdaptSettings, Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
@@ -99,6 +99,9 @@ pub struct Fitted {
     pub rescued: bool,
     /// Whether an interrupt cut the fit short: this is then the best so far.
     pub interrupted: bool,
+    /// The graph that the cores are on, where it is another than was asked for ([`Effort::Adapt`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<ModeGraph>,
 }
 
 impl Fitted {

@@ -33,4 +33,4 @@ pub use strategies::{
     Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
     Tnls, TnlsSettings, sample_neighbour,
 };
-pub use strategy::{Ask, Generation, Outcome, Source, Strategy};
+pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

@@ -58,8 +58,12 @@ impl Account {
             let Some(outcome) = outcome else { continue };
             self.counts.add(outcome);
             let Step::Job(k) = step else { continue };
-            if let Some(Resolved::Evaluated(evaluation)) = &closed.round.resolved[*k] {
-                self.evaluated(&closed.round.jobs[*k], evaluation);
+            match &closed.round.resolved[*k] {
+                Some(Resolved::Evaluated(evaluation)) => {
+                    self.evaluated(&closed.round.jobs[*k], evaluation);
+                }
+                Some(Resolved::Found(found, evaluation)) => self.evaluated(found, evaluation),
+                _ => {}
             }
         }
     }
@@ -99,6 +103,8 @@ mod tests {
             effort: Effort::Full,
             structure,
             parent: None,
+            walk: None,
+            asked: None,
             graph,
             params: 40,
             phi: 0.5,
@@ -112,7 +118,15 @@ mod tests {
 
     /// A fit that can be told from others by its sweeps.
     fn fitted(error: f64, sweeps: usize) -> Fitted {
-        Fitted { cores: Vec::new(), error, sweeps, restarts: 1, rescued: false, interrupted: false }
+        Fitted {
+            cores: Vec::new(),
+            error,
+            sweeps,
+            restarts: 1,
+            rescued: false,
+            interrupted: false,
+            graph: None,
+        }
     }
 
     fn evaluation(job: &Job, error: f64) -> Arc<Evaluation> {

@@ -24,6 +24,7 @@ mod result;
 mod rules;
 mod run;
 mod speculate;
+mod walks;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
@@ -51,6 +52,7 @@ use speculate::{Foresight, Key};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use walks::Walks;
 use warm::Lineage;
 
 /// Makes the cores of the answer those of the full tensor.
@@ -263,6 +265,8 @@ struct Driver<'a, 'e> {
     closed: Vec<VecDeque<Closed>>,
     /// Cores that later fits of each run begin at.
     lineages: Vec<Lineage>,
+    /// The walks of each run.
+    walks: Vec<Walks>,
     /// The fits of each run under way, and its guesses.
     fits: Vec<HashMap<Key, Assembly>>,
     /// Fits that runs wait for and whose next part is to be sent.
@@ -298,6 +302,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             next_ticket: 0,
             closed: (0..runs).map(|_| VecDeque::new()).collect(),
             lineages: (0..runs).map(|_| Lineage::default()).collect(),
+            walks: (0..runs).map(|_| Walks::default()).collect(),
             fits: (0..runs).map(|_| HashMap::new()).collect(),
             ready: BTreeMap::new(),
             foresight: (0..runs).map(|_| Foresight::default()).collect(),
