@@ -44,6 +44,7 @@ pub struct Search<'a> {
     listeners: Vec<&'a mut dyn Listener>,
     stop: Stop,
     speculate: bool,
+    front: bool,
 }
 
 impl<'a> Search<'a> {
@@ -61,6 +62,7 @@ impl<'a> Search<'a> {
             listeners: Vec::new(),
             stop: Stop::new(),
             speculate: true,
+            front: false,
         }
     }
 
@@ -161,6 +163,12 @@ impl<'a> Search<'a> {
     /// Ends the search with the best so far when this is set.
     pub fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
+        self
+    }
+
+    /// Whether the networks of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.front = keep;
         self
     }
 
@@ -369,6 +377,7 @@ impl PreparedSearch<'_> {
             listeners,
             stop,
             speculate,
+            front,
         } = search;
         let (dims, budget) = (target.dims(), &settings.budget);
         let open_bytes = budget.max_bytes.map(|bytes| bytes as f64 / 4.0 / settings.runs as f64);
@@ -415,6 +424,7 @@ impl PreparedSearch<'_> {
             .max_cost(max_cost)
             .searched(searched)
             .speculate(speculate)
+            .front(front)
             .resume(records)
             .measure(loss.measure())
             .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))

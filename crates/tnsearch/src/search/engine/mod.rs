@@ -86,6 +86,7 @@ pub struct Engine<'a> {
     /// The graph whose structures are recorded without naming it.
     searched: Option<Arc<Template>>,
     speculates: bool,
+    keeps_front: bool,
     measure: Measure,
     stop: Stop,
     begun: Instant,
@@ -112,6 +113,7 @@ impl<'a> Engine<'a> {
             listeners: Vec::new(),
             searched: None,
             speculates: true,
+            keeps_front: false,
             measure: Measure::RSE,
             stop: Stop::new(),
             begun: Instant::now(),
@@ -163,6 +165,12 @@ impl<'a> Engine<'a> {
     /// The graph that the search is said to search: records of structures of other graphs name theirs.
     pub fn searched(mut self, template: Arc<Template>) -> Self {
         self.searched = Some(template);
+        self
+    }
+
+    /// Whether the cores of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.keeps_front = keep;
         self
     }
 
@@ -272,7 +280,7 @@ impl<'a, 'e> Driver<'a, 'e> {
         let runs = engine.runs.len();
         Driver {
             before: engine.records.values().map(|r| r.seconds).fold(0.0, f64::max),
-            account: Account::new(engine.rules.objective),
+            account: Account::new(engine.rules.objective, engine.keeps_front),
             engine,
             executor,
             flights: HashMap::new(),

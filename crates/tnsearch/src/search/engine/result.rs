@@ -106,6 +106,9 @@ pub struct SearchResult {
     pub history: Vec<HistoryPoint>,
     /// The Pareto front of everything evaluated, by params.
     pub pareto: Vec<ParetoPoint>,
+    /// The networks of the front, by params, where they were asked for ([`Engine::front`](super::Engine::front)); those
+    /// that could not be fitted again before a stop are left out.
+    pub front: Vec<Best>,
     /// A proven lower bound, where one was computed.
     pub lower_bound: Option<LowerBound>,
     /// Whether it is proven that no structure is what was asked for.
