@@ -34,7 +34,11 @@ const FORMAT: &str = "tnsearch-network";
 const AXES: &str = "the axes of core.<vertex> are the edges [u,v,rank] of 'structure' at that \
                     vertex, in their order there, then its mode if it has one";
 
-/// The same where the cores are complex numbers of two 64-bit parts, for which the format has no type.
+/// The same where some vertices carry several modes.
+const GROUPED_AXES: &str = "the axes of core.<vertex> are the edges [u,v,rank] of 'structure' at that \
+                            vertex, in their order there, then its modes in increasing order";
+
+/// What comes after it where the cores are complex numbers of two 64-bit parts, for which the format has no type.
 const COMPLEX_AXES: &str =
     "; a last axis of length 2 holds the real and the imaginary part of each entry";
 
@@ -73,6 +77,7 @@ pub fn write_reshaped(
     reshape: Option<&Reshape>,
 ) -> io::Result<()> {
     let kind = network.kind();
+    let axes = if network.structure().is_grouped() { GROUPED_AXES } else { AXES };
     let mut notes = json!({
         "format": FORMAT,
         "version": "1",
@@ -81,7 +86,7 @@ pub fn write_reshaped(
         "dims": serde_json::to_string(network.dims())?,
         "rse": format!("{rse:e}"),
         "params": network.params().to_string(),
-        "axes": AXES,
+        "axes": axes,
     });
     if let Some(reshape) = reshape {
         notes["reshaped"] = serde_json::to_string(reshape)?.into();
@@ -94,7 +99,7 @@ pub fn write_reshaped(
     let parts = kind == Kind::C64;
     if parts {
         notes["complex"] = "true".into();
-        notes["axes"] = format!("{AXES}{COMPLEX_AXES}").into();
+        notes["axes"] = format!("{axes}{COMPLEX_AXES}").into();
     }
     let mut header = format!("{{\"__metadata__\":{notes}");
     let mut start = 0;
@@ -302,6 +307,26 @@ mod tests {
             let core = file.tensor("core.1").unwrap();
             assert_eq!(core.data().len(), network.cores()[1].bytes());
             assert_eq!(core.shape().len(), 3 + usize::from(kind == Kind::C64));
+        }
+    }
+
+    #[test]
+    fn vertices_with_several_modes_come_back() {
+        let all = [
+            (vec![vec![0, 2], vec![], vec![1]], vec![(0, 1, 2), (1, 2, 3)]),
+            (vec![vec![2, 1, 0]], vec![]),
+        ];
+        for (groups, edges) in all {
+            let structure = Structure::from_groups("graph", &groups, &edges).unwrap();
+            let dims = vec![4, 5, 6];
+            let core = |v: usize| Tensor::zeros(structure.core_dims(v, &dims));
+            let cores: Vec<Tensor> = (0..groups.len()).map(core).collect();
+            let network = Network::new(structure, dims, cores).unwrap();
+            let written = bytes(&network);
+            assert!(
+                String::from_utf8_lossy(&written).contains("then its modes in increasing order")
+            );
+            assert_eq!(read_bytes(&written).unwrap().network, network);
         }
     }
 

@@ -115,16 +115,12 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         data.lines(&mut out, &args.tensor);
         size_line(&mut out, structure, dims);
         picture_lines(&mut out, structure, dims, data.names());
-        let says = match error > 0.0 {
-            true => format!("every network of this structure has {}", at_least(error)),
-            false => "no cut rules out an exact network of this structure".to_owned(),
-        };
-        line(&mut out, "bound", says);
+        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
+        line(&mut out, "bound", says(error, used));
         let mut name = "because";
         for cut in worst.iter().take(SHOWN).filter(|cut| cut.rse > 0.0) {
             line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len(), data.names()));
         }
-        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
         let left_out = match cuts.len() - used {
             0 => String::new(),
             n => format!(", {n} more were too large"),
@@ -133,6 +129,15 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// What so many cuts say.
+fn says(error: f64, used: usize) -> String {
+    match used {
+        0 => "nothing is known: every cut is too large to be computed".to_owned(),
+        _ if error > 0.0 => format!("every network of this structure has {}", at_least(error)),
+        _ => "no cut rules out an exact network of this structure".to_owned(),
+    }
 }
 
 /// The error and its root: `RSE >= 4 (RE >= 2)`.

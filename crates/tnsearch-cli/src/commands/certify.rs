@@ -1,6 +1,6 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
-use super::cuts::{self, Cut};
+use super::cuts::{self, Cut, NeededReport};
 use super::data::{Data, ReshapeOptions};
 use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
@@ -16,7 +16,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Spectra, check_template, needs_svd};
+use tnsearch::bound::{
+    Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, check_template, needed_rank,
+    needs_svd,
+};
 use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Template;
 use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
@@ -35,9 +38,9 @@ const SHOWN: usize = 5;
 /// anew and compared; of the JSON summary of a search the error on record counts, and a bare structure is fitted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tnsearch certify X.npy --template ring --max-rse 1e-4
+  tnsearch certify X.npy --template ring --max-re 0.01
       how many params a tensor ring with that error needs at least
-  tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
+  tnsearch certify X.npy --max-re 0.01 --net net.safetensors
       whether the network found is the smallest there can be, and the gap if not
 
 Exit codes: 0 a bound was given; 1 the network does not reach the target; 2 bad input;
@@ -84,6 +87,7 @@ struct Summary<'a> {
     nodes: u64,
     complete: bool,
     proven_impossible: bool,
+    needed_rank: Option<NeededReport>,
     net: Option<&'a NetReport>,
     binding_cuts: &'a [Cut],
     seconds: f64,
@@ -112,6 +116,8 @@ struct Proof {
     nodes: u64,
     /// Whether it was solved: more nodes would change nothing.
     complete: bool,
+    /// Whether there was no room for more open nodes.
+    full: bool,
     impossible: bool,
 }
 
@@ -131,6 +137,10 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let dims = target.dims();
     let template = match (&args.template, &net) {
         (Some(spec), _) => Arc::new(load_template(spec, dims.len())?),
+        (None, Some(net)) if net.structure.is_grouped() => bail!(
+            "some vertex of the network carries several modes; say with --template which structures the proof \
+             is about"
+        ),
         (None, Some(net)) => net.structure.template().clone(),
         (None, None) => Arc::new(load_template("ring", dims.len())?),
     };
@@ -155,6 +165,9 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let proof = prove(&mut relaxation, objective.get(), args.nodes, &interrupt);
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
+    let needed = objective.max_error().filter(|_| proof.impossible);
+    let needed = needed.and_then(|eps| needed_rank(&template, bound.spectra(), eps));
+    let needed = needed.filter(|needed| needed.rank > args.max_rank);
     let seconds = begun.elapsed().as_secs_f64();
 
     let net = score.map(|score| compare(&score, &proof, objective));
@@ -171,6 +184,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         nodes: proof.nodes,
         complete: proof.complete,
         proven_impossible: proof.impossible,
+        needed_rank: needed.map(NeededReport::new),
         net: net.as_ref(),
         binding_cuts: &binding[..binding.len().min(LISTED)],
         seconds,
@@ -178,7 +192,17 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
     };
     report.write(&summary, || {
-        text(args, objective.get(), &template, &data, &proof, net.as_ref(), &binding, seconds)
+        text(
+            args,
+            objective.get(),
+            &template,
+            &data,
+            &proof,
+            net.as_ref(),
+            &binding,
+            needed,
+            seconds,
+        )
     })?;
     Ok(match net {
         _ if interrupt.is_set() => Exit::Interrupted,
@@ -232,14 +256,22 @@ fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrup
             relaxed: Some(c),
             nodes,
             complete: true,
+            full: false,
             impossible: false,
         },
         Next::Spent(value) => {
-            Proof { bound: bound(value), relaxed: None, nodes, complete: false, impossible: false }
+            let full = relaxation.is_full();
+            let bound = bound(value);
+            Proof { bound, relaxed: None, nodes, complete: false, full, impossible: false }
         }
-        Next::Nothing => {
-            Proof { bound: None, relaxed: None, nodes, complete: true, impossible: true }
-        }
+        Next::Nothing => Proof {
+            bound: None,
+            relaxed: None,
+            nodes,
+            complete: true,
+            full: false,
+            impossible: true,
+        },
     }
 }
 
@@ -263,6 +295,7 @@ fn text(
     proof: &Proof,
     net: Option<&NetReport>,
     binding: &[Cut],
+    needed: Option<NeededRank>,
     seconds: f64,
 ) -> String {
     let mut out = String::new();
@@ -270,11 +303,14 @@ fn text(
     let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
     data.lines(&mut out, &args.tensor);
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
-    line(&mut out, "proven", proven_text(proof, objective, &class));
+    line(&mut out, "proven", proven_text(proof, objective, &class, needed));
+    if let Some(hint) = args.objective.hint() {
+        line(&mut out, "mind", hint);
+    }
     if let Some(net) = net {
         let name = args.net.as_deref().map_or(String::new(), |p| p.display().to_string());
-        let (params, error) = (net.params, number(net.rse));
-        line(&mut out, "network", format!("{name}: {params} params, {} {error}", MEASURE.name));
+        let error = MEASURE.short_text(net.rse, number);
+        line(&mut out, "network", format!("{name}: {} params, {error}", net.params));
         line(&mut out, "verdict", verdict(net, proof, &class));
     }
     if let Some(relaxed) = &proof.relaxed {
@@ -287,23 +323,34 @@ fn text(
         picture_lines(&mut out, &relaxed.structure, dims, names);
         binding_lines(&mut out, binding, objective, dims.len(), names);
     }
-    let end = match proof.complete {
-        true => "solved",
-        false => "not solved; more --nodes may prove more",
-    };
+    let end = ended(proof, args.nodes);
     line(&mut out, "searched", format!("{} nodes, {end}, in {}", proof.nodes, duration(seconds)));
     out
 }
 
-fn proven_text(proof: &Proof, objective: Objective, class: &str) -> String {
-    let Some(bound) = proof.bound else {
-        let reach = match objective.max_params() {
-            Some(_) => "has so few params",
-            None => "reaches the error; try a larger --max-rank",
-        };
-        return format!("no {class} {reach}");
-    };
-    bound.text(class, &MEASURE, number)
+/// How the relaxed problem ended, and what would take it further.
+fn ended(proof: &Proof, nodes: u64) -> &'static str {
+    match proof {
+        Proof { complete: true, .. } => "solved",
+        Proof { full: true, .. } => {
+            "not solved: no more open nodes can be held, so more --nodes prove no more"
+        }
+        _ if proof.nodes >= nodes => "not solved; more --nodes may prove more",
+        _ => "not solved: it was interrupted",
+    }
+}
+
+fn proven_text(
+    proof: &Proof,
+    objective: Objective,
+    class: &str,
+    needed: Option<NeededRank>,
+) -> String {
+    match (&proof.bound, objective.max_error()) {
+        (Some(bound), _) => bound.text(class, &MEASURE, number),
+        (None, Some(eps)) => cuts::impossible(class, &MEASURE, eps, needed),
+        (None, None) => format!("no {class} has so few params"),
+    }
 }
 
 fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {

@@ -163,15 +163,28 @@ pub fn picture_lines(
     dims: &[usize],
     names: ModeNames<'_>,
 ) {
-    let permutation: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
-    let (first, second) = (names.bare(0), names.bare(1));
-    let permutation = permutation.join(", ");
-    line(out, "permutation", format!("modes {first}, {second}, ... on vertices {permutation}"));
+    line(out, "permutation", permutation_text(structure, names));
     let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
     let edges: Vec<String> = edges.map(|[u, v, r]| format!("{u}-{v}: {r}")).collect();
     let edges = if edges.is_empty() { "all 1".to_owned() } else { edges.join(", ") };
     line(out, "ranks", format!("{edges} (edges between vertices)"));
     let _ = write!(out, "\n{}\n", draw_named(structure, dims, names));
+}
+
+/// Where the modes sit.
+fn permutation_text(structure: &Structure, names: ModeNames<'_>) -> String {
+    if !structure.is_grouped() {
+        let vertices: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
+        let (first, second, vertices) = (names.bare(0), names.bare(1), vertices.join(", "));
+        return format!("modes {first}, {second}, ... on vertices {vertices}");
+    }
+    let groups = structure.groups().into_iter().enumerate().filter(|(_, modes)| !modes.is_empty());
+    let text = |(v, modes): (usize, Vec<usize>)| {
+        let plural = if modes.len() == 1 { "" } else { "s" };
+        let list: Vec<_> = modes.iter().map(|&n| names.bare(n)).collect();
+        format!("mode{plural} {} on vertex {v}", list.join(", "))
+    };
+    groups.map(text).collect::<Vec<_>>().join("; ")
 }
 
 /// A tensor in words.
@@ -185,6 +198,19 @@ pub fn tensor_text(name: &str, dims: &[usize]) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn several_modes_at_a_vertex_are_named() {
+        let groups = [vec![0, 2], vec![], vec![1]];
+        let s = Structure::from_groups("mine", &groups, &[(0, 1, 2), (1, 2, 2)]).unwrap();
+        assert_eq!(
+            permutation_text(&s, ModeNames::new(None)),
+            "modes 0, 2 on vertex 0; mode 1 on vertex 2"
+        );
+        let report = json!(StructureReport::new(&s, &[2, 3, 4]));
+        assert_eq!(report["permutation"], json!([0, 2, 0]));
+        assert_eq!(report["template"]["edges"], json!([[0, 1], [1, 2]]));
+    }
 
     #[test]
     fn errors_go_by_the_names_of_their_measure() {

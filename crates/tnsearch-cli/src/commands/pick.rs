@@ -26,7 +26,7 @@ use tnsearch_io::{MemoryLimit, network, output::Output};
 ///
 /// A search evaluates many structures; those that no other beats in both params and error are its front. The point is
 /// fitted again with the search's own settings and seed, which gives the same network (nearly the same where the search
-/// began fits at the cores of others, as 'greedy' does).
+/// began fits at the cores of others, or changed structures while they were fitted).
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch pick out.json --max-re 0.05 -o coarse.safetensors
@@ -166,7 +166,10 @@ pub fn run(args: &Pick) -> anyhow::Result<Exit> {
     let settings = recorded.fit.clone().with(|s| s.max_bytes = Some(limit.bytes())).check()?;
     let graph = point.structure.canonical().graph;
     let mut request = Request::new(graph, Arc::new(settings), point.seed);
-    request.effort = point.effort;
+    // A walk is not made again: the structure it ended at is fitted.
+    if point.effort == Effort::Quick {
+        request.effort = Effort::Quick;
+    }
     let fitted = match FitEvaluator::new(target).evaluate(&request, &stop) {
         Err(FitError::Interrupted) => {
             terminal::note("interrupted", "there was no result yet; nothing is written");
@@ -291,7 +294,7 @@ fn from_journal(path: &Path, x: Option<&str>, limit: MemoryLimit) -> anyhow::Res
     })?;
     let mut all: Vec<Point> = Vec::new();
     for record in &journal.records {
-        let structure = record.structure(&header.searched).map_err(|e| named(&e))?;
+        let Some(structure) = journal.structure(record) else { continue };
         let seed = derived_seed(header.seed, record.run);
         let (params, rse) = (record.params.into(), record.error);
         all.push(Point { params, rse, structure, seed, effort: record.effort });

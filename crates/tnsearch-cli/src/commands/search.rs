@@ -3,8 +3,9 @@
 mod page;
 mod strategy;
 mod summary;
+mod words;
 
-pub use summary::proof;
+pub use words::proof;
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
@@ -32,8 +33,8 @@ use tnsearch_io::{MemoryLimit, output::Output};
 /// TENSOR is a .npy file, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
-      fewest params with a squared relative error of at most 1e-4, as a tensor ring
+  tnsearch search X.npy --max-re 0.01 -o net.safetensors
+      fewest params with a relative error of at most 1 %, as a tensor ring
   tnsearch search weights.safetensors:layer.3 --template path --max-params 20000 --max-rank 32
       smallest error with at most 20000 params, as a tensor train
   tnsearch search X.npz:x --template ring --lambda 200 --runs 5 --seed 1 --json out.json
@@ -150,7 +151,9 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
-    let mut display = Display::new(args.report.quiet, args.progress, &settings.budget, &MEASURE);
+    let quiet = args.report.quiet;
+    let mut display =
+        Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
     let search = Run::new(target, template.clone()).settings(settings).stop(&stop);
     let search = search.front(args.pareto.is_some());
     let mut search = search.listen(&mut display).check()?;

@@ -105,8 +105,8 @@ mod tests {
             sweeps: 5,
             restarts: 1,
             seconds: 0.25,
-            template: None,
             effort: Default::default(),
+            format: None,
         }
     }
 

@@ -232,7 +232,7 @@ fn vertex(
             px(y - INTERNAL),
             2.0 * INTERNAL,
             2.0 * INTERNAL,
-            text(10.5, 400, 0.0, &v.to_string())
+            text(10.5, 400, 0.0, &format!("v{v}"))
         ),
     };
 }
@@ -281,6 +281,30 @@ mod tests {
                     assert!(svg.contains(&format!(">I={}<", n + 2)));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn several_modes_at_a_vertex_are_shown() {
+        let groups = [vec![0, 2], vec![], vec![1, 3, 4, 5], vec![6]];
+        let edges = [(0, 1, 2), (1, 2, 3), (1, 3, 2)];
+        let s = Structure::from_groups("mine", &groups, &edges).unwrap();
+        let svg = network_svg(&s, &[2, 3, 4, 100, 100, 100, 7]);
+        Document::parse(&svg).unwrap();
+        assert_eq!(count(&svg, "<circle "), 3);
+        for text in [
+            "mine of 7 modes, ranks",
+            "modes 0, 2, dimensions 2, 4, on vertex 0",
+            "modes 1, 3, 4, 5, dimensions 3, 100, 100, 100, on vertex 2",
+            "mode 6, dimension 7, on vertex 3",
+            "rank 2 between modes 0, 2 and internal vertex 1",
+            ">m0,2<",
+            ">2×4<",
+            ">m1,3,4…<",
+            ">4 modes<",
+            ">m6<",
+        ] {
+            assert!(svg.contains(text), "{text}: {svg}");
         }
     }
 

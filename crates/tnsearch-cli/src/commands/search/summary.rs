@@ -1,7 +1,8 @@
 //! What a search reports: JSON for programs, text for people.
 
-use super::Search;
+use super::{Search, words};
 use crate::Exit;
+use crate::commands::cuts::NeededReport;
 use crate::commands::data::Data;
 use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
 use crate::commands::outputs::{Folder, Report};
@@ -11,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tnsearch::fit::{Effort, FitSettings};
 use tnsearch::graph::{Template, TemplateRef};
-use tnsearch::problem::{LowerBound, Objective};
+use tnsearch::problem::{LowerBound, Measure, Objective};
 use tnsearch::search::{
-    Budget, CheckedSearch, Counts, Graphs, HistoryPoint, ParetoPoint, RunSummary, SearchResult,
-    SearchSettings, StoppedBy,
+    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
+    SearchResult, SearchSettings, StoppedBy, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
@@ -39,8 +40,12 @@ struct Summary<'a> {
     lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
     proven_impossible: bool,
+    needed_rank: Option<NeededReport>,
+    edges_at_max_rank: Option<usize>,
     history: Named<'a, Vec<HistoryPoint>>,
     pareto: Named<'a, Vec<PointReport>>,
+    formats: Vec<FormatReport<'a>>,
+    chosen: Option<String>,
     input: &'a str,
     objective: Named<'a, Objective>,
     target_reached: bool,
@@ -81,6 +86,30 @@ impl PointReport {
             run: point.run,
             template: Some(file.template).filter(|own| own != answer),
             effort: point.effort,
+        }
+    }
+}
+
+/// The best of one format.
+#[derive(Serialize)]
+struct FormatReport<'a> {
+    format: &'a str,
+    params: u128,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
+    seconds: f64,
+    target_reached: bool,
+}
+
+impl<'a> FormatReport<'a> {
+    fn new(best: &'a FormatBest, measure: &'a Measure) -> Self {
+        let FormatBest { format, score, seconds, target_reached } = best;
+        FormatReport {
+            format,
+            params: score.params,
+            error: ErrorReport::new(measure, score.error),
+            seconds: *seconds,
+            target_reached: *target_reached,
         }
     }
 }
@@ -167,8 +196,12 @@ impl<'a> Described<'a> {
             lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
+            needed_rank: result.needed_rank.map(NeededReport::new),
+            edges_at_max_rank: best.map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &pareto)?,
+            formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
+            chosen: chosen_format(&result.formats, self.settings.objective, measure, number),
             input: &args.tensor,
             objective: Named::new(measure, &self.settings.objective)?,
             target_reached: result.target_reached,
@@ -225,7 +258,11 @@ impl<'a> Described<'a> {
         let asked =
             format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}");
         line(&mut out, "asked", asked);
+        if let Some(hint) = args.objective.hint() {
+            line(&mut out, "mind", hint);
+        }
         self.found_lines(&mut out, result);
+        self.format_lines(&mut out, result);
         let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
         let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
         for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
@@ -235,7 +272,7 @@ impl<'a> Described<'a> {
         }
         line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
         if strategy == "auto" && samples > 0 {
-            line(&mut out, "strategy", format!("chosen for you: {}", chosen(result)));
+            line(&mut out, "strategy", format!("chosen for you: {}", words::chosen(result)));
         }
         if self.leaves_template && result.best.is_some() {
             let preserved = match format_preserved {
@@ -247,7 +284,8 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        line(&mut out, "proof", proof(result, rank));
+        let class = format!("{name} with ranks up to {rank}");
+        line(&mut out, "proof", words::proof(result, settings.objective, &class));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
@@ -284,55 +322,42 @@ impl<'a> Described<'a> {
             };
             return line(out, "found", format!("nothing: {why}"));
         };
+        let (objective, measure) = (self.settings.objective, &result.measure);
         let found = match result.target_reached {
-            true => format!("loss {}", number(best.score.loss)),
-            false => "the target was NOT reached; this is the closest".to_owned(),
+            true => objective.score_text(&best.score, measure, number),
+            false => words::missed(best.score.error, objective, measure),
         };
         line(out, "found", found);
         let (dims, names) = (self.data.target.dims(), self.data.names());
-        let error = best.score.error;
-        structure_lines(out, &best.structure, dims, names, &result.measure, error);
-    }
-}
-
-/// Which half of `auto` gave the answer.
-fn chosen(result: &SearchResult) -> &'static str {
-    match result.strategy.as_str() {
-        "exact" if result.stopped_by == StoppedBy::Finished => {
-            "exact search: the cuts leave few enough structures"
-        }
-        "exact" => "exact search, as far as it came",
-        _ if result.lower_bound.is_none() => "TNLS: the cuts of this tensor bound nothing",
-        _ => {
-            "exact search found no answer among its first structures, so TNLS went on from the nearest"
+        structure_lines(out, &best.structure, dims, names, measure, best.score.error);
+        let (most, reached) = (self.settings.max_rank, result.target_reached);
+        let capped = words::capped(&best.structure, dims, most, objective, reached);
+        // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
+        if let Some(capped) = capped
+            && !result.certified_optimal
+            && !result.proven_impossible
+        {
+            line(out, "mind", capped);
         }
     }
-}
 
-/// What is proven about the answer, in words.
-pub fn proof(result: &SearchResult, max_rank: usize) -> String {
-    let measure = &result.measure;
-    if result.proven_impossible {
-        return format!(
-            "no structure of this template with ranks up to {max_rank} reaches the target"
-        );
+    /// A line for each format, where there were several, and why the first was chosen.
+    fn format_lines(&self, out: &mut String, result: &SearchResult) {
+        let (objective, measure) = (self.settings.objective, &result.measure);
+        let mut name = "formats";
+        let width = result.formats.iter().map(|f| f.format.len()).max().unwrap_or(0);
+        for best in &result.formats {
+            let missed = if best.target_reached { "" } else { ", target not reached" };
+            let score = objective.score_text(&best.score, measure, number);
+            let said = format!(
+                "{:<width$}  {score}{missed}, after {}",
+                best.format,
+                duration(best.seconds)
+            );
+            line(out, std::mem::take(&mut name), said);
+        }
+        if let Some(why) = chosen_format(&result.formats, objective, measure, number) {
+            line(out, "chosen", why);
+        }
     }
-    let Some(bound) = result.lower_bound else { return "no lower bound was computed".to_owned() };
-    if result.certified_optimal {
-        return format!(
-            "optimal: no structure of this template with ranks up to {max_rank} is better"
-        );
-    }
-    let text = bound.text("structure", measure, number);
-    let found = result.best.as_ref().filter(|_| result.target_reached);
-    let (Some(best), Some(_)) = (found, bound.params) else { return text };
-    let gap =
-        bound.gap(&best.score).map_or(String::new(), |g| format!(" (found is {g:.3} times that)"));
-    // Where the proof leaves a gap, what the fits below the answer came to.
-    let smaller = |p: &&ParetoPoint| p.params < best.score.params;
-    let nearest = result.pareto.iter().filter(smaller).max_by_key(|p| p.params);
-    let tried = nearest.map_or(String::new(), |p| {
-        format!("; of the smaller ones fitted none came below {} {}", measure.name, number(p.error))
-    });
-    format!("{text}{gap}{tried}")
 }

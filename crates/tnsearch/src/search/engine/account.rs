@@ -3,6 +3,7 @@
 //! Results are entered in the order in which structures were proposed, whenever their fits ended; so
 //! the account does not depend on the number of workers.
 
+use super::formats::BestOfFormats;
 use super::history::{History, Pareto};
 use super::run::{Closed, Job, Place, Resolved, Step};
 use super::{Counts, Evaluation};
@@ -19,6 +20,7 @@ pub(super) struct Account {
     pub pareto: Pareto<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of what may be on the front, where they are asked for.
     front: Option<Pareto<(Place, Fitted)>>,
+    pub formats: BestOfFormats,
     /// The best structure so far.
     pub leader: Option<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of the best fit that ended so far.
@@ -34,6 +36,7 @@ impl Account {
             history: History::default(),
             pareto: Pareto::default(),
             front: front.then(Pareto::default),
+            formats: BestOfFormats::default(),
             leader: None,
             kept: None,
         }
@@ -70,8 +73,12 @@ impl Account {
             let Some(outcome) = outcome else { continue };
             self.counts.add(outcome);
             let Step::Job(k) = step else { continue };
-            if let Some(Resolved::Evaluated(evaluation)) = &closed.round.resolved[*k] {
-                self.evaluated(&closed.round.jobs[*k], evaluation);
+            match &closed.round.resolved[*k] {
+                Some(Resolved::Evaluated(evaluation)) => {
+                    self.evaluated(&closed.round.jobs[*k], evaluation);
+                }
+                Some(Resolved::Found(found, evaluation)) => self.evaluated(found, evaluation),
+                _ => {}
             }
         }
     }
@@ -81,6 +88,8 @@ impl Account {
         self.history.at(evaluation.seconds);
         let point = (job.clone(), evaluation.clone());
         self.pareto.add(score.params, score.error, point, |_, _| false);
+        let format = job.structure.template().name();
+        self.formats.add(self.objective, format, score, evaluation.seconds);
         if self.leader.as_ref().is_none_or(|(_, e)| self.objective.better(&score, &e.score())) {
             self.history.improved(self.counts.evaluations, self.counts.samples, score);
             self.leader = Some((job.clone(), evaluation.clone()));
@@ -110,6 +119,8 @@ mod tests {
             effort: Effort::Full,
             structure,
             parent: None,
+            walk: None,
+            asked: None,
             graph,
             params: 40,
             phi: 0.5,
@@ -123,7 +134,15 @@ mod tests {
 
     /// A fit that can be told from others by its sweeps.
     fn fitted(error: f64, sweeps: usize) -> Fitted {
-        Fitted { cores: Vec::new(), error, sweeps, restarts: 1, rescued: false, interrupted: false }
+        Fitted {
+            cores: Vec::new(),
+            error,
+            sweeps,
+            restarts: 1,
+            rescued: false,
+            interrupted: false,
+            graph: None,
+        }
     }
 
     fn evaluation(job: &Job, error: f64) -> Arc<Evaluation> {
@@ -138,8 +157,8 @@ mod tests {
             sweeps: 0,
             restarts: 1,
             seconds: 0.0,
-            template: None,
             effort: job.effort,
+            format: None,
         })
     }
 

@@ -39,11 +39,14 @@ impl Driver<'_, '_> {
             history: history.finish(counts.evaluations, counts.samples, seconds),
             pareto: points.into_iter().map(point).collect(),
             front,
+            formats: std::mem::take(&mut self.account.formats).finish(objective),
             lower_bound,
             proven_impossible,
+            needed_rank: None,
             certified_optimal,
             speculative: self.speculative,
             measure: self.engine.measure.clone(),
+            shrunk: None,
             listener_error: None,
         };
         self.tell(&Event::End(&result.end_record()));
@@ -55,7 +58,12 @@ impl Driver<'_, '_> {
     fn best(&mut self) -> Result<Option<Best>, SearchError> {
         let mut cores = self.account.take_cores();
         let mut leader = self.account.leader.take();
-        if let (None, Some((job, score, fitted))) = (&leader, self.cut_short.take()) {
+        let objective = self.engine.rules.objective;
+        let further = |score: &Score| match &leader {
+            Some((_, evaluation)) => objective.better(score, &evaluation.score()),
+            None => true,
+        };
+        if let Some((job, score, fitted)) = self.cut_short.take_if(|(_, score, _)| further(score)) {
             let evaluation = self.evaluation(&job, score.loss, &fitted);
             (leader, cores) = (Some((job, Arc::new(evaluation))), Some(fitted));
         }
@@ -64,6 +72,9 @@ impl Driver<'_, '_> {
         // there is no answer.
         let fitted = match cores {
             Some(fitted) => fitted,
+            None if job.walk.is_some() => {
+                self.walk_again(job.place.run, job.place.walk(), false)?
+            }
             None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
         };
         Ok(Some(self.answer(&job, &evaluation, fitted)))
@@ -85,10 +96,17 @@ impl Driver<'_, '_> {
             let fitted = match at {
                 Some(k) => kept.swap_remove(k).1,
                 None if self.engine.stop.is_set() => continue,
-                None => match self.fit_again(job.place.run, &job.structure, job.effort, true) {
-                    Err(FitError::Interrupted) => continue,
-                    fitted => fitted?,
-                },
+                None => {
+                    let run = job.place.run;
+                    let again = match job.walk.is_some() {
+                        true => self.walk_again(run, job.place.walk(), true),
+                        false => self.fit_again(run, &job.structure, job.effort, true),
+                    };
+                    match again {
+                        Err(FitError::Interrupted) => continue,
+                        fitted => fitted?,
+                    }
+                }
             };
             front.push(self.answer(job, evaluation, fitted));
         }
@@ -96,6 +114,11 @@ impl Driver<'_, '_> {
     }
 
     fn answer(&self, job: &Job, evaluation: &Evaluation, fitted: Fitted) -> Best {
+        // Of a tensor that was shrunk, the cores are those of the small one.
+        let fitted = match &self.engine.expand {
+            Some(expand) => expand(&job.graph, fitted),
+            None => fitted,
+        };
         // Same as recorded, unless fits have a time limit; the cores' own error is the true one.
         let score = self.engine.rules.objective.score(job.params, job.phi, fitted.error);
         let run = job.place.run;
