@@ -15,7 +15,7 @@ use super::options::{
     DtypeOptions, FitOptions, ObjectiveOptions, count, load_template, memory, method, real, seed,
     template_help,
 };
-use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::outputs::{Folder, ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
@@ -43,6 +43,8 @@ use tnsearch_io::{MemoryLimit, output::Output};
       a picture of 256 x 256 as the paper takes it; 'reconstruct' gives 256 x 256 back
   tnsearch search weights.npy --split auto --max-rse 1e-2
       large modes are split into factors first
+  tnsearch search X.npy --max-rse 1e-4 --pareto front --json out.json
+      the networks along the way too, smaller ones with larger errors; 'pick' makes one of them later
   tnsearch search X.npy --journal run.jsonl --resume --max-seconds 3600
       an hour at a time; finished work is never repeated")]
 pub struct Search {
@@ -112,6 +114,9 @@ pub struct Search {
     /// Write the network found (safetensors)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Write every network of the Pareto front (error against params) into this folder, named by its params
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pareto: Option<PathBuf>,
     /// Write a page about the search: pictures and plain words in one HTML file
     #[arg(long = "report", value_name = "FILE", help_heading = "Output")]
     page: Option<PathBuf>,
@@ -142,6 +147,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
     let template = Arc::new(load_template(&args.template, target.dims().len())?);
+    let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
@@ -149,6 +155,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let mut display =
         Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
     let search = Run::new(target, template.clone()).settings(settings).stop(&stop);
+    let search = search.front(args.pareto.is_some());
     let mut search = search.listen(&mut display).check()?;
     let header = args.header(&search, &template, &data)?;
     let begin = args.begin();
@@ -169,7 +176,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    let exit = described.finish(result, output.as_ref(), &report)?;
+    let exit = described.finish(result, output.as_ref(), front.as_ref(), &report)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
         shown.write(name, target, bound.as_ref(), limit, &stop, page)?;

@@ -45,6 +45,7 @@ pub struct Search<'a> {
     listeners: Vec<&'a mut dyn Listener>,
     stop: Stop,
     speculate: bool,
+    front: bool,
 }
 
 impl<'a> Search<'a> {
@@ -62,6 +63,7 @@ impl<'a> Search<'a> {
             listeners: Vec::new(),
             stop: Stop::new(),
             speculate: true,
+            front: false,
         }
     }
 
@@ -169,6 +171,12 @@ impl<'a> Search<'a> {
     /// Ends the search with the best so far when this is set.
     pub fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
+        self
+    }
+
+    /// Whether the networks of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.front = keep;
         self
     }
 
@@ -398,6 +406,7 @@ impl PreparedSearch<'_> {
             listeners,
             stop,
             speculate,
+            front,
         } = search;
         let (dims, budget) = (target.dims(), &settings.budget);
         let small = shrunk.as_ref().map_or(&target, |(small, _)| small);
@@ -444,6 +453,7 @@ impl PreparedSearch<'_> {
             .max_phi(settings.max_phi)
             .max_cost(max_cost)
             .speculate(speculate)
+            .front(front)
             .resume(records)
             .measure(loss.measure())
             .home(searched)

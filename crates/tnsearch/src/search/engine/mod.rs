@@ -56,7 +56,7 @@ use walks::Walks;
 use warm::Lineage;
 
 /// Makes the cores of the answer those of the full tensor.
-type Expand<'a> = dyn FnOnce(&ModeGraph, Fitted) -> Fitted + 'a;
+type Expand<'a> = dyn Fn(&ModeGraph, Fitted) -> Fitted + 'a;
 
 /// How often the engine looks at its stop while it waits for fits.
 const TICK: Duration = Duration::from_millis(20);
@@ -92,6 +92,7 @@ pub struct Engine<'a> {
     records: HashMap<(usize, String, Effort), Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     speculates: bool,
+    keeps_front: bool,
     measure: Measure,
     home: Option<Arc<Template>>,
     stop: Stop,
@@ -120,6 +121,7 @@ impl<'a> Engine<'a> {
             records: HashMap::new(),
             listeners: Vec::new(),
             speculates: true,
+            keeps_front: false,
             measure: Measure::RSE,
             home: None,
             stop: Stop::new(),
@@ -169,6 +171,12 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// Whether the cores of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.keeps_front = keep;
+        self
+    }
+
     /// Whether idle workers fit what may be asked for next (the default). It changes no result.
     pub fn speculate(mut self, speculate: bool) -> Self {
         self.speculates = speculate;
@@ -187,7 +195,7 @@ impl<'a> Engine<'a> {
     pub fn shrunk(
         mut self,
         dims: &[usize],
-        expand: impl FnOnce(&ModeGraph, Fitted) -> Fitted + 'a,
+        expand: impl Fn(&ModeGraph, Fitted) -> Fitted + 'a,
     ) -> Self {
         self.rules.data_dims = dims.to_vec();
         self.expand = Some(Box::new(expand));
@@ -295,7 +303,7 @@ impl<'a, 'e> Driver<'a, 'e> {
         let runs = engine.runs.len();
         Driver {
             before: engine.records.values().map(|r| r.seconds).fold(0.0, f64::max),
-            account: Account::new(engine.rules.objective),
+            account: Account::new(engine.rules.objective, engine.keeps_front),
             engine,
             executor,
             flights: HashMap::new(),
