@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Spectra};
-use tnsearch::problem::Stop;
+use tnsearch::problem::{Objective, Stop};
 use tnsearch::tensor::Kind;
 use tnsearch_io::MemoryLimit;
 
@@ -25,6 +25,9 @@ const SHOWN: usize = 5;
 const ALL_CUTS: usize = 10;
 /// Up to this many entries the slower, more accurate route takes a few seconds at most.
 const SVD_ENTRIES: usize = 100_000;
+
+/// What a larger tensor loses where it is shrunk first, a hundredth of this, is what the other route rounds to.
+const LOSSLESS: Objective = Objective::MaxError(1e-12);
 
 /// Prove how small the error of a structure can be at best.
 ///
@@ -84,7 +87,12 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let limits = cuts::limits(args.threads, limit);
     hold::at("preparation", &Stop::new());
-    let spectra = Spectra::within(&target, target.entries() <= SVD_ENTRIES, &limits)?;
+    let precise = target.entries() <= SVD_ENTRIES;
+    let shrunk = match precise {
+        true => None,
+        false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &Stop::new())),
+    };
+    let spectra = Spectra::within(shrunk.as_ref().unwrap_or(&target), precise, &limits)?;
     if dims.len() <= ALL_CUTS {
         spectra.prepare_within(&limits, &Stop::new())?;
     }

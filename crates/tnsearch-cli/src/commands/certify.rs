@@ -53,6 +53,10 @@ pub struct Certify {
     /// The largest rank of an edge
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true)]
     max_rank: usize,
+    /// Take the tensor as it is, also where a smaller one in its place would do: every mode projected on its leading
+    /// singular vectors
+    #[arg(long)]
+    no_shrink: bool,
     /// The network to compare with the bound, as 'search' and 'fit' write it
     #[arg(long, value_name = "FILE")]
     net: Option<PathBuf>,
@@ -134,8 +138,13 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
     let limits = cuts::limits(args.threads, limit);
-    let spectra = Spectra::within(&target, needs_svd(objective.get()), &limits)?;
     hold::at("preparation", &interrupt);
+    let shrunk = match args.no_shrink {
+        true => None,
+        false => target.shrink(objective.get(), &cuts::shrink_limits(&limits, &interrupt)),
+    };
+    let searched = shrunk.as_ref().unwrap_or(&target);
+    let spectra = Spectra::within(searched, needs_svd(objective.get()), &limits)?;
     spectra.prepare_within(&limits, &interrupt)?;
     if interrupt.is_set() {
         return Ok(Exit::Interrupted);

@@ -19,7 +19,7 @@ const LEAST_ERROR: f64 = 1e-10;
 /// Singular values of a cut that go to the page.
 const MAX_VALUES: usize = 64;
 
-/// Works out the facts about the answer of a search. Whatever takes too much is left out, with the reason.
+/// Works out the facts about the answer of a search, from the tensor or the smaller one that was searched in its place. Whatever takes too much is left out, with the reason.
 pub fn facts(
     target: &Target,
     bound: Option<&CutBound>,
@@ -89,7 +89,7 @@ fn peers(
                     None => "to the error of the answer, modes in the original order",
                 }
                 .to_owned(),
-                params: made.network.structure().params(target.dims()),
+                params: made.network.structure().params(target.full_dims()),
                 error: made.rse,
                 least_error: None,
             }),
@@ -125,7 +125,7 @@ fn original_order(
         Ok(fitted) => facts.peers.push(Peer {
             name: "original order".to_owned(),
             how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
-            params: identity.params(target.dims()),
+            params: identity.params(target.full_dims()),
             error: fitted.error,
             least_error: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
         }),

@@ -65,6 +65,10 @@ pub struct Search {
     /// Fit every structure that is proposed, also where a bound proves that it cannot win
     #[arg(long, help_heading = "Search")]
     no_prune: bool,
+    /// Search the tensor as it is, also where a smaller one in its place would do: every mode projected on its leading
+    /// singular vectors
+    #[arg(long, help_heading = "Search")]
+    no_shrink: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none (200000 take seconds)
     #[arg(long, value_name = "N", default_value_t = 200_000, help_heading = "Search")]
     certificate_nodes: u64,
@@ -153,7 +157,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let described = summary::Described::new(args, &search, &template, &target);
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
-    let bound = prepared.bound().cloned();
+    let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
     let result = prepared.run()?;
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
@@ -161,7 +165,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let exit = described.finish(result, output.as_ref(), &report)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
-        shown.write(name, &target, bound.as_ref(), limit, &stop, page)?;
+        shown.write(name, &searched, bound.as_ref(), limit, &stop, page)?;
     }
     Ok(exit)
 }
@@ -175,6 +179,7 @@ impl Search {
         settings.runs = self.runs;
         settings.seed = self.seed;
         settings.prune = !self.no_prune;
+        settings.shrink = !self.no_shrink;
         settings.certificate_nodes = self.certificate_nodes;
         settings.fit = self.fitting.settings(self.fit, None, limit);
         settings.rescue = self.fitting.rescue;
@@ -225,6 +230,7 @@ impl Search {
             fit,
             max_phi: Some(self.max_phi),
             max_cost: search.max_cost(),
+            shrink: !self.no_shrink,
             seed: self.seed,
             runs: self.runs as u64,
         })

@@ -129,7 +129,10 @@ impl Spectra {
             return None;
         }
         let slot = self.known.get((self.normal(set) >> 1) as usize)?;
-        let stopped = || self.abandoned.load(Ordering::Relaxed) || self.stop.is_set();
+        let stopped = || {
+            let flops = self.flops((self.normal(set) >> 1) as usize);
+            self.abandoned.load(Ordering::Relaxed) || !self.stop.has_time_for(flops)
+        };
         if slot.get().is_none() && stopped() {
             return None;
         }
@@ -137,30 +140,39 @@ impl Spectra {
     }
 
     /// Computes all cuts in parallel on the current thread pool, until it is told to stop. What is left out
-    /// then bounds nothing.
+    /// then bounds nothing. A cut that would take longer than the time left is not begun.
     pub fn prepare(&self, stop: &Stop) {
         (1..self.known.len()).into_par_iter().for_each(|cut| match stop.is_set() {
-            false => drop(self.of((cut as ModeSet) << 1)),
+            false if stop.has_time_for(self.flops(cut)) => drop(self.of((cut as ModeSet) << 1)),
+            false => {}
             true => self.abandoned.store(true, Ordering::Relaxed),
         });
+    }
+
+    /// The number of cuts, and how many of them were not computed (so far).
+    pub fn missing(&self) -> (usize, usize) {
+        let cuts = self.known.get(1..).unwrap_or_default();
+        (cuts.len(), cuts.iter().filter(|slot| slot.get().is_none()).count())
     }
 
     /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its
     /// eigenvalues.
     pub fn prepare_flops(&self) -> f64 {
+        (1..self.known.len()).map(|cut| self.flops(cut)).sum()
+    }
+
+    /// Those of one cut, by the modes of the side without mode 0, shifted by one.
+    fn flops(&self, cut: usize) -> f64 {
         let dims = self.target.dims();
         let entries: f64 = dims.iter().map(|&d| d as f64).product();
-        let flops = |cut: usize| {
-            let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
-            let rows: f64 = inside.map(|n| dims[n] as f64).product();
-            let side = rows.min(entries / rows);
-            if side > self.settings.max_side as f64 {
-                0.0
-            } else {
-                2.0 * entries * side + 8.0 * side.powi(3)
-            }
-        };
-        (1..self.known.len()).map(flops).sum()
+        let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
+        let rows: f64 = inside.map(|n| dims[n] as f64).product();
+        let side = rows.min(entries / rows);
+        if side > self.settings.max_side as f64 {
+            0.0
+        } else {
+            2.0 * entries * side + 8.0 * side.powi(3)
+        }
     }
 
     /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side, both of 64-bit

@@ -6,7 +6,7 @@ use crate::commands::describe::{
     ErrorReport, Named, StructureReport, line, structure_lines, tensor_text,
 };
 use crate::commands::outputs::Report;
-use crate::text::{duration, number};
+use crate::text::{duration, number, shape};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tnsearch::graph::Template;
 use tnsearch::problem::{LowerBound, Objective, Target};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, Graphs, HistoryPoint, ParetoPoint, RunSummary, SearchResult,
-    SearchSettings, StoppedBy,
+    SearchSettings, ShrunkSummary, StoppedBy,
 };
 use tnsearch::tensor::Kind;
 use tnsearch_io::{network, output::Output};
@@ -35,6 +35,7 @@ struct Summary<'a> {
     counts: Counts,
     speculative: u64,
     seconds: f64,
+    shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
@@ -125,6 +126,7 @@ impl<'a> Described<'a> {
             counts: result.counts,
             speculative: result.speculative,
             seconds: result.seconds,
+            shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
@@ -169,6 +171,10 @@ impl<'a> Described<'a> {
         let asked =
             format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}");
         line(&mut out, "asked", asked);
+        if let Some(ShrunkSummary { dims, lost, .. }) = &result.shrunk {
+            let (small, name) = (shape(dims), &result.measure.name);
+            line(&mut out, "shrunk", format!("to {small}, which loses {name} {}", number(*lost)));
+        }
         self.found_lines(&mut out, result);
         let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
         let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");

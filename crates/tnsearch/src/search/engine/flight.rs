@@ -5,7 +5,7 @@ use super::run::{Job, Place, Resolved};
 use super::speculate::{Key, key};
 use super::warm::grown;
 use super::{Driver, Evaluation, Event, TICK};
-use crate::fit::{Effort, FitError, Fitted, Request};
+use crate::fit::{Effort, FitError, FitSettings, Fitted, Request};
 use crate::graph::Structure;
 use crate::network::Network;
 use crate::search::{SearchError, Ticket};
@@ -25,6 +25,9 @@ pub(super) enum Flight {
     /// A fit that was given up.
     Nothing,
 }
+
+/// What a fit of the answer's cores may take when the search is to end.
+const LAST_SECONDS: f64 = 1.0;
 
 impl Driver<'_, '_> {
     /// Has the jobs fitted that a run waits for, or finds them on record or fitted already.
@@ -269,7 +272,8 @@ impl Driver<'_, '_> {
     }
 
     /// Fits a structure once more, from its parent if it has one. Not an evaluation: its result is known. Where it may
-    /// be stopped, a stop is an error: cut short, it is not what it was.
+    /// be stopped, a stop is an error: cut short, it is not what it was. Where it may not, for the answer's cores, it
+    /// gets a second (and its ancestors theirs) once the search is to end.
     pub(super) fn fit_again(
         &mut self,
         run: usize,
@@ -308,7 +312,13 @@ impl Driver<'_, '_> {
     ) -> Result<Fitted, FitError> {
         let seed = self.engine.runs[run].seed;
         let graph = structure.canonical().graph;
-        let mut request = Request::new(graph, self.engine.fit.clone(), seed);
+        let mut settings = self.engine.fit.clone();
+        if !stoppable && self.engine.stop.is_set() {
+            let seconds = settings.max_seconds.map_or(LAST_SECONDS, |s| s.min(LAST_SECONDS));
+            let short = FitSettings { max_seconds: Some(seconds), ..FitSettings::clone(&settings) };
+            settings = Arc::new(short.check()?);
+        }
+        let mut request = Request::new(graph, settings, seed);
         request.effort = effort;
         request.warm = parent.and_then(|p| grown(p, structure, seed)).map(Arc::new);
         let again = self.next_ticket();
