@@ -12,8 +12,7 @@ const DIMS: [usize; 4] = [20, 24, 28, 16];
 fn field() -> Target {
     let entry = |flat: usize| -> f64 {
         let at = unflatten(flat, &DIMS);
-        let x: Vec<f64> =
-            at.iter().zip(&DIMS).map(|(&i, &d)| i as f64 / (d - 1) as f64).collect();
+        let x: Vec<f64> = at.iter().zip(&DIMS).map(|(&i, &d)| i as f64 / (d - 1) as f64).collect();
         let blob = |centre: [f64; 4], width: f64| -> f64 {
             let square: f64 = x.iter().zip(centre).map(|(x, c)| (x - c) * (x - c)).sum();
             (-square / (2.0 * width * width)).exp()

@@ -4,7 +4,9 @@ use super::cuts::{self, Cut};
 use super::describe::{
     ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, tensor_text,
 };
-use super::options::{DtypeOptions, check_threads, count, load_structure, load_target, memory};
+use super::options::{
+    DtypeOptions, check_seconds, check_threads, count, load_structure, load_target, memory, real,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number};
 use crate::{Exit, hold, interrupt};
@@ -46,6 +48,9 @@ pub struct Bound {
     /// The structure (JSON)
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
+    /// End after this many seconds with what is proven by then
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -70,7 +75,9 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Bound) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     check_threads(args.threads)?;
+    check_seconds(args.max_seconds)?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
         &[("--json", args.report.json_path())],
@@ -84,17 +91,19 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
-    let begun = Instant::now();
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = Stop::new().within_seconds(seconds.max(0.0));
     let limits = cuts::limits(args.threads, limit);
-    hold::at("preparation", &Stop::new());
+    hold::at("preparation", &stop);
     let precise = target.entries() <= SVD_ENTRIES;
     let shrunk = match precise {
         true => None,
-        false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &Stop::new())),
+        false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &stop)),
     };
     let spectra = Spectra::within(shrunk.as_ref().unwrap_or(&target), precise, &limits)?;
+    let spectra = spectra.stoppable(&stop);
     if dims.len() <= ALL_CUTS {
-        spectra.prepare_within(&limits, &Stop::new())?;
+        spectra.prepare_within(&limits, &stop)?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);
@@ -128,6 +137,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
         let left_out = match cuts.len() - used {
             0 => String::new(),
+            n if stop.is_set() => format!(", {n} more were too large or not done in time"),
             n => format!(", {n} more were too large"),
         };
         line(&mut out, "computed", format!("{used} cuts{left_out}, in {}", duration(seconds)));

@@ -3,8 +3,8 @@
 use super::cuts::{self, Cut};
 use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line, tensor_text};
 use super::options::{
-    DtypeOptions, ObjectiveOptions, check_threads, count, load_target, load_template, memory,
-    template_help,
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, load_target,
+    load_template, memory, real, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number, shape};
@@ -18,7 +18,7 @@ use std::time::Instant;
 use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Spectra, check_template, needs_svd};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
-use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
+use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Reason, Score, Stop, Target};
 use tnsearch::tensor::Kind;
 use tnsearch_io::{MemoryLimit, network};
 
@@ -63,6 +63,9 @@ pub struct Certify {
     /// Nodes of the branch and bound that may be expanded
     #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
     nodes: u64,
+    /// End after this many seconds with what is proven by then
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -116,8 +119,10 @@ struct Proof {
 }
 
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     let objective = args.objective.check()?;
     check_threads(args.threads)?;
+    check_seconds(args.max_seconds)?;
     let tensor = tensor_path(&args.tensor);
     let mut inputs = vec![("the tensor", tensor.as_path())];
     inputs.extend(args.net.as_deref().map(|net| ("--net", net)));
@@ -135,26 +140,24 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     check_template(&template)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
-    let begun = Instant::now();
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = &interrupt.within_seconds(seconds.max(0.0));
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
     let limits = cuts::limits(args.threads, limit);
-    hold::at("preparation", &interrupt);
+    hold::at("preparation", stop);
     let shrunk = match args.no_shrink {
         true => None,
-        false => target.shrink(objective.get(), &cuts::shrink_limits(&limits, &interrupt)),
+        false => target.shrink(objective.get(), &cuts::shrink_limits(&limits, stop)),
     };
     let searched = shrunk.as_ref().unwrap_or(&target);
-    let spectra = Spectra::within(searched, needs_svd(objective.get()), &limits)?;
-    spectra.prepare_within(&limits, &interrupt)?;
-    if interrupt.is_set() {
-        return Ok(Exit::Interrupted);
-    }
+    let spectra = Spectra::within(searched, needs_svd(objective.get()), &limits)?.stoppable(stop);
+    // Some time is for what follows from them.
+    spectra.prepare_within(&limits, &stop.within_part(0.8))?;
     let bound = CutBound::new(spectra);
-    let stop = &interrupt;
     let mut relaxation =
         Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
             .within(limit.bytes() as f64 / 2.0);
-    let proof = prove(&mut relaxation, objective.get(), args.nodes, &interrupt);
+    let proof = prove(&mut relaxation, objective.get(), args.nodes, stop);
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
     let seconds = begun.elapsed().as_secs_f64();
@@ -179,7 +182,10 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
     };
     report.write(&summary, || {
-        text(args, objective.get(), &template, dims, &proof, net.as_ref(), &binding, seconds)
+        let mut out =
+            text(args, objective.get(), &template, dims, &proof, net.as_ref(), &binding, seconds);
+        preparation_lines(&mut out, &bound, stop);
+        out
     })?;
     Ok(match net {
         _ if interrupt.is_set() => Exit::Interrupted,
@@ -215,14 +221,14 @@ fn score(
 }
 
 /// Solves the relaxed problem as far as the nodes go. The bound is valid whenever it ends.
-fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrupt: &Stop) -> Proof {
-    // Node by node, to see Ctrl-C.
+fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, stop: &Stop) -> Proof {
+    // Node by node, to see Ctrl-C and the time.
     let next = loop {
         let before = relaxation.expanded();
         let next = relaxation.next(1.min(nodes - before));
         // Where none was expanded, there was no room for more.
         let stuck = relaxation.expanded() == before;
-        if !matches!(next, Next::Spent(_)) || stuck || interrupt.is_set() {
+        if !matches!(next, Next::Spent(_)) || stuck || stop.is_set() {
             break next;
         }
     };
@@ -294,6 +300,24 @@ fn text(
     };
     line(&mut out, "searched", format!("{} nodes, {end}, in {}", proof.nodes, duration(seconds)));
     out
+}
+
+/// What was made of the tensor before, and what of it was left out.
+fn preparation_lines(out: &mut String, bound: &CutBound, stop: &Stop) {
+    let spectra = bound.spectra();
+    let target = spectra.target();
+    if target.shrunk().is_some() {
+        let (dims, lost) = (shape(target.dims()), number(target.lost()));
+        line(out, "shrunk", format!("to {dims}, which loses {} {lost}", MEASURE.name));
+    }
+    let (cuts, missing) = spectra.missing();
+    if let Some(reason) = stop.reason().filter(|_| missing > 0) {
+        let why = match reason {
+            Reason::Deadline => "the time was up",
+            _ => "interrupted",
+        };
+        line(out, "left out", format!("{missing} of {cuts} cuts ({why}); they bound nothing"));
+    }
 }
 
 fn proven_text(proof: &Proof, objective: Objective, class: &str) -> String {

@@ -5,7 +5,7 @@ use tnsearch::bound::CutBound;
 use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, tr_svd, tt_svd};
 use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Structure;
-use tnsearch::problem::{Objective, Stop, Target};
+use tnsearch::problem::{Objective, Reason, Stop, Target};
 use tnsearch_io::MemoryLimit;
 use tnsearch_io::journal::JournalFile;
 use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
@@ -29,10 +29,12 @@ pub fn facts(
     interrupt: &Stop,
 ) -> Facts {
     let mut facts = Facts::default();
-    if interrupt.is_set() {
-        facts
-            .notes
-            .push("The search was interrupted: nothing was compared with its answer.".into());
+    if let Some(reason) = interrupt.reason() {
+        let why = match reason {
+            Reason::Deadline => "The time was up",
+            _ => "The search was interrupted",
+        };
+        facts.notes.push(format!("{why}: nothing was compared with its answer."));
         return facts;
     }
     let objective = journal.header.objective;

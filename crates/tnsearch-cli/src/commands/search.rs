@@ -20,6 +20,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
 use tnsearch::problem::Target;
@@ -120,6 +121,7 @@ pub struct Search {
 }
 
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
     let settings = args.settings(limit)?;
     check_distinct(
@@ -141,7 +143,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
     let mut display = Display::new(args.report.quiet, args.progress, &settings.budget, &MEASURE);
-    let search = Run::new(&target, template.clone()).settings(settings).stop(&stop);
+    let search = Run::new(&target, template.clone()).settings(settings).stop(&stop).begun(begun);
     let mut search = search.listen(&mut display).check()?;
     let header = args.header(&search, &template, &target)?;
     let begin = args.begin();
@@ -165,6 +167,9 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let exit = described.finish(result, output.as_ref(), &report)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
+        // Some more time than the search, so that it can say something.
+        let seconds = 1.05 * args.max_seconds.unwrap_or(f64::INFINITY) + 0.5;
+        let stop = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
         shown.write(name, &searched, bound.as_ref(), limit, &stop, page)?;
     }
     Ok(exit)

@@ -11,6 +11,7 @@ mod prepare;
 mod relax;
 mod rest;
 mod spectra;
+mod watch;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
 pub use prepare::{BoundError, BoundLimits, check_template, needs_svd};

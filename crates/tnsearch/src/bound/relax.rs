@@ -7,10 +7,10 @@
 
 use super::order::{Place, orbits, places};
 use super::rest::Rest;
+use super::watch::Watch;
 use super::{CutBound, ModeSet};
 use crate::graph::{Structure, Template};
 use crate::problem::{CheckedObjective, Stop};
-use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -103,33 +103,6 @@ impl PartialEq for Node {
 impl Eq for Node {}
 
 const NO_MODE: u16 = u16::MAX;
-
-/// Stops that are looked at every now and then: a look takes about as long as a node.
-struct Watch {
-    stops: Vec<Stop>,
-    /// Nodes until the next look.
-    left: Cell<u32>,
-    seen: Cell<bool>,
-}
-
-impl Watch {
-    const NODES: u32 = 64;
-
-    fn new<const N: usize>(stops: [Stop; N]) -> Self {
-        Watch { stops: stops.into(), left: Cell::new(0), seen: Cell::new(false) }
-    }
-
-    fn is_set(&self) -> bool {
-        match self.left.get() {
-            0 => {
-                self.left.set(Self::NODES - 1);
-                self.seen.set(self.seen.get() || self.stops.iter().any(Stop::is_set));
-            }
-            left => self.left.set(left - 1),
-        }
-        self.seen.get()
-    }
-}
 
 /// The most open nodes held at a time (about 100 bytes each).
 const MAX_OPEN: f64 = 4e6;
@@ -304,9 +277,11 @@ impl Relaxation {
                 let below = &mut levels[depth + 1];
                 // Where the time is up, what there is counts: the best come first.
                 let mut nodes = level.iter();
-                while nodes.next().is_some_and(|node| {
-                    self.expand(node, &stop, &mut |child| below.push(child))
-                }) {}
+                while nodes
+                    .next()
+                    .is_some_and(|node| self.expand(node, &stop, &mut |child| below.push(child)))
+                {
+                }
             }
         }
         let mut complete = levels.pop().unwrap_or_default();
@@ -451,3 +426,6 @@ impl Relaxation {
         internal + by_mode.max(by_vertex)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -363,6 +363,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_computed_in_time_bounds_nothing_and_is_counted() {
+        let target = random(&[3, 4, 5, 2], 6);
+        let spectra = || Spectra::new(&target, SpectraSettings::default());
+        let late = Stop::new().within(std::time::Duration::ZERO);
+        let stopped = spectra().stoppable(&late);
+        stopped.prepare(&Stop::new());
+        assert_eq!((stopped.of(0b10), stopped.missing()), (None, (7, 7)));
+        let abandoned = spectra();
+        abandoned.prepare(&late);
+        assert_eq!((abandoned.of(0b10), abandoned.missing()), (None, (7, 7)));
+        let whole = spectra().stoppable(&Stop::new().within_seconds(1e9));
+        whole.prepare(&Stop::new().within_seconds(1e9));
+        assert_eq!(whole.missing(), (7, 0));
+    }
+
+    #[test]
     fn both_sides_of_a_cut_are_one_and_too_large_cuts_bound_nothing() {
         let target = random(&[3, 4, 5], 5);
         let spectra = Spectra::new(&target, SpectraSettings { max_side: 4, ..Default::default() });

@@ -160,8 +160,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
     fn run(mut self, goal: &Goal) -> Result<Decomposition, DecomposeError> {
         let edges = self.template.edges().len();
         let ranks = goal.ranks_for(edges)?;
-        let (eps, all) =
-            (self.target.net(goal.rse().unwrap_or(0.0)), self.target.norm_squared());
+        let (eps, all) = (self.target.net(goal.rse().unwrap_or(0.0)), self.target.norm_squared());
         let mut budget = Budget::new(eps, all, edges, T::KIND);
         let mut rest: Cow<[T]> = Cow::Borrowed(self.x.data());
         let mut axes: Vec<Axis> = (0..self.target.dims().len()).collect();

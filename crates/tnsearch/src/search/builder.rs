@@ -9,9 +9,7 @@ use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
-use crate::problem::{
-    CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target,
-};
+use crate::problem::{CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target};
 use crate::rng;
 use crate::tensor::size;
 use serde_json::Value;

@@ -141,12 +141,9 @@ impl Along {
         let slabs = self.slabs();
         let pairs = out.par_chunks_mut(slabs * len * inner).zip(c.par_chunks(slabs * rank * inner));
         pairs.for_each(|(out, c)| match inner {
-            1 => matmul(
-                (c.len() / rank, len, rank),
-                out,
-                Factor::row_major(c, rank),
-                u.transposed(),
-            ),
+            1 => {
+                matmul((c.len() / rank, len, rank), out, Factor::row_major(c, rank), u.transposed())
+            }
             _ => {
                 for (out, c) in out.chunks_mut(len * inner).zip(c.chunks(rank * inner)) {
                     matmul((len, inner, rank), out, u, Factor::row_major(c, inner));

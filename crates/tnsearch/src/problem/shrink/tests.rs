@@ -112,7 +112,8 @@ fn bases_are_orthonormal_and_exact_ranks_are_found_at_any_error() {
                 let basis = small.shrunk().unwrap().basis(mode).unwrap();
                 assert_eq!(basis.dims(), [len, 3]);
                 for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
-                    let products = (0..len).map(|k| basis.entry(3 * k + i) * basis.entry(3 * k + j));
+                    let products =
+                        (0..len).map(|k| basis.entry(3 * k + i) * basis.entry(3 * k + j));
                     let dot = products.sum::<Complex<f64>>().re;
                     assert!((dot - f64::from(i == j)).abs() < 1e-13, "{dot}");
                 }
