@@ -93,7 +93,6 @@ fn a_resumed_search_ends_where_the_whole_one_does() {
         if let Event::Evaluated(evaluation) = event {
             records.push((*evaluation).clone());
         }
-        Ok(())
     };
     let tnls = || StrategySpec::new("tnls").set("iterations", 3).set("samples", 6);
     let whole = search(&x, "ring", true).strategy(tnls()).listen(&mut keep).run().unwrap();

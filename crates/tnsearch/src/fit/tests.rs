@@ -288,3 +288,16 @@ fn a_fit_that_is_stopped_in_a_sweep_has_cores_with_the_error_it_says() {
     }
     assert!(last < 0.9);
 }
+
+#[test]
+fn a_fit_that_cannot_make_a_sweep_in_time_is_refused() {
+    let target = Target::new(Tensor::new(vec![2, 3], vec![1.0; 6]).unwrap()).unwrap();
+    let graph = ModeGraph::new(2, 0, vec![(0, 1, 2)]);
+    let settings = FitSettings::default().check().unwrap();
+    let free = Stop::new();
+    let of = |stop: &Stop| fit(&target, &graph, &settings, 1, None, stop).map(|f| f.error);
+    // Only known, the end stops nothing; but what cannot be done by then is not begun.
+    assert_eq!(of(&free.knowing(&free.within_seconds(0.0))), Err(FitError::Time));
+    assert_eq!(of(&free.knowing(&free.within_seconds(1e9))), of(&free));
+    assert_eq!(of(&free.within_seconds(0.0)), Err(FitError::Interrupted));
+}

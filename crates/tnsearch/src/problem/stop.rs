@@ -30,6 +30,8 @@ struct Inner {
     asked: AtomicBool,
     deadline: Option<Instant>,
     parent: Option<Stop>,
+    /// Until when results are of use, where that stops nothing.
+    hint: Option<Stop>,
     /// A test's clock: how often the token may be looked at before its time is up.
     #[cfg(test)]
     looks: Option<std::sync::atomic::AtomicU64>,
@@ -67,15 +69,26 @@ impl Stop {
         Duration::try_from_secs_f64(seconds).map_or_else(|_| self.child(), |time| self.within(time))
     }
 
+    /// A child that knows until when results are of use, [`Stop::remaining`], and is not stopped by that.
+    pub fn knowing(&self, until: &Stop) -> Stop {
+        let hint = Some(until.clone());
+        Stop(Arc::new(Inner { hint, parent: Some(self.clone()), ..Inner::default() }))
+    }
+
     /// The time left until the first deadline, here or above; none where there is none.
     pub fn remaining(&self) -> Option<Duration> {
+        self.first_deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    fn first_deadline(&self) -> Option<Instant> {
         let mut first: Option<Instant> = None;
         let mut token = Some(self);
         while let Some(Stop(inner)) = token {
-            first = [first, inner.deadline].into_iter().flatten().min();
+            let hint = inner.hint.as_ref().and_then(Stop::first_deadline);
+            first = [first, inner.deadline, hint].into_iter().flatten().min();
             token = inner.parent.as_ref();
         }
-        first.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        first
     }
 
     /// A child that stops when this part of the time left has passed; where there is no deadline, it has none either.
@@ -195,6 +208,9 @@ mod tests {
         // The nearest of all deadlines counts, wherever it is.
         assert!(hour.within(Duration::from_secs(9000)).remaining().unwrap().as_secs() <= 3600);
         assert!(!free.within(Duration::ZERO).has_time_for(0.0));
+        // One that only knows when is not stopped then.
+        let knows = free.knowing(&free.within(Duration::ZERO));
+        assert!(!knows.is_set() && !knows.child().has_time_for(1.0));
         free.set();
         assert!(!hour.has_time_for(0.0) && !free.has_time_for(0.0));
     }

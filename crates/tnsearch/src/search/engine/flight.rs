@@ -4,7 +4,7 @@ use super::assembly::Assembly;
 use super::run::{Job, Place, Resolved};
 use super::speculate::{Key, key};
 use super::warm::grown;
-use super::{Driver, Evaluation, Event, TICK};
+use super::{Driver, Evaluation, Event, StoppedBy, TICK};
 use crate::fit::{Effort, FitError, FitSettings, Fitted, Request};
 use crate::graph::Structure;
 use crate::network::Network;
@@ -25,6 +25,9 @@ pub(super) enum Flight {
     /// A fit that was given up.
     Nothing,
 }
+
+/// Fits that would take longer than the time left before the search ends: those that follow will, too.
+const MOST_OUT_OF_TIME: u32 = 16;
 
 /// What a fit of the answer's cores may take when the search is to end.
 const LAST_SECONDS: f64 = 1.0;
@@ -88,6 +91,13 @@ impl Driver<'_, '_> {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
             // Not written down: with more memory it may not be refused the next time.
             Err(FitError::Memory(_)) => self.take(k, index, Resolved::Refused),
+            Err(FitError::Time) => {
+                self.out_of_time += 1;
+                if self.out_of_time > MOST_OUT_OF_TIME && self.stopped_by.is_none() {
+                    self.stopped_by = Some(StoppedBy::MaxSeconds);
+                }
+                self.take(k, index, Resolved::Refused);
+            }
             Err(error) => self.fail(job.place, error),
         }
     }
@@ -140,7 +150,7 @@ impl Driver<'_, '_> {
                     let cores = network.and_then(|network| grown(&network, &job.structure, seed));
                     request.warm = cores.map(Arc::new);
                 }
-                Err(FitError::Interrupted) => return Ok(None),
+                Err(FitError::Interrupted | FitError::Time) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
