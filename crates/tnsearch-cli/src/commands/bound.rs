@@ -1,13 +1,11 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
 use super::cuts::{self, Cut};
-use super::describe::{
-    ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, tensor_text,
-};
-use super::options::{
-    DtypeOptions, check_seconds, check_threads, count, load_structure, load_target, memory, real,
-};
+use super::data::ReshapeOptions;
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
+use super::options::{DtypeOptions, check_seconds, check_threads, count, memory, real};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::structures::load_structure;
 use crate::text::{duration, number};
 use crate::{Exit, hold, interrupt};
 use clap::Args;
@@ -16,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Spectra};
 use tnsearch::problem::{Objective, Stop};
-use tnsearch::tensor::Kind;
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::MemoryLimit;
 
 /// Cuts in the JSON.
@@ -35,17 +33,21 @@ const LOSSLESS: Objective = Objective::MaxError(1e-12);
 ///
 /// Every cut of the network between some modes and the others is as wide as the product of the ranks it
 /// crosses; the tensor, unfolded the same way, has singular values beyond that width, and no fit can
-/// reach them. The structure is a JSON file as for 'fit'.
+/// reach them. The structure is a file as for 'fit'.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch bound X.npy --structure s.json
+  tnsearch bound X.npy --structure net.safetensors
+      how much better another fit of a network's structure could be
   tnsearch bound X.npy --structure s.json --json -")]
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
-    /// The structure (JSON)
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
+    /// The structure: a structure file, the JSON of a search, or a network
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
     /// End after this many seconds with what is proven by then
@@ -66,6 +68,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     #[serde(flatten)]
     error: ErrorReport<'a>,
     cuts: &'a [Cut],
@@ -78,16 +81,17 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     check_threads(args.threads)?;
     check_seconds(args.max_seconds)?;
+    let wanted = args.reshaping.check()?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
         &[("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let structure = load_structure(&args.structure)?;
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let given = load_structure(&args.structure, limit)?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
+    let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
-    structure.template().check_order(dims.len())?;
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
@@ -100,7 +104,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         true => None,
         false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &stop)),
     };
-    let spectra = Spectra::within(shrunk.as_ref().unwrap_or(&target), precise, &limits)?;
+    let spectra = Spectra::within(shrunk.as_ref().unwrap_or(target), precise, &limits)?;
     let spectra = spectra.stoppable(&stop);
     if dims.len() <= ALL_CUTS {
         spectra.prepare_within(&limits, &stop)?;
@@ -112,8 +116,9 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let error = cuts.first().map_or(0.0, |cut| cut.rse);
     let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
     let summary = Summary {
-        structure: StructureReport::new(&structure, dims),
+        structure: StructureReport::new(structure, dims),
         dtype: target.kind(),
+        reshaped: data.reshape.as_ref(),
         error: ErrorReport::new(&MEASURE, error),
         cuts: &worst,
         seconds,
@@ -122,19 +127,15 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     };
     report.write(&summary, || {
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        size_line(&mut out, &structure, dims);
-        picture_lines(&mut out, &structure, dims);
-        let says = match error > 0.0 {
-            true => format!("every network of this structure has {}", at_least(error)),
-            false => "no cut rules out an exact network of this structure".to_owned(),
-        };
-        line(&mut out, "bound", says);
+        data.lines(&mut out, &args.tensor);
+        size_line(&mut out, structure, dims);
+        picture_lines(&mut out, structure, dims, data.names());
+        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
+        line(&mut out, "bound", says(error, used));
         let mut name = "because";
         for cut in worst.iter().take(SHOWN).filter(|cut| cut.rse > 0.0) {
-            line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len()));
+            line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len(), data.names()));
         }
-        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
         let left_out = match cuts.len() - used {
             0 => String::new(),
             n if stop.is_set() => format!(", {n} more were too large or not done in time"),
@@ -144,6 +145,15 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// What so many cuts say.
+fn says(error: f64, used: usize) -> String {
+    match used {
+        0 => "nothing is known: every cut is too large to be computed".to_owned(),
+        _ if error > 0.0 => format!("every network of this structure has {}", at_least(error)),
+        _ => "no cut rules out an exact network of this structure".to_owned(),
+    }
 }
 
 /// The error and its root: `RSE >= 4 (RE >= 2)`.

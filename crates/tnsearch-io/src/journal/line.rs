@@ -84,6 +84,7 @@ mod tests {
             restarts: 4,
             seconds: 1.0 / 3.0,
             effort: Effort::Quick,
+            format: None,
         }
     }
 

@@ -6,14 +6,22 @@
 //! on the RSE of *every* fit of the structure. See `docs/bounds.md`.
 
 mod cuts;
+mod needed;
 mod order;
 mod prepare;
 mod relax;
 mod rest;
+mod sketch;
 mod spectra;
+mod spectrum;
+mod table;
+mod trees;
 mod watch;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
-pub use prepare::{BoundError, BoundLimits, check_template, needs_svd};
+pub use needed::{NeededRank, needed_rank};
+pub use prepare::{BoundError, BoundLimits, check_template, matters, needs_svd};
 pub use relax::{Candidate, Next, Relaxation};
-pub use spectra::{ModeSet, Spectra, SpectraSettings, Spectrum};
+pub use spectra::{LeftOut, ModeSet, Spectra, SpectraSettings};
+pub use spectrum::Spectrum;
+pub use trees::{ModeTree, Priced, Pricing, TreeBound};

@@ -96,6 +96,11 @@ pub fn needs_svd(objective: Objective) -> bool {
     objective.max_error().is_some_and(|eps| eps < GRAM_RSE)
 }
 
+/// The error that spectra are compared with; none where it may be any.
+pub fn matters(objective: Objective) -> Option<f64> {
+    objective.max_error().or(objective.lambda().map(|lambda| 0.01 / lambda.max(1.0)))
+}
+
 impl Spectra {
     /// The spectra of a tensor's cuts, none computed yet; refused where they cannot be.
     pub fn within(target: &Target, svd: bool, limits: &BoundLimits) -> Result<Spectra, BoundError> {
@@ -142,6 +147,7 @@ impl CutBound {
     ) -> Result<CutBound, BoundError> {
         check_template(template)?;
         let spectra = Spectra::within(target, needs_svd(objective), limits)?.stoppable(stop);
+        let spectra = spectra.mattering(matters(objective));
         spectra.prepare_within(limits, hurry)?;
         Ok(CutBound::new(spectra))
     }

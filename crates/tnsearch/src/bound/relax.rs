@@ -110,6 +110,9 @@ const MAX_OPEN: f64 = 4e6;
 /// How many nodes [`Relaxation::promising`] makes at each depth, about.
 const BEAM: f64 = 3e4;
 
+/// So many nodes are made at each depth also where the time is up: some milliseconds.
+const SOON: f64 = 1e3;
+
 impl Relaxation {
     /// The relaxed problem of a template with ranks up to `max_rank`.
     ///
@@ -281,6 +284,10 @@ impl Relaxation {
                     .next()
                     .is_some_and(|node| self.expand(node, &stop, &mut |child| below.push(child)))
                 {
+                }
+                // And the best goes on to its end, if that is soon.
+                if let Some(best) = level.first().filter(|_| below.is_empty() && children <= SOON) {
+                    self.expand(best, &Watch::new([]), &mut |child| below.push(child));
                 }
             }
         }

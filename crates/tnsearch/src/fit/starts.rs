@@ -186,7 +186,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
         let interrupted = self.stop.is_set();
         let Start { cores, rse, .. } = best;
         let cores = cores.into_iter().map(AnyTensor::from).collect();
-        Ok(Fitted { cores, error: rse, sweeps, restarts, rescued: false, interrupted })
+        Ok(Fitted { cores, error: rse, sweeps, restarts, rescued: false, interrupted, graph: None })
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod tree;
 
 pub(crate) use contract::Labels;
 pub use contract::{contract, contraction_bytes};
-pub use text::draw;
+pub use text::{draw, draw_named};
 
 use crate::graph::{GraphError, ModeGraph, Structure};
 use crate::problem::Target;
@@ -66,7 +66,7 @@ pub enum NetworkError {
 /// A structure with the dimensions of its modes and a core at each vertex of its template.
 ///
 /// The core of a vertex has one axis for each of the template's edges there, in the template's
-/// order and rank-1 edges included, then one for its mode if it carries one
+/// order and rank-1 edges included, then one for each mode it carries, in increasing order
 /// ([`Structure::core_dims`]). The cores are all of one kind of number, which is that of the network.
 ///
 /// ```
@@ -235,15 +235,16 @@ impl Network {
 pub fn expand_cores(target: &Target, graph: &ModeGraph, cores: Vec<AnyTensor>) -> Vec<AnyTensor> {
     let Some(shrunk) = target.shrunk() else { return cores };
     let vertices = cores.into_iter().enumerate();
-    let expanded = vertices.map(|(v, core)| match v < graph.modes() {
-        true => shrunk.expand(core, graph.incident(v).count(), v),
-        false => core,
+    let expanded = vertices.map(|(v, core)| {
+        // The modes of a vertex come after its edges, one axis each.
+        let axes = graph.modes_at(v).into_iter().zip(graph.incident(v).count()..);
+        axes.fold(core, |core, (mode, axis)| shrunk.expand(core, axis, mode))
     });
     expanded.collect()
 }
 
 fn check_dims(structure: &Structure, dims: &[usize]) -> Result<(), NetworkError> {
-    structure.template().check_order(dims.len())?;
+    structure.check_order(dims.len())?;
     match dims.iter().position(|&d| d == 0) {
         Some(mode) => Err(NetworkError::Dimension { mode, dims: dims.to_vec() }),
         None => Ok(()),
@@ -284,7 +285,7 @@ impl AxisMap {
     }
 
     /// The axes of the core at vertex `w` of the mode graph in the order of vertex `v` of the
-    /// template, rank-1 edges left out; the mode comes last in both.
+    /// template, rank-1 edges left out; the modes come last in both.
     fn axes(&self, structure: &Structure, v: usize, w: usize) -> Vec<usize> {
         let other_end = |e: usize| {
             let (a, b) = structure.template().edges()[e];
@@ -299,9 +300,9 @@ impl AxisMap {
         let edges = structure.template().incident(v).filter(|&e| structure.ranks()[e] > 1);
         let position = |e| neighbours.iter().position(|&n| Some(n) == other_end(e));
         let mut axes: Vec<usize> = edges.filter_map(position).collect();
-        if w < self.graph.modes() {
-            axes.push(neighbours.len());
-        }
+        axes.extend(
+            self.graph.modes_at(w).into_iter().zip(neighbours.len()..).map(|(_, axis)| axis),
+        );
         axes
     }
 }
@@ -317,11 +318,11 @@ pub(crate) mod tests {
     use std::sync::Arc;
 
     /// The tensor of cores on a graph by the definition: for each entry the sum over all values of
-    /// all edges of the product of the cores' entries. `mode[v]` is the mode of vertex `v`; the axes
-    /// of a core are its edges in the order of `edges`, then its mode.
+    /// all edges of the product of the cores' entries. `modes[v]` are the modes of vertex `v`; the axes
+    /// of a core are its edges in the order of `edges`, then its modes.
     pub(crate) fn einsum(
         edges: &[[usize; 3]],
-        mode: &[Option<usize>],
+        modes: &[Vec<usize>],
         dims: &[usize],
         cores: &[Tensor],
     ) -> Tensor {
@@ -336,7 +337,7 @@ pub(crate) mod tests {
                     .map(|v| {
                         let here = (0..edges.len()).filter(|&e| edges[e][..2].contains(&v));
                         let index: Vec<usize> =
-                            here.map(|e| on[e]).chain(mode[v].map(|n| at[n])).collect();
+                            here.map(|e| on[e]).chain(modes[v].iter().map(|&n| at[n])).collect();
                         cores[v].at(&index)
                     })
                     .product::<f64>();
@@ -349,14 +350,13 @@ pub(crate) mod tests {
         let s = network.structure();
         let cores: Vec<Tensor> =
             network.cores().iter().map(|c| c.as_f64().unwrap().clone()).collect();
-        einsum(&s.edges(), &s.modes(), network.dims(), &cores)
+        einsum(&s.edges(), &s.groups(), network.dims(), &cores)
     }
 
     fn dense_on_modes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Tensor {
         let edges: Vec<[usize; 3]> = graph.edges().iter().map(|&(u, v, r)| [u, v, r]).collect();
-        let mode: Vec<Option<usize>> =
-            (0..graph.vertices()).map(|v| (v < graph.modes()).then_some(v)).collect();
-        einsum(&edges, &mode, dims, cores)
+        let modes: Vec<Vec<usize>> = (0..graph.vertices()).map(|v| graph.modes_at(v)).collect();
+        einsum(&edges, &modes, dims, cores)
     }
 
     fn random_tensor(dims: Vec<usize>, rng: &mut Rng) -> Tensor {

@@ -71,6 +71,13 @@ impl Shrunk {
         self.lost
     }
 
+    /// The same for a small tensor whose modes were merged: it has no bases, for a merged mode has none of its own.
+    pub(super) fn merged(&self, groups: &[Vec<usize>]) -> Shrunk {
+        let length = |group: &Vec<usize>| group.iter().map(|&n| self.full_dims[n]).product();
+        let full_dims = groups.iter().map(length).collect();
+        Shrunk { full_dims, bases: vec![None; groups.len()], lost: self.lost }
+    }
+
     /// A core, or any tensor, with the axis of a mode brought to its full length: `U_n` times it along that axis.
     ///
     /// # Panics

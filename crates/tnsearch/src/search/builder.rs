@@ -5,7 +5,7 @@ use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
 use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
+use crate::bound::{BoundLimits, CutBound, Relaxation, check_template, needed_rank};
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
@@ -396,6 +396,7 @@ impl PreparedSearch<'_> {
     /// Runs the search.
     pub fn run(self) -> Result<SearchResult, SearchError> {
         let certifies = self.checked.certifies();
+        let searched = self.checked.searched()?;
         let PreparedSearch { checked, shrunk, bound, late, hurry, begun } = self;
         let CheckedSearch { search, objective, fit, plan, max_cost, .. } = checked;
         let Search {
@@ -460,6 +461,7 @@ impl PreparedSearch<'_> {
             .speculate(speculate)
             .resume(records)
             .measure(loss.measure())
+            .home(searched)
             .stop(&ending)
             .begun(begun);
         for listener in listeners {
@@ -479,8 +481,17 @@ impl PreparedSearch<'_> {
                 engine = engine.certify(|| relaxation(bound, &late), settings.certificate_nodes);
             }
         }
+        let said = |mut result: SearchResult| {
+            if let (Some(eps), Some(bound)) = (settings.objective.max_error(), bound.as_ref())
+                && result.proven_impossible
+            {
+                let needed = needed_rank(&template, bound.spectra(), eps);
+                result.needed_rank = needed.filter(|needed| needed.rank > settings.max_rank);
+            }
+            result
+        };
         if let Some(executor) = executor {
-            return engine.run(executor);
+            return engine.run(executor).map(said);
         }
         let evaluator = evaluator.unwrap_or_else(|| match loss.is_squared_error() {
             true => Arc::new(FitEvaluator::new(small)),
@@ -490,7 +501,7 @@ impl PreparedSearch<'_> {
         let workers = budget.workers(size(small.dims()).saturating_mul(entry));
         let threads = Local::new(evaluator, workers);
         let mut result =
-            engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)?;
+            engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?).map(said)?;
         result.shrunk = shrunk.map(|(small, seconds)| ShrunkSummary {
             dims: small.dims().to_vec(),
             lost: small.lost(),

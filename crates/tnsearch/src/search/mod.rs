@@ -20,17 +20,17 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, GenerationRecord, HistoryPoint,
-    Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, ShrunkSummary,
-    StoppedBy,
+    Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
+    GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,
+    RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
-    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Greedy,
-    GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls,
-    TnlsSettings, sample_neighbour,
+    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Formats, GoOn,
+    Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
+    Tnls, TnlsSettings, sample_neighbour,
 };
-pub use strategy::{Ask, Generation, Outcome, Source, Strategy};
+pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

@@ -12,9 +12,9 @@ fn relaxed(stop: &Stop, hurry: &Stop) -> Relaxation {
     let target = Target::new(Tensor::new(vec![3; 5], data).unwrap()).unwrap();
     let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
     bound.spectra().prepare(&Stop::new());
-    let star = Arc::new(Template::star(5).unwrap());
+    let ring = Arc::new(Template::ring(5).unwrap());
     let objective = Objective::MaxError(0.4).check().unwrap();
-    Relaxation::stoppable(star, objective, &bound, 5, stop, hurry)
+    Relaxation::stoppable(ring, objective, &bound, 6, stop, hurry)
 }
 
 fn best(relaxation: &mut Relaxation) -> Candidate {
@@ -52,7 +52,7 @@ fn the_beam_ends_with_the_time_and_its_structures_are_whole() {
     let all = relaxed(&never, &never).promising();
     assert!(!all.is_empty());
     let mut sizes = Vec::new();
-    for looks in [0, 1, 2, 5, 10, 20, 50, 100, 100_000] {
+    for looks in (0..40).map(|k| 25 * k).chain([1_000_000]) {
         let mut relaxation = relaxed(&never, &never);
         relaxation.stop = Stop::after_looks(looks);
         let found = relaxation.promising();
@@ -60,6 +60,8 @@ fn the_beam_ends_with_the_time_and_its_structures_are_whole() {
         assert!(found.iter().all(|c| c.structure.params(&[3; 5]) as f64 == c.value));
         sizes.push(found.len());
     }
-    assert_eq!((sizes[0], sizes[8]), (0, all.len()));
-    assert!(sizes.iter().any(|&n| n > 0 && n < all.len()), "{sizes:?}");
+    assert_eq!(sizes.last(), Some(&all.len()));
+    // Without any time at all, the best of each depth leads somewhere.
+    assert!(sizes[0] > 0 && sizes[0] < all.len(), "{sizes:?}");
+    assert!(sizes.iter().any(|&n| n > sizes[0] && n < all.len()), "{sizes:?}");
 }

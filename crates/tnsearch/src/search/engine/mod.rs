@@ -15,6 +15,7 @@ mod assembly;
 mod event;
 mod finish;
 mod flight;
+mod formats;
 mod history;
 mod lane;
 mod progress;
@@ -23,9 +24,11 @@ mod result;
 mod rules;
 mod run;
 mod speculate;
+mod walks;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
+pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
@@ -37,7 +40,7 @@ use crate::SettingError;
 use crate::bound::Relaxation;
 use crate::error::positive;
 use crate::fit::{CheckedFit, Effort, FitError, Fitted};
-use crate::graph::ModeGraph;
+use crate::graph::{ModeGraph, Template};
 use crate::problem::{CheckedObjective, Measure, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
@@ -49,6 +52,7 @@ use speculate::{Foresight, Key};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use walks::Walks;
 use warm::Lineage;
 
 /// Makes the cores of the answer those of the full tensor.
@@ -89,6 +93,7 @@ pub struct Engine<'a> {
     listeners: Vec<&'a mut dyn Listener>,
     speculates: bool,
     measure: Measure,
+    home: Option<Arc<Template>>,
     stop: Stop,
     begun: Instant,
 }
@@ -116,6 +121,7 @@ impl<'a> Engine<'a> {
             listeners: Vec::new(),
             speculates: true,
             measure: Measure::RSE,
+            home: None,
             stop: Stop::new(),
             begun: Instant::now(),
         }
@@ -214,6 +220,12 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// The graph searched: a structure of another is recorded with its own.
+    pub fn home(mut self, template: Arc<Template>) -> Self {
+        self.home = Some(template);
+        self
+    }
+
     /// Counts the seconds of the search from an earlier moment than its making.
     pub fn begun(mut self, begun: Instant) -> Self {
         self.begun = begun;
@@ -253,6 +265,8 @@ struct Driver<'a, 'e> {
     closed: Vec<VecDeque<Closed>>,
     /// Cores that later fits of each run begin at.
     lineages: Vec<Lineage>,
+    /// The walks of each run.
+    walks: Vec<Walks>,
     /// The fits of each run under way, and its guesses.
     fits: Vec<HashMap<Key, Assembly>>,
     /// Fits that runs wait for and whose next part is to be sent.
@@ -290,6 +304,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             next_ticket: 0,
             closed: (0..runs).map(|_| VecDeque::new()).collect(),
             lineages: (0..runs).map(|_| Lineage::default()).collect(),
+            walks: (0..runs).map(|_| Walks::default()).collect(),
             fits: (0..runs).map(|_| HashMap::new()).collect(),
             ready: BTreeMap::new(),
             foresight: (0..runs).map(|_| Foresight::default()).collect(),

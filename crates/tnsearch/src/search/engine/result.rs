@@ -1,6 +1,7 @@
 //! What a search returns.
 
-use super::{Counts, EndRecord, Evaluation, HistoryPoint, ListenerError, ParetoPoint};
+use super::{Counts, EndRecord, Evaluation, FormatBest, HistoryPoint, ListenerError, ParetoPoint};
+use crate::bound::NeededRank;
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::{Network, NetworkError};
@@ -117,10 +118,14 @@ pub struct SearchResult {
     pub history: Vec<HistoryPoint>,
     /// The Pareto front of everything evaluated, by params.
     pub pareto: Vec<ParetoPoint>,
+    /// The best of each format, the best first, where structures of several were fitted; else empty.
+    pub formats: Vec<FormatBest>,
     /// A proven lower bound, where one was computed.
     pub lower_bound: Option<LowerBound>,
     /// Whether it is proven that no structure is what was asked for.
     pub proven_impossible: bool,
+    /// Where that is proven: the rank that the template needs at least, if it is above the largest allowed.
+    pub needed_rank: Option<NeededRank>,
     /// Whether the answer is proven optimal.
     pub certified_optimal: bool,
     /// Fits made by idle workers that nothing asked for in the end. Depends on the number of workers.
