@@ -6,7 +6,7 @@ use crate::commands::cuts::NeededReport;
 use crate::commands::data::Data;
 use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
 use crate::commands::outputs::{Folder, Report};
-use crate::text::{duration, number};
+use crate::text::{duration, number, shape};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{LowerBound, Measure, Objective};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
-    SearchResult, SearchSettings, StoppedBy, chosen_format,
+    SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
@@ -36,6 +36,7 @@ struct Summary<'a> {
     counts: Counts,
     speculative: u64,
     seconds: f64,
+    shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
@@ -192,6 +193,7 @@ impl<'a> Described<'a> {
             counts: result.counts,
             speculative: result.speculative,
             seconds: result.seconds,
+            shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
@@ -260,6 +262,10 @@ impl<'a> Described<'a> {
         line(&mut out, "asked", asked);
         if let Some(hint) = args.objective.hint() {
             line(&mut out, "mind", hint);
+        }
+        if let Some(ShrunkSummary { dims, lost, .. }) = &result.shrunk {
+            let (small, name) = (shape(dims), &result.measure.name);
+            line(&mut out, "shrunk", format!("to {small}, which loses {name} {}", number(*lost)));
         }
         self.found_lines(&mut out, result);
         self.format_lines(&mut out, result);
