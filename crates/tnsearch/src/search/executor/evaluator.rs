@@ -1,7 +1,8 @@
 //! What a worker does with a request.
 
+use super::direct::fit_direct;
 use crate::decompose::{Limits, forest_svd};
-use crate::fit::{self, FitError, FitSettings, Fitted, Request};
+use crate::fit::{self, Effort, FitError, FitSettings, Fitted, Request};
 use crate::problem::{Loss, Stop, Target};
 use std::sync::Arc;
 
@@ -48,6 +49,9 @@ impl Evaluator for FitEvaluator {
                 Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
                 None => fit::fit(target, graph, settings, *seed, warm, stop),
             };
+        }
+        if *effort == Effort::Direct {
+            return fit_direct(target, request, stop);
         }
         let quick = FitSettings::clone(settings);
         let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };

@@ -1,6 +1,7 @@
 //! The search methods, one file each.
 
 mod annealing;
+mod begin;
 mod climb;
 mod exact;
 mod exact_then_tnls;
@@ -12,6 +13,7 @@ mod tnga;
 mod tnls;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
+pub use begin::Begin;
 pub use exact::{CheckedExact, Exact, ExactSettings};
 pub use exact_then_tnls::ExactThenTnls;
 pub use greedy::{CheckedGreedy, Greedy, GreedySettings};
