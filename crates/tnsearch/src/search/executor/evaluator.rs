@@ -1,9 +1,10 @@
 //! What a worker does with a request.
 
+use super::direct::fit_direct;
 use super::merged::MergedTargets;
 use crate::decompose::{Limits, forest_svd};
 use crate::fit::grouped::fit_merged;
-use crate::fit::{self, FitError, FitSettings, Fitted, Request};
+use crate::fit::{self, Effort, FitError, FitSettings, Fitted, Request};
 use crate::graph::ModeGraph;
 use crate::problem::{Loss, Stop, Target};
 use crate::tensor::AnyTensor;
@@ -71,6 +72,9 @@ fn evaluate(
             Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
             None => fit::fit(target, graph, settings, *seed, warm, stop),
         };
+    }
+    if *effort == Effort::Direct {
+        return fit_direct(target, graph, request, stop);
     }
     let quick = FitSettings::clone(settings);
     let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };

@@ -4,6 +4,7 @@
 //! result is a pure function of its request, it makes no difference to the answer where, how often or in which
 //! order they are run.
 
+mod direct;
 mod evaluator;
 mod local;
 mod merged;

@@ -1,6 +1,7 @@
 //! The search methods, one file each.
 
 mod annealing;
+mod begin;
 mod climb;
 mod exact;
 mod exact_then_tnls;
@@ -14,6 +15,7 @@ mod tnls;
 mod walk;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
+pub use begin::Begin;
 pub use exact::{CheckedExact, Exact, ExactSettings};
 pub use exact_then_tnls::ExactThenTnls;
 pub use formats::{Formats, GoOn};
