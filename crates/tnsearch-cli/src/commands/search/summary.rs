@@ -160,7 +160,8 @@ impl<'a> Described<'a> {
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
-            edges_at_max_rank: best.map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
+            edges_at_max_rank: best
+                .and_then(|b| words::edges_at(&b.structure, dims, self.settings.max_rank)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &result.pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
