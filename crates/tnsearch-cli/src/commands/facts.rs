@@ -1,10 +1,13 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
 use super::cuts;
+use std::sync::Arc;
 use tnsearch::bound::{CutBound, needed_rank};
-use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tt_svd};
+use tnsearch::decompose::{
+    DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
+};
 use tnsearch::fit::{FitSettings, fit};
-use tnsearch::graph::Structure;
+use tnsearch::graph::{Structure, Template};
 use tnsearch::problem::{Objective, Stop, Target};
 use tnsearch_io::MemoryLimit;
 use tnsearch_io::journal::JournalFile;
@@ -92,7 +95,8 @@ fn peers(
         l.stop = interrupt.clone();
     });
     type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
-    let methods: [(&str, Method); 3] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd)];
+    let methods: [(&str, Method); 4] =
+        [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd), ("Tucker (HOSVD)", tucker)];
     for (name, method) in methods {
         match method(target, &order, &goal, &limits) {
             Ok(made) => facts.peers.push(Peer {
@@ -109,6 +113,16 @@ fn peers(
             Err(e) => facts.notes.push(format!("{name} is left out: {e}.")),
         }
     }
+}
+
+fn tucker(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let template = Arc::new(Template::tucker(target.dims().len())?);
+    tree_svd(target, &template, permutation, goal, limits)
 }
 
 /// The answer's ranks with the modes in the original order.
