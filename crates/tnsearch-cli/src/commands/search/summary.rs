@@ -155,6 +155,16 @@ impl<'a> Described<'a> {
         }
     }
 
+    /// What is searched, for a sentence.
+    pub fn class(&self) -> String {
+        format!("{} with ranks up to {}", self.template.name(), self.settings.max_rank)
+    }
+
+    /// The error asked for, if one was.
+    pub fn max_error(&self) -> Option<f64> {
+        self.settings.objective.max_error()
+    }
+
     /// Writes the network and the reports.
     pub fn finish(
         &self,
@@ -291,8 +301,7 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        let class = format!("{name} with ranks up to {rank}");
-        line(&mut out, "proof", words::proof(result, settings.objective, &class));
+        line(&mut out, "proof", words::proof(result, settings.objective, &self.class()));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
