@@ -1,10 +1,13 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
 use super::cuts;
+use std::sync::Arc;
 use tnsearch::bound::{CutBound, needed_rank};
-use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tt_svd};
+use tnsearch::decompose::{
+    DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
+};
 use tnsearch::fit::{FitSettings, fit};
-use tnsearch::graph::Structure;
+use tnsearch::graph::{Structure, Template};
 use tnsearch::problem::{Objective, Reason, Stop, Target};
 use tnsearch_io::MemoryLimit;
 use tnsearch_io::journal::JournalFile;
@@ -94,9 +97,13 @@ fn peers(
         l.stop = interrupt.clone();
     });
     type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
-    let methods: [(&str, Method); 3] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd)];
+    let methods: [(&str, Method); 4] =
+        [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd), ("Tucker (HOSVD)", tucker)];
     for (name, method) in methods {
         match method(target, &order, &goal, &limits) {
+            Ok(made) if made.interrupted => {
+                facts.notes.push(format!("{name} is left out: the time was up."));
+            }
             Ok(made) => facts.peers.push(Peer {
                 name: name.to_owned(),
                 how: match asked {
@@ -111,6 +118,16 @@ fn peers(
             Err(e) => facts.notes.push(format!("{name} is left out: {e}.")),
         }
     }
+}
+
+fn tucker(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let template = Arc::new(Template::tucker(target.dims().len())?);
+    tree_svd(target, &template, permutation, goal, limits)
 }
 
 /// The answer's ranks with the modes in the original order.
@@ -145,6 +162,9 @@ fn original_order(
     }
     let Ok(settings) = settings.check() else { return };
     match fit(target, &graph, &settings, 0, None, interrupt) {
+        Ok(fitted) if fitted.interrupted => {
+            facts.notes.push("The original order was not fitted: the time was up.".into());
+        }
         Ok(fitted) => facts.peers.push(Peer {
             name: "original order".to_owned(),
             how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),

@@ -9,6 +9,7 @@ pub use words::proof;
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
+use super::cuts::impossible;
 use super::data::{Data, ReshapeOptions};
 use super::describe::MEASURE;
 use super::options::{
@@ -177,6 +178,12 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let described = summary::Described::new(args, &search, &template, &data);
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
+    if let (Some(needed), Some(eps), false) = (prepared.needed_rank(), described.max_error(), quiet)
+    {
+        // Before the fits that cannot get there.
+        let said = impossible(&described.class(), &MEASURE, eps, Some(needed));
+        terminal::note("note", &said);
+    }
     let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
     let result = prepared.run()?;
     if let Some(e) = &result.listener_error {

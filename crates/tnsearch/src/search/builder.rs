@@ -5,7 +5,7 @@ use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
 use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, Relaxation, check_template, needed_rank};
+use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
@@ -399,6 +399,16 @@ impl PreparedSearch<'_> {
     /// The bounds from the tensor's cuts, where they could be computed.
     pub fn bound(&self) -> Option<&CutBound> {
         self.bound.as_ref()
+    }
+
+    /// The rank that the template needs at least for the error asked for, where that is above the largest allowed: then
+    /// nothing can be the answer, which is known before the first fit.
+    pub fn needed_rank(&self) -> Option<NeededRank> {
+        let Search { template, settings, .. } = &self.checked.search;
+        let (eps, bound) = (settings.objective.max_error()?, self.bound.as_ref()?);
+        let templates = self.checked.graphs == Graphs::Template;
+        needed_rank(template, bound.spectra(), eps)
+            .filter(|needed| templates && needed.rank > settings.max_rank)
     }
 
     /// Runs the search.

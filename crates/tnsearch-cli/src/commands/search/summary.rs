@@ -155,6 +155,16 @@ impl<'a> Described<'a> {
         }
     }
 
+    /// What is searched, for a sentence.
+    pub fn class(&self) -> String {
+        format!("{} with ranks up to {}", self.template.name(), self.settings.max_rank)
+    }
+
+    /// The error asked for, if one was.
+    pub fn max_error(&self) -> Option<f64> {
+        self.settings.objective.max_error()
+    }
+
     /// Writes the network and the reports.
     pub fn finish(
         &self,
@@ -199,7 +209,8 @@ impl<'a> Described<'a> {
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
-            edges_at_max_rank: best.map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
+            edges_at_max_rank: best
+                .and_then(|b| words::edges_at(&b.structure, dims, self.settings.max_rank)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
@@ -290,8 +301,7 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        let class = format!("{name} with ranks up to {rank}");
-        line(&mut out, "proof", words::proof(result, settings.objective, &class));
+        line(&mut out, "proof", words::proof(result, settings.objective, &self.class()));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =

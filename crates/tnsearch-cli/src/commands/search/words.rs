@@ -40,6 +40,12 @@ pub fn missed(error: f64, objective: Objective, measure: &Measure) -> String {
     format!("the target was NOT reached; this is the closest{}", by.unwrap_or_default())
 }
 
+/// How many edges stand at the largest rank allowed; none of a tree of any topology, which has the ranks it needs.
+pub fn edges_at(structure: &Structure, dims: &[usize], max_rank: usize) -> Option<usize> {
+    let bounded = structure.template().name() != "any-tree";
+    bounded.then(|| structure.edges_at(max_rank, dims))
+}
+
 /// That edges stand at the largest rank allowed, if some do that could use a larger one.
 pub fn capped(
     structure: &Structure,
@@ -48,7 +54,7 @@ pub fn capped(
     objective: Objective,
     reached: bool,
 ) -> Option<String> {
-    let (at, of) = (structure.edges_at(max_rank, dims), structure.ranks().len());
+    let (at, of) = (edges_at(structure, dims, max_rank)?, structure.ranks().len());
     let are = if at == 1 { "is" } else { "are" };
     let may = match (reached, objective.max_error()) {
         (false, _) => "may reach the target",
