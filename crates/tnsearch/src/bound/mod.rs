@@ -16,6 +16,7 @@ mod spectra;
 mod spectrum;
 mod table;
 mod trees;
+mod watch;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
 pub use needed::{NeededRank, needed_rank};

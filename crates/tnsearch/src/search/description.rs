@@ -93,7 +93,7 @@ pub(super) const fn option(
 }
 
 /// The strategies there are, the default first.
-pub const STRATEGIES: [&Description; 9] = [
+pub const STRATEGIES: [&Description; 10] = [
     &strategies::AUTO,
     &strategies::EXACT,
     &strategies::TNLS,
@@ -101,6 +101,7 @@ pub const STRATEGIES: [&Description; 9] = [
     &strategies::TNGA_PLUS,
     &strategies::ANNEALING,
     &strategies::RANDOM,
+    &strategies::WALK,
     &strategies::TNGA_STAR,
     &strategies::GREEDY,
 ];

@@ -29,8 +29,8 @@ pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Tick
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
-    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Formats, GoOn,
-    Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
-    Tnls, TnlsSettings, sample_neighbour,
+    CheckedTnale, CheckedTnga, CheckedTnls, CheckedWalk, Exact, ExactSettings, ExactThenTnls,
+    Formats, GoOn, Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings,
+    Tnga, TngaSettings, Tnls, TnlsSettings, Walk, WalkSettings, sample_neighbour,
 };
 pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

@@ -11,6 +11,7 @@ mod random;
 mod tnale;
 mod tnga;
 mod tnls;
+mod walk;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
 pub use exact::{CheckedExact, Exact, ExactSettings};
@@ -23,6 +24,8 @@ pub use tnale::{CheckedTnale, Tnale, TnaleSettings};
 pub use tnga::{CheckedTnga, Tnga, TngaSettings};
 pub use tnls::{CheckedTnls, Tnls, TnlsSettings};
 
+pub use walk::{CheckedWalk, Walk, WalkSettings};
+
 pub(super) use annealing::ANNEALING;
 pub(super) use exact_then_tnls::{AUTO, EXACT};
 pub(super) use greedy::GREEDY;
@@ -30,6 +33,7 @@ pub(super) use random::RANDOM;
 pub(super) use tnale::TNALE;
 pub(super) use tnga::{TNGA_PLUS, TNGA_STAR};
 pub(super) use tnls::TNLS;
+pub(super) use walk::WALK;
 
 // What all of them build on.
 use super::{Ask, Generation, Outcome, Source, Strategy};
