@@ -295,7 +295,8 @@ impl FromStr for ModeGraph {
             }
         };
         let (modes, internal) = (number(modes)?, number(internal)?);
-        if !groups.is_empty() && !(groups.len() < modes && is_partition(&groups, modes)) {
+        let grouped = groups.len() < modes && is_partition(&groups, modes);
+        if !groups.is_empty() && !grouped {
             return Err(bad());
         }
         let external = if groups.is_empty() { modes } else { groups.len() };
