@@ -9,13 +9,10 @@ use crate::decompose::{DecomposeError, Limits};
 use crate::graph::Structure;
 use crate::linalg::{self, Cholesky, Factor, Route, matmul};
 use crate::network::Network;
-use crate::tensor::{Scalar, Tensor, sum_of_squares};
+use crate::tensor::{Scalar, Tensor};
 
 /// Errors are differences of norms: below this many ulp of the squared norm nothing is seen.
 const FLOOR: f64 = 64.0;
-/// Rounds of messages at most, and the change at which they end.
-const MESSAGES: usize = 200;
-const SETTLED: f64 = 1e-10;
 /// Sweeps for one choice of ranks at most; fewer where the error falls by less than this share in one.
 const SWEEPS: usize = 40;
 const SLOW: f64 = 1e-3;
@@ -41,6 +38,8 @@ struct Near<T> {
     cores: Vec<Part<T>>,
     lengths: Vec<usize>,
     rse: f64,
+    /// How the two environments of each vertex are contracted.
+    orders: Vec<Option<[Order; 2]>>,
 }
 
 pub(super) fn round<T: Scalar>(
@@ -87,8 +86,8 @@ pub(super) fn round<T: Scalar>(
     Ok(Rounded { network, rse: near.rse, floor, sweeps, interrupted: limits.stop.is_set() })
 }
 
-/// What messages along the doubled network say: a factor of the Gram matrix on either side of each edge, and the squared
-/// singular values between them, relative.
+/// What each edge can lose: factors of the Gram matrices on both its sides, and the share of the squared norm that each
+/// further value of the edge holds.
 struct Gauge<T> {
     sides: Vec<[Vec<T>; 2]>,
     spectra: Spectra,
@@ -170,85 +169,83 @@ impl<'p, T: Scalar> Problem<'p, T> {
         all: Vec<Part<T>>,
         lengths: &[usize],
     ) -> Result<(Part<T>, i64), DecomposeError> {
+        Ok(self.order(&all, lengths)?.run(all, lengths))
+    }
+
+    fn order(&self, all: &[Part<T>], lengths: &[usize]) -> Result<Order, DecomposeError> {
         let labels: Vec<Vec<usize>> = all.iter().map(|p| p.labels.clone()).collect();
         let order = Order::find(&labels, lengths);
         order.check::<T>(self.limits)?;
-        Ok(order.run(all, lengths))
+        Ok(order)
     }
 
-    /// Messages until they settle: on a tree they are the Gram matrices of both sides of each edge, with cycles
-    /// something near.
+    /// The doubled network with one edge cut says what that edge can lose. Let `M_ij` be Z with the value i at the one end of
+    /// the edge and j at the other, so that `Z = sum_i M_ii`, and `N = <M_i'j', M_ij>`. The Gram matrices of both sides
+    /// are `L = sum_j N` and `R = sum_i N`, and a matrix T in the place of the identity changes Z by
+    /// `||sum_ij (T - 1)_ij M_ij||^2 = (T - 1)^H N (T - 1)`: exactly what a truncation of that edge alone loses.
     fn gauge(&self) -> Result<Gauge<T>, DecomposeError> {
-        let (edges, ranks) = (self.structure.template().edges(), self.structure.ranks());
-        let lengths = self.lengths(ranks);
-        // From the first vertex of the edge to the second, and back.
-        let mut messages: Vec<[Vec<T>; 2]> = ranks
-            .iter()
-            .map(|&r| {
-                let one = Part::<T>::identity(0, 1, r).data;
-                [one.clone(), one]
-            })
-            .collect();
-        for _ in 0..MESSAGES {
-            self.limits.check_stop()?;
-            let mut change = 0.0f64;
-            for (e, &(u, v)) in edges.iter().enumerate() {
-                for (way, from) in [(0, u), (1, v)] {
-                    let new = self.message(from, e, &messages, &lengths);
-                    let off = new.iter().zip(&messages[e][way]).map(|(a, b)| *a - *b);
-                    change = change.max(sum_of_squares(&off.collect::<Vec<T>>()).sqrt());
-                    messages[e][way] = new;
-                }
-            }
-            if change < SETTLED.max(10.0 * T::KIND.epsilon()) {
-                break;
-            }
-        }
+        let ranks = self.structure.ranks();
         let mut gauge = Gauge { sides: Vec::new(), spectra: Vec::new() };
         for (e, &r) in ranks.iter().enumerate() {
-            let [x, y] = [0, 1].map(|way| root(&messages[e][way], r));
-            let (x, y) = (x.ok_or_else(|| no_root(r))?, y.ok_or_else(|| no_root(r))?);
-            let values = linalg::singular_values(&between(&x, &y, r), r, r);
-            let values = values.ok_or_else(|| no_root(r))?;
-            let all: f64 = values.iter().map(|s| s * s).sum();
+            self.limits.check_stop()?;
+            if r == 1 {
+                gauge.sides.push([vec![T::ONE], vec![T::ONE]]);
+                gauge.spectra.push(vec![1.0]);
+                continue;
+            }
+            let (n, unit) = self.cut(e)?;
+            let (mut l, mut s) = (vec![T::ZERO; r * r], vec![T::ZERO; r * r]);
+            for (at, x) in n.iter().enumerate() {
+                // N is [i, i', j, j'].
+                let (ii, jj) = (at / (r * r), at % (r * r));
+                if jj / r == jj % r {
+                    l[ii] += *x;
+                }
+                if ii / r == ii % r {
+                    s[jj] += *x;
+                }
+            }
+            let (x, y) =
+                (root(&l, r).ok_or_else(|| no_root(r))?, root(&s, r).ok_or_else(|| no_root(r))?);
+            let share = 2f64.powi((unit - self.unit).clamp(-1000, 1000) as i32) / self.norm_squared;
+            // The whole edge may be useless; what is zero for all that is known is not kept.
+            let m = between(&x, &y, r);
+            let values = linalg::singular_values(&m, r, r).ok_or_else(|| no_root(r))?;
             let clear = 1e3 * T::KIND.epsilon() * values[0];
-            let kept = values.iter().filter(|&&s| s > clear);
-            gauge.spectra.push(kept.map(|s| s * s / all.max(f64::MIN_POSITIVE)).collect());
+            let most = values.iter().filter(|&&v| v > clear).count().max(1);
+            let mut losses = vec![1.0];
+            for keep in 1..=most {
+                let (left, right) = projectors(&x, &y, r, keep).ok_or_else(|| no_root(r))?;
+                losses.push((lost(&n, &left, &right, r, keep) * share).clamp(0.0, 1.0));
+            }
+            // What is lost never grows with the rank.
+            for k in (1..losses.len()).rev() {
+                losses[k - 1] = losses[k - 1].max(losses[k]);
+            }
+            gauge.spectra.push(losses.windows(2).map(|w| w[0] - w[1]).collect());
             gauge.sides.push([x, y]);
         }
         Ok(gauge)
     }
 
-    /// The message from a vertex along an edge: its core and its conjugate, with what comes in on the other edges;
-    /// of trace 1.
-    fn message(
-        &self,
-        vertex: usize,
-        edge: usize,
-        messages: &[[Vec<T>; 2]],
-        lengths: &[usize],
-    ) -> Vec<T> {
-        let temp = lengths.len() - 1;
-        let core = &self.z[vertex];
-        let mut weighted = core.clone();
-        let mut lengths = lengths.to_vec();
-        for f in self.structure.template().incident(vertex).filter(|&f| f != edge) {
-            let (u, _) = self.structure.template().edges()[f];
-            // What comes in was sent by the other end.
-            let incoming = &messages[f][usize::from(u == vertex)];
-            lengths[temp] = lengths[f];
-            let matrix = Part::new(vec![f, temp], incoming.clone());
-            weighted = weighted.times(&matrix, &lengths).renamed(temp, f);
+    /// `N[i, i', j, j']` of an edge, and its unit.
+    fn cut(&self, edge: usize) -> Result<(Vec<T>, i64), DecomposeError> {
+        let (_, second) = self.structure.template().edges()[edge];
+        let mut lengths = self.lengths(self.structure.ranks());
+        let (ket, bra) = (lengths.len(), lengths.len() + 1);
+        lengths.extend([lengths[edge]; 2]);
+        let mut all = Vec::new();
+        for (v, core) in self.z.iter().enumerate() {
+            let mut own = core.clone();
+            let mut conj = core.conjugated(self.moved(self.shift()));
+            if v == second {
+                own = own.renamed(edge, ket);
+                conj = conj.renamed(edge + self.shift(), bra);
+            }
+            all.extend([own, conj]);
         }
-        lengths[temp] = lengths[edge];
-        let bra = core.conjugated(|l| if l == edge { temp } else { l });
-        let mut made = weighted.times(&bra, &lengths).ordered(&[edge, temp], &lengths).data;
-        let r = lengths[edge];
-        let trace: f64 = (0..r).map(|i| made[i * r + i].re()).sum();
-        if trace > 0.0 {
-            made.iter_mut().for_each(|x| *x = x.unscale(trace));
-        }
-        made
+        let (n, unit) = self.contracted(all, &lengths)?;
+        Ok((n.ordered(&[edge, edge + self.shift(), ket, bra], &lengths).data, unit))
     }
 
     /// Z with its edges cut down by whitened SVDs, then swept until the error is `enough` or falls no more.
@@ -281,7 +278,8 @@ impl<'p, T: Scalar> Problem<'p, T> {
             core.labels.iter_mut().for_each(|l| *l = moved(*l));
             core.normalise();
         }
-        let mut near = Near { cores, lengths, rse: f64::INFINITY };
+        let orders = vec![None; cores.len()];
+        let mut near = Near { cores, lengths, rse: f64::INFINITY, orders };
         let mut before = f64::INFINITY;
         for _ in 0..SWEEPS {
             for vertex in 0..near.cores.len() {
@@ -318,8 +316,13 @@ impl<'p, T: Scalar> Problem<'p, T> {
         let ket: Vec<usize> = own.iter().copied().filter(|&l| l >= self.shift()).collect();
         let bra: Vec<usize> = ket.iter().map(|&l| l + self.edges()).collect();
         let (width, columns) = (entries(&ket, &near.lengths), entries(&modes, &near.lengths));
-        let (g, g_unit) = self.contracted(gram, &near.lengths)?;
-        let (b, b_unit) = self.contracted(rest, &near.lengths)?;
+        if near.orders[vertex].is_none() {
+            near.orders[vertex] =
+                Some([self.order(&gram, &near.lengths)?, self.order(&rest, &near.lengths)?]);
+        }
+        let Some([g_order, b_order]) = &near.orders[vertex] else { unreachable!("made above") };
+        let (g, g_unit) = g_order.run(gram, &near.lengths);
+        let (b, b_unit) = b_order.run(rest, &near.lengths);
         // Column-major G: its entry (bra, ket) at ket * width + bra.
         let g_labels: Vec<usize> = ket.iter().chain(&bra).copied().collect();
         let b_labels: Vec<usize> = modes.iter().chain(&bra).copied().collect();
@@ -329,7 +332,7 @@ impl<'p, T: Scalar> Problem<'p, T> {
         // At the best core ||Z - Z'||^2 = ||Z||^2 - Re <c, b>, all in one unit.
         let dot: f64 = c.iter().zip(&b).map(|(x, y)| (x.conj() * *y).re()).sum();
         let power = 2 * b_unit - g_unit - self.unit;
-        near.rse = (1.0 - dot / self.norm_squared * 2f64.powi(power as i32)).max(0.0);
+        near.rse = positive(1.0 - dot / self.norm_squared * 2f64.powi(power as i32));
         debug_assert_eq!(c.len(), width * columns);
         let by = 2f64.powi((b_unit - g_unit) as i32);
         let data = c.iter().map(|x| x.scale(by)).collect();
@@ -345,7 +348,7 @@ impl<'p, T: Scalar> Problem<'p, T> {
         let scaled = |x: f64, unit: i64| {
             x / self.norm_squared * 2f64.powi((unit - self.unit).clamp(-2000, 1000) as i32)
         };
-        Ok((1.0 - 2.0 * scaled(cross, cross_unit) + scaled(own, unit)).max(0.0))
+        Ok(positive(1.0 - 2.0 * scaled(cross, cross_unit) + scaled(own, unit)))
     }
 
     /// The smallest network within an error, among ranks chosen for more and less of it.
@@ -406,6 +409,29 @@ impl<'p, T: Scalar> Problem<'p, T> {
         }));
         network(self.structure, self.dims, &cores, &lengths, self.exponent)
     }
+}
+
+/// An error that rounding may have made negative; what is no number is no error to be had.
+fn positive(rse: f64) -> f64 {
+    if rse.is_finite() { rse.max(0.0) } else { f64::INFINITY }
+}
+
+/// `(T - 1)^H N (T - 1)` with `T = left right`.
+fn lost<T: Scalar>(n: &[T], left: &[T], right: &[T], r: usize, keep: usize) -> f64 {
+    let mut t = vec![T::ZERO; r * r];
+    matmul((r, r, keep), &mut t, Factor::row_major(left, keep), Factor::row_major(right, r));
+    (0..r).for_each(|i| t[i * r + i] -= T::ONE);
+    let mut sum = 0.0;
+    for i in 0..r {
+        for k in 0..r {
+            for j in 0..r {
+                let row = &n[((i * r + k) * r + j) * r..][..r];
+                let other: T = row.iter().enumerate().map(|(l, x)| *x * t[k * r + l].conj()).sum();
+                sum += (t[i * r + j] * other).re();
+            }
+        }
+    }
+    sum
 }
 
 fn no_root(r: usize) -> DecomposeError {

@@ -233,48 +233,54 @@ impl<'l> Builder<'l> {
         (0..self.parts.len()).filter(|&k| self.parts[k].is_some()).collect()
     }
 
-    fn touches(&self, a: usize, b: usize) -> bool {
-        let (Some(a), Some(b)) = (&self.parts[a], &self.parts[b]) else { return false };
-        a.iter().any(|l| b.contains(l))
+    /// Pairs of parts that share a label, by their labels.
+    fn neighbours(&self) -> Vec<(usize, usize)> {
+        let mut owner: Vec<Option<usize>> = vec![None; self.lengths.len()];
+        let mut pairs = Vec::new();
+        for (k, part) in self.parts.iter().enumerate() {
+            for &label in part.iter().flatten() {
+                match owner[label] {
+                    Some(other) if !pairs.contains(&(other, k)) => pairs.push((other, k)),
+                    Some(_) => {}
+                    None => owner[label] = Some(k),
+                }
+            }
+        }
+        pairs
     }
 
-    /// The best partner of a part among others: one it shares a label with, if there is one.
-    fn partner(&self, a: usize, others: &[usize]) -> Option<(f64, usize)> {
-        let cost = |&b: &usize| {
-            let more = self.joined(a, b).map_or(f64::INFINITY, |j| j.2);
-            (!self.touches(a, b), more, b)
-        };
-        let best = others
-            .iter()
-            .filter(|&&b| b != a)
-            .map(cost)
-            .reduce(|x, y| if (y.0, y.1) < (x.0, x.1) { y } else { x })?;
-        Some((if best.0 { f64::INFINITY } else { best.1 }, best.2))
+    /// The pair whose product adds least; where none shares a label, the two smallest.
+    fn best(&self, pairs: impl Iterator<Item = (usize, usize)>) -> (usize, usize) {
+        let more = |&(a, b): &(usize, usize)| self.joined(a, b).map_or(f64::INFINITY, |j| j.2);
+        let costs = pairs.map(|pair| (more(&pair), pair));
+        let best = costs.reduce(|x, y| if y.0 < x.0 { y } else { x });
+        best.map_or_else(
+            || {
+                let mut live = self.live();
+                let size = |k: usize| self.parts[k].as_ref().map_or(0.0, |p| self.size(p));
+                live.sort_by(|&a, &b| size(a).total_cmp(&size(b)));
+                (live[0], live[1])
+            },
+            |b| b.1,
+        )
     }
 
     fn anywhere(mut self) -> Order {
-        loop {
-            let live = self.live();
-            if live.len() < 2 {
-                return self.order;
-            }
-            let pairs = live.iter().filter_map(|&a| Some((self.partner(a, &live)?, a)));
-            let best = pairs.reduce(|x, y| if y.0.0 < x.0.0 { y } else { x });
-            let Some(((_, b), a)) = best else { unreachable!("at least two") };
+        while self.live().len() > 1 {
+            let (a, b) = self.best(self.neighbours().into_iter());
             self.merge(a.min(b), a.max(b));
         }
+        self.order
     }
 
     fn growing(mut self) -> Order {
         let mut block = 0;
-        loop {
-            let live = self.live();
-            if live.len() < 2 {
-                return self.order;
-            }
-            let Some((_, b)) = self.partner(block, &live) else { unreachable!("at least two") };
-            block = self.merge(block, b);
+        while self.live().len() > 1 {
+            let touching = self.neighbours().into_iter().filter(|p| p.0 == block || p.1 == block);
+            let (a, b) = self.best(touching);
+            block = self.merge(a.min(b), a.max(b));
         }
+        self.order
     }
 }
 
