@@ -22,19 +22,8 @@ pub(crate) fn fit_merged(
     if graph.modes() != dims.len() {
         return Err(FitError::Modes { structure: graph.modes(), tensor: dims.len() });
     }
-    let (plain, short) = (graph.plain(), graph.merged_dims(dims));
-    let warm = warm.map(|cores| {
-        let cores = cores.iter().enumerate().map(|(v, core)| {
-            let expected = graph.core_dims(v, dims);
-            if v >= graph.vertices() || core.dims() != expected {
-                let found = core.dims().to_vec();
-                return Err(FitError::WarmStart { vertex: v, found, expected });
-            }
-            Ok(shaped(core.clone(), plain.core_dims(v, &short)))
-        });
-        cores.collect::<Result<Vec<_>, _>>()
-    });
-    let warm = warm.transpose()?;
+    let warm = warm.map(|cores| plain_cores(graph, dims, cores)).transpose()?;
+    let plain = graph.plain();
     let fitted = fit(&merged()?, &plain, warm.as_deref())?;
     let cores = fitted.cores.into_iter().enumerate();
     let cores = cores.map(|(v, core)| shaped(core, graph.core_dims(v, dims))).collect();
@@ -49,6 +38,24 @@ pub(crate) fn merged(
 ) -> Result<Target, FitError> {
     check_bytes(target.tensor().bytes() as f64, max_bytes)?;
     Ok(target.merged(&graph.groups()))
+}
+
+/// The cores of a graph as those of its plain form.
+pub(super) fn plain_cores(
+    graph: &ModeGraph,
+    dims: &[usize],
+    cores: &[AnyTensor],
+) -> Result<Vec<AnyTensor>, FitError> {
+    let (plain, short) = (graph.plain(), graph.merged_dims(dims));
+    let cores = cores.iter().enumerate().map(|(v, core)| {
+        let expected = graph.core_dims(v, dims);
+        if v >= graph.vertices() || core.dims() != expected {
+            let found = core.dims().to_vec();
+            return Err(FitError::WarmStart { vertex: v, found, expected });
+        }
+        Ok(shaped(core.clone(), plain.core_dims(v, &short)))
+    });
+    cores.collect()
 }
 
 fn shaped(core: AnyTensor, dims: Vec<usize>) -> AnyTensor {
@@ -68,7 +75,7 @@ pub(super) fn fit_single(target: &Target, graph: &ModeGraph) -> Result<Fitted, F
     let restarts = 1;
     Ok(Fitted {
         cores: vec![core],
-        error: 0.0,
+        error: target.lost(),
         sweeps: 0,
         restarts,
         rescued: false,

@@ -227,6 +227,21 @@ pub fn error_of(
     cores: &[AnyTensor],
     max_bytes: Option<u64>,
 ) -> Result<f64, FitError> {
+    if graph.modes() != target.dims().len() {
+        return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
+    }
+    if graph.is_grouped() {
+        let cores = grouped::plain_cores(graph, target.dims(), cores)?;
+        let target = grouped::merged(target, graph, max_bytes)?;
+        return error_of(&target, &graph.plain(), &cores, max_bytes);
+    }
+    if let (1, Some(core)) = (graph.vertices(), cores.first()) {
+        let (expected, found) = (target.dims().to_vec(), core.dims().to_vec());
+        return match expected == found {
+            true => Ok(target.rse_of(core)),
+            false => Err(FitError::WarmStart { vertex: 0, found, expected }),
+        };
+    }
     dispatch!(target.tensor(), x => {
         let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
         let mut ws = Workspace::new(&plan);
