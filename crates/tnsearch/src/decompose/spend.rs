@@ -62,7 +62,7 @@ pub(super) trait Made {
 
 /// The most passes for a tensor with this many entries.
 pub(super) fn passes(entries: usize) -> usize {
-    ((1 << 22) / entries.max(1)).clamp(4, 40)
+    ((1 << 22) / entries.max(1)).clamp(4, 60)
 }
 
 /// The truncations with the fewest parameters found that lose at most `eps`, from `first`, which does; those that `water`
@@ -81,6 +81,22 @@ pub(super) fn spend<M: Made>(
     Ok(search.best)
 }
 
+/// The one of two with fewer parameters; the first where there was no time for the second.
+pub(super) fn smaller_of<M: Made>(
+    water: &Water,
+    first: M,
+    second: Result<M, DecomposeError>,
+) -> Result<M, DecomposeError> {
+    let params = |made: &M| water.params(&water.of_choices(&made.ranks()));
+    match second {
+        Err(DecomposeError::Interrupted) => Ok(first),
+        second => {
+            let second = second?;
+            Ok(if params(&second) < params(&first) { second } else { first })
+        }
+    }
+}
+
 struct Search<'s, M, P> {
     water: &'s Water,
     eps: f64,
@@ -97,7 +113,6 @@ impl<M: Made, P: FnMut(&[usize]) -> Result<M, DecomposeError>> Search<'_, M, P> 
     fn run(&mut self, mut promised: f64) -> Result<(), DecomposeError> {
         // The sum of tails is an upper bound: what is lost is less, so more may be promised.
         let (mut good, mut bad) = (0.0, f64::INFINITY);
-        let equal = self.water.shared(promised);
         let mut before: Vec<usize> = Vec::new();
         for _ in 0..8 {
             let Some(ranks) = self.water.within_error(promised) else { break };
@@ -120,7 +135,6 @@ impl<M: Made, P: FnMut(&[usize]) -> Result<M, DecomposeError>> Search<'_, M, P> 
                 break;
             }
         }
-        self.attempt(&equal)?;
         self.improve()
     }
 
@@ -161,35 +175,52 @@ impl<M: Made, P: FnMut(&[usize]) -> Result<M, DecomposeError>> Search<'_, M, P> 
     fn next(&self) -> Option<Vec<usize>> {
         let (water, best) = (self.water, self.water.of_choices(&self.best.ranks()));
         let params = water.params(&best);
-        // A truncation loses a part of its tail only.
-        let part = (self.best.lost() / water.lost(&best).max(1e-300)).min(1.0);
+        // A truncation loses a part of its tail only, and some steps lose less than others.
+        let part = 0.85 * (self.best.lost() / water.lost(&best).max(1e-300)).min(1.0);
         let rise = |c: usize, from: usize, to: usize| {
             let curve = water.curve(c);
             part * (curve.tail(to) - curve.tail(from))
         };
         let left = self.eps - self.best.lost();
         let mut found: Option<(f64, Vec<usize>)> = None;
-        for down in (0..best.len()).filter(|&c| best[c] > 1) {
-            for by in 1..=2.min(best[down] - 1) {
-                let more = rise(down, best[down], best[down] - by);
-                for up in 0..best.len() {
-                    for raise in if up == down { 0..=0 } else { 1..=2 } {
-                        let mut trial = best.clone();
-                        trial[down] -= by;
-                        trial[up] += raise;
-                        if more + rise(up, best[up], best[up] + raise) > left {
-                            continue;
-                        }
-                        let trial = water.useful(&trial);
-                        let now = water.params(&trial);
-                        let smaller = now < params && found.as_ref().is_none_or(|f| now < f.0);
-                        if smaller && !self.tried.contains(&trial) {
-                            found = Some((now, trial));
-                        }
-                    }
-                }
+        for step in steps_of(best.len()) {
+            let new: Option<Vec<usize>> = best
+                .iter()
+                .zip(&step)
+                .map(|(&r, &by)| r.checked_add_signed(by).filter(|&r| r > 0))
+                .collect();
+            let Some(new) = new else { continue };
+            let more: f64 = (0..best.len()).map(|c| rise(c, best[c], new[c])).sum();
+            let trial = water.useful(&new);
+            let now = water.params(&trial);
+            let smaller = now < params && found.as_ref().is_none_or(|f| now < f.0);
+            if more <= left && smaller && !self.tried.contains(&trial) {
+                found = Some((now, trial));
             }
         }
         found.map(|f| f.1)
     }
+}
+
+/// Changes of ranks that are looked at: of few choices all within two steps, of more one or two choices at a time.
+fn steps_of(count: usize) -> Vec<Vec<isize>> {
+    if count <= 4 {
+        let all = 0..5usize.pow(count as u32);
+        let digit = |k: usize, c: usize| (k / 5usize.pow(c as u32) % 5) as isize - 2;
+        return all.map(|k| (0..count).map(|c| digit(k, c)).collect()).collect();
+    }
+    let mut steps = Vec::new();
+    for down in 0..count {
+        for up in 0..count {
+            for (less, more) in [(1, 0), (2, 0), (1, 1), (2, 1), (1, 2), (2, 2), (3, 1)] {
+                if (up == down) == (more == 0) {
+                    let mut step = vec![0; count];
+                    step[up] = more;
+                    step[down] = -less;
+                    steps.push(step);
+                }
+            }
+        }
+    }
+    steps
 }

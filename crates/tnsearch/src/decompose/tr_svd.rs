@@ -3,7 +3,7 @@
 use super::compress::compressed;
 use super::goal::{Aim, Budget, Shares};
 use super::ring::{along_ring, modes_along, ring_network};
-use super::spend::{Choice, FINE, Made, passes, spend};
+use super::spend::{Choice, FINE, Made, passes, smaller_of, spend};
 use super::truncate::{Basis, Keep, expand, left_basis, project};
 use super::water::{Curve, Water};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply, tree_svd};
@@ -290,6 +290,10 @@ impl<'s, T: Scalar> Opened<'s, T> {
         }
         let (_, taken, water) = best.ok_or(DecomposeError::Interrupted)?;
         let (first, split) = (taken.first.clone(), taken.split);
+        let mut chain = budget.clone();
+        chain.spend(first.lost, 2);
+        let equal = self.rest(&first, split, &mut Choice::Shares(chain));
+        let taken = smaller_of(&water, taken, equal)?;
         let eps = budget.left() / all;
         spend(
             &water,

@@ -3,7 +3,7 @@
 use super::compress::compressed;
 use super::goal::{Aim, Budget, Shares};
 use super::rooted::Rooted;
-use super::spend::{Choice, Made, passes, spend};
+use super::spend::{Choice, Made, passes, smaller_of, spend};
 use super::truncate::{Basis, expand, left_basis, project};
 use super::water::{Curve, Water};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply};
@@ -195,6 +195,9 @@ fn smallest<T: Scalar>(
     let sizes = placed_dims(dims, placed).into_iter().map(|d| d as f64).collect();
     let water = Water::new(template.edges(), sizes, &curves, usize::MAX);
     let most = passes(x.len());
+    let equal =
+        Sweep::new((target, x), placed, rooted, limits)?.run(&mut Choice::Shares(budget.clone()));
+    let first = smaller_of(&water, first, equal)?;
     let eps = budget.left() / all;
     let best = spend(&water, (eps, eps), most, first, limits, |ranks| {
         Sweep::new((target, x), placed, rooted, limits)?.run(&mut Choice::Ranks(ranks))

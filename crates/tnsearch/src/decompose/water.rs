@@ -215,7 +215,7 @@ impl Water {
     }
 
     /// The ranks that lose an equal share each, as the starting point of all others.
-    pub fn shared(&self, eps: f64) -> Vec<usize> {
+    fn shared(&self, eps: f64) -> Vec<usize> {
         let share = eps / self.curves.len().max(1) as f64;
         let caps = self.caps.iter();
         self.curves.iter().zip(caps).map(|(c, &cap)| c.rank_within(share).min(cap)).collect()

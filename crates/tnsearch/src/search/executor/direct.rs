@@ -1,7 +1,7 @@
 //! Fits that begin where truncated SVDs end.
 
 use crate::decompose::{Limits, spanning_svd};
-use crate::fit::{FitError, FitSettings, Fitted, Request, fit};
+use crate::fit::{FitError, FitSettings, Fitted, Request, fit, sweep_cost};
 use crate::graph::ModeGraph;
 use crate::problem::{Stop, Target};
 use crate::rng;
@@ -12,13 +12,19 @@ use rand_distr::StandardNormal;
 /// Sweeps that polish a structure without cycles.
 const POLISH: usize = 30;
 
+/// Multiply-adds that all sweeps together may take: some seconds.
+const WORK: f64 = 5e10;
+/// Fewer sweeps than this are of no use.
+const FEWEST: usize = 4;
+
 /// The standard deviation of the entries that an edge beyond the forest gets, in units of the root mean square of those
 /// that the SVDs gave. Much smaller ones leave a ring at a saddle point.
 const FILL: f64 = 0.1;
 
 /// Fits a structure from the truncated SVDs of a forest in it ([`spanning_svd`]). Without cycles it is polished by a
 /// few sweeps where the SVDs do not reach the error; with cycles, whose other edges begin small, it is fitted as the
-/// settings say, that start the first of several. Never worse than the forest alone.
+/// settings say, that start the first of several, where sweeps are cheap enough for that. Where even a few sweeps would
+/// take long there are none. Never worse than the forest alone.
 pub(super) fn fit_direct(
     target: &Target,
     graph: &ModeGraph,
@@ -37,10 +43,15 @@ pub(super) fn fit_direct(
     };
     let cycles = graph.edges().len() + parts(graph) > graph.vertices();
     let settings = FitSettings { scouts: 1, rescue: 0, ..FitSettings::clone(settings) };
+    let affordable = (WORK / sweep_cost(graph, target.dims())) as usize;
     let settings = match cycles {
-        true => settings,
+        true => {
+            let max_sweeps = settings.max_sweeps.min(affordable.max(FEWEST));
+            let restarts = (affordable / max_sweeps).clamp(1, settings.restarts);
+            FitSettings { restarts, max_sweeps, ..settings }
+        }
         false => {
-            let max_sweeps = settings.max_sweeps.min(POLISH);
+            let max_sweeps = settings.max_sweeps.min(POLISH).min(affordable.max(FEWEST));
             FitSettings { restarts: 1, max_sweeps, ..settings }
         }
     };
@@ -61,7 +72,7 @@ pub(super) fn fit_direct(
             graph: None,
         })
     };
-    if error <= settings.enough_rse.max(settings.stop_rse) {
+    if error <= settings.enough_rse.max(settings.stop_rse) || affordable < FEWEST {
         return alone(false);
     }
     match fit(target, graph, &settings.check()?, *seed, Some(&warm), stop) {

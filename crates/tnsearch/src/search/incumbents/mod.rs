@@ -59,7 +59,7 @@ impl Aim {
     fn bolder(self) -> Vec<Aim> {
         match self {
             Aim::Error(eps) => {
-                vec![self, Aim::Error((1.4 * eps).min(1.0)), Aim::Error((2.0 * eps).min(1.0))]
+                [1.0, 1.3, 1.6, 2.0].map(|k| Aim::Error((k * eps).min(1.0))).to_vec()
             }
             Aim::Params(_) => vec![self],
             Aim::Price(price) => vec![self, Aim::Price(0.7 * price)],
@@ -69,7 +69,7 @@ impl Aim {
     /// This, and what leaves room for what a bound does not see.
     fn safer(self) -> Vec<Aim> {
         match self {
-            Aim::Error(eps) => vec![Aim::Error(0.5 * eps), Aim::Error(0.25 * eps), self],
+            Aim::Error(eps) => [1.0, 4.0, 20.0, 100.0, 500.0].map(|k| Aim::Error(eps / k)).to_vec(),
             other => vec![other],
         }
     }
@@ -123,6 +123,7 @@ pub fn incumbents(
     let cuts = Cuts::new(target, spectra, objective.max_error(), limits);
     let identity: Vec<usize> = (0..order).collect();
     let mutual = mutual::mutual(&cuts, order);
+    let ring = RingIn::in_template(template);
     let mut found: Vec<Found> = Vec::new();
     for tree in TreeIn::all_in(template) {
         // The order of the tensor on the template's vertices in their order.
@@ -132,28 +133,41 @@ pub fn incumbents(
         starts.push(identity.clone());
         starts.extend(mutual.as_ref().map(|m| mutual::line(m)));
         starts.extend(mutual.as_ref().map(|m| mutual::circle(m)));
-        starts.sort();
-        starts.dedup();
-        for start in starts {
-            found.extend(tree.climb(&cuts, dims, &start, aim, max_rank));
-        }
+        let climb = |start: &[usize]| tree.climb(&cuts, dims, start, aim, max_rank);
+        // Rings need room of their own.
+        let (orders, each) = if ring.is_some() { (1, 3) } else { (2, MOST) };
+        found.extend(best_orders(starts, orders, each, climb));
     }
-    if let Some(ring) = RingIn::in_template(template) {
+    if let Some(ring) = ring {
         let mut starts = vec![identity.clone()];
         starts.extend(mutual.as_ref().map(|m| mutual::circle(m)));
         // The best train, closed.
         let best = found.iter().min_by(|a, b| a.value.total_cmp(&b.value));
         starts.extend(best.map(|f| f.order.clone()));
-        starts.dedup();
-        for start in starts {
-            found.extend(ring.climb(&cuts, dims, &start, aim, max_rank));
-        }
+        let climb = |start: &[usize]| ring.climb(&cuts, dims, start, aim, max_rank);
+        found.extend(best_orders(starts, 1, MOST, climb));
     }
     if found.is_empty() {
         let mutual = mutual.or_else(|| mutual::sampled_mutual(target));
         found = sequential::found(target, template, objective, mutual.as_deref(), max_rank, limits);
     }
     best_of(found, target, aim)
+}
+
+/// What the best of several starts lead to: so many orders of the modes, so many structures of each.
+fn best_orders(
+    mut starts: Vec<Vec<usize>>,
+    orders: usize,
+    each: usize,
+    climb: impl Fn(&[usize]) -> Vec<Found>,
+) -> Vec<Found> {
+    starts.sort();
+    starts.dedup();
+    let mut ends: Vec<Vec<Found>> = starts.iter().map(|start| climb(start)).collect();
+    ends.retain(|end| !end.is_empty());
+    ends.sort_by(|a, b| a[0].value.total_cmp(&b[0].value));
+    ends.dedup_by(|a, b| a[0].structure.canonical().graph == b[0].structure.canonical().graph);
+    ends.into_iter().take(orders).flat_map(|end| end.into_iter().take(each)).collect()
 }
 
 /// The best of all, each once, without ranks of no use.

@@ -78,7 +78,7 @@ fn two_modes_that_are_one_share_all() {
 
 #[test]
 fn the_order_of_a_shuffled_chain_is_found() {
-    for seed in 0..4 {
+    for seed in 0..3 {
         let places = vec![3, 6, 0, 5, 2, 7, 1, 4];
         let mut order = vec![0; 8];
         places.iter().enumerate().for_each(|(n, &v)| order[v] = n);
