@@ -77,7 +77,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let structure = load_structure(&args.structure)?;
     let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
-    structure.template().check_order(dims.len())?;
+    structure.check_order(dims.len())?;
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;

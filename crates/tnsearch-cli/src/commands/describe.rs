@@ -27,7 +27,7 @@ impl StructureReport {
     pub fn new(structure: &Structure, dims: &[usize]) -> Self {
         let phi = structure.phi(dims);
         StructureReport {
-            template: structure.template().to_ref(),
+            template: structure.to_file().template,
             order: dims.len(),
             dims: dims.to_vec(),
             permutation: Some(structure.permutation().to_vec()),

@@ -95,7 +95,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let structure = load_structure(&args.structure)?;
     let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
-    structure.template().check_order(dims.len())?;
+    structure.check_order(dims.len())?;
 
     let interrupt = interrupt::on_ctrl_c()?;
     let pool = rayon::ThreadPoolBuilder::new()

@@ -60,9 +60,9 @@ impl JournalFile {
         Ok(journal)
     }
 
-    /// A structure of the graph that was searched; none where the numbers are not one.
-    pub fn structure(&self, permutation: &[usize], ranks: &[usize]) -> Option<Structure> {
-        Structure::new(self.header.searched.clone(), permutation.to_vec(), ranks.to_vec()).ok()
+    /// The structure of a record: of the graph that was searched, or of its own; none where the numbers are not one.
+    pub fn structure(&self, record: &Evaluation) -> Option<Structure> {
+        record.structure(&self.header.searched).ok()
     }
 
     /// The tensor as the user named it, where that is on record.
@@ -94,14 +94,14 @@ impl Lines for JournalFile {
         self.end = None;
         match line {
             Line::Evaluation(record) => {
-                self.check(&record.permutation, &record.ranks, Some(&record.key))?;
+                self.check(&record, true)?;
                 self.records.push(record);
             }
             Line::Generation(generation) => self.generations.push(generation),
             Line::Begin(begin) => self.begins.push(begin),
             Line::End(end) => {
                 if let Some(best) = &end.best {
-                    self.check(&best.permutation, &best.ranks, None)?;
+                    self.check(best, false)?;
                 }
                 self.end = Some(end);
             }
@@ -111,17 +111,13 @@ impl Lines for JournalFile {
 }
 
 impl JournalFile {
-    /// Refuses what is no structure of the graph that was searched.
-    fn check(
-        &mut self,
-        permutation: &[usize],
-        ranks: &[usize],
-        key: Option<&str>,
-    ) -> Result<(), String> {
+    /// Refuses what is no structure of the graph that was searched, or of the record's own.
+    fn check(&mut self, record: &Evaluation, keyed: bool) -> Result<(), String> {
         if std::mem::take(&mut self.guessed) {
-            self.guess(permutation, ranks, key);
+            let key = keyed.then_some(&*record.key);
+            self.guess(&record.permutation, &record.ranks, key);
         }
-        self.structure(permutation, ranks).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
+        self.structure(record).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
     }
 
     /// Old journals do not say whether a strategy left the template for the complete graph; the first structure does.

@@ -105,6 +105,7 @@ mod tests {
             sweeps: 5,
             restarts: 1,
             seconds: 0.25,
+            template: None,
             effort: Default::default(),
         }
     }

@@ -89,17 +89,17 @@ fn describe(caption: &str, structure: &Structure) -> String {
     format!(
         "{caption}{colon}{} of {} modes, ranks {}",
         template.name(),
-        template.order(),
+        structure.permutation().len(),
         ranks.join(", ")
     )
 }
 
 fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)]) {
-    let modes = structure.modes();
+    let modes = structure.groups();
     let edges = structure.edges();
-    let who = |v: usize| match modes[v] {
-        Some(n) => format!("mode {n}"),
-        None => format!("internal vertex {v}"),
+    let who = |v: usize| match modes[v].is_empty() {
+        true => format!("internal vertex {v}"),
+        false => names(&modes[v]),
     };
     // Where most edges are none they would hide the others.
     let crowded = edges.iter().filter(|e| e[2] == 1).count() > 3 * at.len();
@@ -134,7 +134,7 @@ fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)
     let bodies: Vec<_> = modes
         .iter()
         .zip(at)
-        .map(|(mode, &p)| (p, if mode.is_some() { MODE } else { INTERNAL }))
+        .map(|(modes, &p)| (p, if modes.is_empty() { INTERNAL } else { MODE }))
         .collect();
     for (edge, place) in shown.iter().zip(labels::places(&ends, &bodies)) {
         let Some((x, y)) = place else { continue };
@@ -151,12 +151,18 @@ fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)
             );
         }
     }
-    for (v, mode) in modes.iter().enumerate() {
-        vertex(out, v, *mode, dims, at[v]);
+    for (v, modes) in modes.iter().enumerate() {
+        vertex(out, v, modes, dims, at[v]);
     }
 }
 
-fn vertex(out: &mut String, v: usize, mode: Option<usize>, dims: &[usize], (x, y): (f64, f64)) {
+/// `mode 2`, `modes 0, 2`.
+fn names(modes: &[usize]) -> String {
+    let numbers: Vec<String> = modes.iter().map(usize::to_string).collect();
+    format!("mode{} {}", if modes.len() == 1 { "" } else { "s" }, numbers.join(", "))
+}
+
+fn vertex(out: &mut String, v: usize, modes: &[usize], dims: &[usize], (x, y): (f64, f64)) {
     let text = |size: f64, weight: u32, dy: f64, text: &str| {
         format!(
             "<text fill=\"#fff\" font-size=\"{size}\" font-weight=\"{weight}\" x=\"{}\" y=\"{}\" \
@@ -165,24 +171,40 @@ fn vertex(out: &mut String, v: usize, mode: Option<usize>, dims: &[usize], (x, y
             px(y + dy)
         )
     };
-    let _ = match mode {
-        Some(n) => {
-            let dim = dims.get(n).copied().unwrap_or(0);
-            let label = format!("I={dim}");
-            // Long dimensions in smaller letters: all stay inside the circle.
-            let size = (68.0 / label.len().max(1) as f64).clamp(7.0, 10.5);
+    let _ = match modes.is_empty() {
+        false => {
+            let dim = |&n: &usize| dims.get(n).copied().unwrap_or(0).to_string();
+            let dims: Vec<String> = modes.iter().map(dim).collect();
+            // Several modes are told by their numbers alone, as many as there is room for.
+            let (label, name) = match modes {
+                [n] => (format!("I={}", dims[0]), format!("m{n}")),
+                _ => {
+                    let few: Vec<String> = modes.iter().take(3).map(usize::to_string).collect();
+                    let more = if modes.len() > 3 { "…" } else { "" };
+                    let shape = dims.join("×");
+                    let short = shape.chars().count() <= 9;
+                    let label = if short { shape } else { format!("{} modes", modes.len()) };
+                    (label, format!("m{}{more}", few.join(",")))
+                }
+            };
+            // Long labels in smaller letters: all stay inside the circle.
+            let size = (68.0 / label.chars().count().max(1) as f64).clamp(7.0, 10.5);
+            let large = (72.0 / name.chars().count().max(1) as f64).clamp(8.0, 13.0);
+            let dimensions = if modes.len() == 1 { "dimension" } else { "dimensions" };
             writeln!(
                 out,
-                "<g class=\"on\"><title>mode {n}, dimension {dim}, on vertex {v}</title>\
+                "<g class=\"on\"><title>{}, {dimensions} {}, on vertex {v}</title>\
                  <circle class=\"mode ring\" fill=\"#0068a8\" stroke=\"#fff\" stroke-width=\"2\" cx=\"{}\" cy=\"{}\" r=\"{MODE}\"/>\
                  {}{}</g>",
+                names(modes),
+                dims.join(", "),
                 px(x),
                 px(y),
-                text(13.0, 600, -6.0, &format!("m{n}")),
+                text(large, 600, -6.0, &name),
                 text(size, 400, 8.5, &label)
             )
         }
-        None => writeln!(
+        true => writeln!(
             out,
             "<g class=\"on\"><title>internal vertex {v}: it carries no mode</title>\
              <rect class=\"inner ring\" fill=\"#8a5a00\" stroke=\"#fff\" stroke-width=\"2\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/>\

@@ -67,7 +67,7 @@ impl<'a> Digest<'a> {
         let best = improvements.last().map(|&k| &journal.records[k]);
         let mut found = best.and_then(|r| {
             Some(Found {
-                structure: journal.structure(&r.permutation, &r.ranks)?,
+                structure: journal.structure(r)?,
                 params: r.params.into(),
                 error: r.error,
                 loss: r.loss,
@@ -75,7 +75,7 @@ impl<'a> Digest<'a> {
             })
         });
         if let Some(end) = journal.end.as_ref().and_then(|end| end.best.as_ref()) {
-            found = journal.structure(&end.permutation, &end.ranks).map(|structure| Found {
+            found = journal.structure(end).map(|structure| Found {
                 structure,
                 params: end.params.into(),
                 error: end.error,

@@ -206,8 +206,11 @@ fn networks(digest: &Digest<'_>) -> String {
     out.push_str("</div>\n");
     let mut edges =
         Table::new("Edges of the network found", &["vertex", "vertex", "modes there", "rank"]);
-    let modes = found.structure.modes();
-    let who = |v: usize| modes[v].map_or_else(|| "internal".to_owned(), |n| format!("m{n}"));
+    let modes = found.structure.groups();
+    let who = |v: usize| match modes[v].is_empty() {
+        true => "internal".to_owned(),
+        false => modes[v].iter().map(|n| format!("m{n}")).collect::<Vec<_>>().join(", "),
+    };
     for [u, v, rank] in found.structure.edges() {
         edges.row(&[
             u.to_string(),

@@ -123,8 +123,11 @@ fn found(digest: &Digest<'_>) -> String {
 
 /// Where the modes sit, for the caption of the picture (text, not markup).
 pub(super) fn where_modes_sit(found: &Found) -> String {
-    let modes = found.structure.modes();
-    let modes: Vec<String> = modes.iter().flatten().map(|n| format!("m{n}")).collect();
+    let name = |modes: &Vec<usize>| {
+        modes.iter().map(|n| format!("m{n}")).collect::<Vec<_>>().join(" with ")
+    };
+    let groups = found.structure.groups();
+    let modes: Vec<String> = groups.iter().filter(|g| !g.is_empty()).map(name).collect();
     found.structure.template().placement(&modes)
 }
 

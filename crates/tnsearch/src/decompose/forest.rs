@@ -16,7 +16,7 @@ pub fn forest_svd(
     let Some(joints) = joints(graph) else { return Ok(None) };
     let ranked: Vec<(usize, usize, usize)> =
         graph.edges().iter().copied().chain(joints.iter().map(|&(u, v)| (u, v, 1))).collect();
-    let external = (0..graph.vertices()).map(|v| v < graph.modes()).collect();
+    let external = (0..graph.vertices()).map(|v| v < graph.external()).collect();
     let edges = ranked.iter().map(|&(u, v, _)| (u, v)).collect();
     let template = Arc::new(Template::from_graph("tree", external, edges)?);
     // The template keeps its edges in order.
@@ -24,8 +24,7 @@ pub fn forest_svd(
         ranked.iter().find(|e| (e.0.min(e.1), e.0.max(e.1)) == (u, v)).map_or(1, |e| e.2)
     };
     let goal = Goal::ranks(template.edges().iter().map(rank).collect())?;
-    let permutation: Vec<usize> = (0..graph.modes()).collect();
-    let found = tree_svd(target, &template, &permutation, &goal, limits)?;
+    let found = tree_svd(target, &template, &graph.vertex_of_modes(), &goal, limits)?;
     let (same, cores) = found.network.to_mode_graph();
     Ok((same == *graph).then_some((cores, found.rse)))
 }

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The network of a tree-shaped template by truncated SVDs (TT-SVD of Oseledets 2011, HSVD of Grasedyck 2010,
-/// for any tree). `permutation[n]` is the vertex of mode `n`.
+/// for any tree). `permutation[n]` is the vertex of mode `n`; a vertex may carry several.
 ///
 /// From the leaves to the root, the unfolding "branch below an edge x the rest" of what is left of the tensor is
 /// projected onto its leading left singular vectors; they are the core at the branch's top. The projections are
@@ -48,7 +48,7 @@ pub fn tree_svd(
     let placed = place(target, template, permutation)?;
     let mut dim = vec![1; template.vertices()];
     for (&v, &d) in permutation.iter().zip(target.dims()) {
-        dim[v] = d;
+        dim[v] *= d;
     }
     let rooted = Rooted::at_centre(template, &dim)?;
     dispatch!(target.tensor(), x => Sweep::new((target, x), &placed, &rooted, limits)?.run(goal))
@@ -93,9 +93,14 @@ fn place(
     template: &Arc<Template>,
     permutation: &[usize],
 ) -> Result<Structure, DecomposeError> {
-    template.check_order(target.dims().len())?;
+    let order = target.dims().len();
+    if template.order() > order {
+        template.check_order(order)?;
+    }
     let ranks = vec![1; template.edges().len()];
-    Ok(Structure::new(template.clone(), permutation.to_vec(), ranks)?)
+    let structure = Structure::new(template.clone(), permutation.to_vec(), ranks)?;
+    structure.check_order(order)?;
+    Ok(structure)
 }
 
 /// An axis of what is left of the tensor: mode `n` is `n`, edge `e` is `order + e`.
@@ -120,7 +125,7 @@ struct Sweep<'s, T> {
     structure: &'s Structure,
     rooted: &'s Rooted,
     limits: &'s Limits,
-    modes: Vec<Option<usize>>,
+    modes: Vec<Vec<usize>>,
     /// The length of each axis; that of an edge is known once it was truncated.
     lengths: Vec<usize>,
     /// How many branches of each vertex are still to be cut off; none once it was itself.
@@ -150,7 +155,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             structure,
             rooted,
             limits,
-            modes: structure.modes(),
+            modes: structure.groups(),
             lengths,
             waits_for,
             steps: Vec::new(),
@@ -213,7 +218,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
     /// The axes of a core as [`Structure::core_dims`] has them, without one of its edges.
     fn core_axes(&self, vertex: usize, without: Option<usize>) -> Vec<Axis> {
         let edges = self.template.incident(vertex).filter(|&e| Some(e) != without);
-        edges.map(|e| self.edge_axis(e)).chain(self.modes[vertex]).collect()
+        edges.map(|e| self.edge_axis(e)).chain(self.modes[vertex].iter().copied()).collect()
     }
 
     fn size(&self, axes: &[Axis]) -> usize {

@@ -4,6 +4,7 @@ mod adam;
 mod als;
 mod control;
 mod descent;
+pub(crate) mod grouped;
 mod lm;
 mod plan;
 mod reduce;
@@ -135,6 +136,7 @@ trait Improve<T: Scalar>: Sync {
 
 /// Fits the cores of `graph` to `target`: the best of several starts, one after the other, ending
 /// early when one reaches the stopping error. With `warm`, the first start begins at those cores.
+/// Where vertices carry several modes, X is reordered first, and fitted as a tensor of merged modes.
 ///
 /// The result is a pure function of the target, the graph, the settings and `seed`, whatever the
 /// number of threads (unless a time limit or an interrupt cuts it short).
@@ -146,6 +148,15 @@ pub fn fit(
     warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
+    if graph.is_grouped() {
+        let make = || grouped::merged(target, graph, settings.max_bytes);
+        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
+            fit(target, graph, settings, seed, warm, stop)
+        });
+    }
+    if graph.vertices() == 1 {
+        return grouped::fit_single(target, graph);
+    }
     let settings = &settings.for_kind(target.kind());
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
@@ -162,6 +173,15 @@ pub fn fit_start(
     start: usize,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
+    if graph.is_grouped() {
+        let make = || grouped::merged(target, graph, settings.max_bytes);
+        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
+            fit_start(target, graph, settings, seed, warm, start, stop)
+        });
+    }
+    if graph.vertices() == 1 {
+        return grouped::fit_single(target, graph);
+    }
     let settings = &settings.for_kind(target.kind());
     dispatch!(target.tensor(), x => {
         let task = Task { target, x, graph, settings, seed, warm, stop };
@@ -178,6 +198,15 @@ pub fn fit_parallel(
     warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
+    if graph.is_grouped() {
+        let make = || grouped::merged(target, graph, settings.max_bytes);
+        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
+            fit_parallel(target, graph, settings, seed, warm, stop)
+        });
+    }
+    if graph.vertices() == 1 {
+        return grouped::fit_single(target, graph);
+    }
     let settings = &settings.for_kind(target.kind());
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
@@ -274,6 +303,12 @@ impl<T: Scalar> Task<'_, T> {
 /// Multiply-adds, times two, of the contractions of one ALS sweep (the solves not counted); one of complex numbers
 /// counts as one.
 pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> {
+    if graph.is_grouped() {
+        return sweep_flops(&grouped::merged(target, graph, None)?, &graph.plain());
+    }
+    if graph.vertices() == 1 {
+        return Ok(0.0);
+    }
     dispatch!(target.tensor(), x => {
         Ok(Plan::new((target, x), graph, Walk::Changing, None)?.walk_flops())
     })
@@ -291,6 +326,7 @@ pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> 
 /// assert_eq!(an_entry.round(), 109.0);
 /// ```
 pub fn sweep_cost(graph: &ModeGraph, dims: &[usize]) -> f64 {
+    let (graph, dims) = (&graph.plain(), &graph.merged_dims(dims)[..]);
     let graph = &Reduced::new(graph, dims).graph;
     let width = |v| graph.incident(v).map(|e| graph.edges()[e].2 as f64).product::<f64>();
     let solves = (0..graph.vertices()).map(|v| width(v).powi(3) / 3.0);

@@ -8,7 +8,8 @@ const STEPS: u64 = 10_000_000;
 impl Template {
     /// Whether a mode graph (which has no rank-1 edges) is a subgraph of the template under some permutation:
     /// its modes on external vertices, its internal vertices on internal ones, every edge on an edge. None
-    /// where that could not be decided in ten million steps (it is a hard question for large lattices).
+    /// where that could not be decided in ten million steps (it is a hard question for large lattices). A graph with
+    /// several modes at a vertex is in no template, whose vertices carry one each.
     ///
     /// ```
     /// use tnsearch::graph::{ModeGraph, Template};
@@ -19,7 +20,7 @@ impl Template {
     /// ```
     pub fn holds(&self, graph: &ModeGraph) -> Option<bool> {
         let internal = self.vertices() - self.order();
-        if graph.modes() != self.order() || graph.internal() > internal {
+        if graph.is_grouped() || graph.modes() != self.order() || graph.internal() > internal {
             return Some(false);
         }
         let mut near = vec![vec![false; self.vertices()]; self.vertices()];

@@ -3,7 +3,7 @@
 use super::{Family, GraphError, TemplateRef};
 use serde::{Deserialize, Serialize};
 
-/// A simple connected graph whose *external* vertices carry one mode each.
+/// A simple connected graph whose *external* vertices carry the modes, one each unless a structure says otherwise.
 ///
 /// ```
 /// use tnsearch::graph::Template;
@@ -41,18 +41,16 @@ impl Template {
         Family::parse(spec)?.build(order)
     }
 
-    /// A template from its vertices (whether each carries a mode) and edges.
+    /// A template from its vertices (whether each carries modes) and edges. A single vertex with a mode is one
+    /// that can only carry all modes of a tensor.
     pub fn from_graph(
         name: &str,
         external: Vec<bool>,
         edges: Vec<(usize, usize)>,
     ) -> Result<Self, GraphError> {
         let n = external.len();
-        let modes = external.iter().filter(|&&e| e).count();
-        if modes < 2 {
-            return Err(GraphError::BadGraph(format!(
-                "it has {n} vertices, {modes} of them with a mode; at least 2 must carry one"
-            )));
+        if !external.contains(&true) {
+            return Err(too_few(n, 0));
         }
         let mut sorted = Vec::with_capacity(edges.len());
         for &(u, v) in &edges {
@@ -96,20 +94,27 @@ impl Template {
                 "{e}; a graph is {{\"vertices\":[{{\"mode\":true}},...],\"edges\":[[0,1],...]}}"
             ))
         })?;
-        Self::from_file(name, &file.vertices, &file.edges)
+        let template = Self::from_vertices(name, &file.vertices, &file.edges)?;
+        match template.order() {
+            1 => Err(too_few(template.vertices(), 1)),
+            _ => Ok(template),
+        }
     }
 
     /// The template a file names, for a tensor of `order` modes.
     pub fn from_ref(reference: &TemplateRef, order: usize) -> Result<Self, GraphError> {
         let template = match reference {
             TemplateRef::Name(name) => Self::parse(name, order)?,
-            TemplateRef::Graph { vertices, edges } => Self::from_file("graph", vertices, edges)?,
+            TemplateRef::Graph { vertices, edges } => {
+                Self::from_vertices("graph", vertices, edges)?
+            }
         };
         template.check_order(order)?;
         Ok(template)
     }
 
-    fn from_file(
+    /// A template from the parts of a file.
+    pub(super) fn from_vertices(
         name: &str,
         vertices: &[VertexFile],
         edges: &[[usize; 2]],
@@ -123,6 +128,11 @@ impl Template {
         if self.family().is_some() {
             return TemplateRef::Name(self.name.clone());
         }
+        self.to_graph()
+    }
+
+    /// The template by its graph.
+    pub(super) fn to_graph(&self) -> TemplateRef {
         TemplateRef::Graph {
             vertices: self.external.iter().map(|&mode| VertexFile { mode }).collect(),
             edges: self.edges.iter().map(|&(u, v)| [u, v]).collect(),
@@ -196,6 +206,13 @@ impl Template {
         }
         seen.iter().position(|s| !s)
     }
+}
+
+/// Refuses a graph that carries fewer modes than any tensor has.
+fn too_few(vertices: usize, modes: usize) -> GraphError {
+    GraphError::BadGraph(format!(
+        "it has {vertices} vertices, {modes} of them with a mode; at least 2 must carry one"
+    ))
 }
 
 #[cfg(test)]

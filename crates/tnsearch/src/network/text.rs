@@ -42,13 +42,15 @@ struct Picture<'a> {
 
 impl<'a> Picture<'a> {
     fn new(structure: &'a Structure, dims: &[usize]) -> Self {
-        let label = structure.modes().into_iter().enumerate().map(|(v, mode)| match mode {
-            Some(n) => match dims.get(n) {
-                Some(d) => format!("(m{n}:{d})"),
-                None => format!("(m{n})"),
-            },
-            None => format!("[i{v}]"),
-        });
+        let mode = |&n: &usize| match dims.get(n) {
+            Some(d) => format!("m{n}:{d}"),
+            None => format!("m{n}"),
+        };
+        let label =
+            structure.groups().into_iter().enumerate().map(|(v, modes)| match modes.is_empty() {
+                true => format!("[i{v}]"),
+                false => format!("({})", modes.iter().map(mode).collect::<Vec<_>>().join(" ")),
+            });
         Picture { structure, label: label.collect() }
     }
 

@@ -39,6 +39,29 @@ impl Target {
         Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent })))
     }
 
+    /// The tensor with each group of modes as one mode, in the order of the groups; within a group the last mode runs
+    /// fastest. The norm and the scale stay as they are.
+    ///
+    /// ```
+    /// use tnsearch::{problem::Target, tensor::Tensor};
+    /// let x = Target::new(Tensor::new(vec![2, 1, 3], (1..7).map(f64::from).collect()).unwrap()).unwrap();
+    /// let merged = x.merged(&[vec![2], vec![0, 1]]);
+    /// assert_eq!(merged.dims(), [3, 2]);
+    /// assert_eq!(merged.tensor().as_f64().unwrap().data(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the groups are not each mode once.
+    pub fn merged(&self, groups: &[Vec<usize>]) -> Target {
+        let Inner { norm_squared, exponent, .. } = *self.0;
+        let axes = groups.concat();
+        let in_order = axes.iter().copied().eq(0..self.dims().len());
+        let tensor = if in_order { self.tensor().clone() } else { self.tensor().permuted(&axes) };
+        let dims = groups.iter().map(|g| g.iter().map(|&n| self.dims()[n]).product()).collect();
+        let tensor = tensor.reshaped(dims).expect("each mode once");
+        Target(Arc::new(Inner { tensor, norm_squared, exponent }))
+    }
+
     /// The tensor X, divided by [`Target::scale`].
     pub fn tensor(&self) -> &AnyTensor {
         &self.0.tensor

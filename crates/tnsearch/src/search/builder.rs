@@ -354,6 +354,7 @@ impl PreparedSearch<'_> {
     /// Runs the search.
     pub fn run(self) -> Result<SearchResult, SearchError> {
         let certifies = self.checked.certifies();
+        let searched = self.checked.searched()?;
         let PreparedSearch { checked, bound, late, hurry, begun } = self;
         let CheckedSearch { search, objective, fit, plan, max_cost, .. } = checked;
         let Search {
@@ -412,6 +413,7 @@ impl PreparedSearch<'_> {
             .max_evaluations(budget.max_evaluations)
             .max_phi(settings.max_phi)
             .max_cost(max_cost)
+            .searched(searched)
             .speculate(speculate)
             .resume(records)
             .measure(loss.measure())

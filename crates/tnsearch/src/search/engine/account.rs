@@ -122,6 +122,7 @@ mod tests {
             sweeps: 0,
             restarts: 1,
             seconds: 0.0,
+            template: None,
             effort: job.effort,
         })
     }

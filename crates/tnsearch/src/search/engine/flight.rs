@@ -222,6 +222,12 @@ impl Driver<'_, '_> {
             sweeps: fitted.sweeps,
             restarts: fitted.restarts,
             seconds: self.seconds(),
+            template: match &self.engine.searched {
+                Some(searched) if searched != job.structure.template() => {
+                    Some(job.structure.template().to_ref())
+                }
+                _ => None,
+            },
             effort: job.effort,
         }
     }

@@ -37,6 +37,7 @@ use crate::SettingError;
 use crate::bound::Relaxation;
 use crate::error::positive;
 use crate::fit::{CheckedFit, Effort, FitError, Fitted};
+use crate::graph::Template;
 use crate::problem::{CheckedObjective, Measure, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
@@ -82,6 +83,8 @@ pub struct Engine<'a> {
     certificate: Option<(Box<dyn FnOnce() -> Relaxation + 'a>, u64)>,
     records: HashMap<(usize, String, Effort), Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
+    /// The graph whose structures are recorded without naming it.
+    searched: Option<Arc<Template>>,
     speculates: bool,
     measure: Measure,
     stop: Stop,
@@ -107,6 +110,7 @@ impl<'a> Engine<'a> {
             certificate: None,
             records: HashMap::new(),
             listeners: Vec::new(),
+            searched: None,
             speculates: true,
             measure: Measure::RSE,
             stop: Stop::new(),
@@ -153,6 +157,12 @@ impl<'a> Engine<'a> {
     /// generation the most promising structures are fitted first, so that the rest can be pruned.
     pub fn prune(mut self, bound: impl ErrorBound + 'static) -> Self {
         self.rules.bound = Some(Arc::new(bound));
+        self
+    }
+
+    /// The graph that the search is said to search: records of structures of other graphs name theirs.
+    pub fn searched(mut self, template: Arc<Template>) -> Self {
+        self.searched = Some(template);
         self
     }
 

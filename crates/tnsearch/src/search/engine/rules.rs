@@ -41,13 +41,7 @@ impl Rules {
         bounded: bool,
     ) -> Result<Job, GraphError> {
         let dims = &self.dims;
-        if structure.permutation().len() != dims.len() {
-            return Err(GraphError::ModeCount {
-                template: structure.template().name().to_owned(),
-                external: structure.permutation().len(),
-                order: dims.len(),
-            });
-        }
+        structure.check_order(dims.len())?;
         let (params, phi) = (structure.params(dims), structure.phi(dims));
         let graph = structure.canonical().graph;
         let bound = self.bound.as_ref().filter(|_| bounded);

@@ -299,6 +299,7 @@ fn evaluated(rules: &Rules, job: &Job, error: f64) -> Resolved {
         sweeps: 0,
         restarts: 0,
         seconds: 0.0,
+        template: None,
         effort: job.effort,
     }))
 }

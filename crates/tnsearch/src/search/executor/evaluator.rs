@@ -1,8 +1,12 @@
 //! What a worker does with a request.
 
+use super::merged::MergedTargets;
 use crate::decompose::{Limits, forest_svd};
+use crate::fit::grouped::fit_merged;
 use crate::fit::{self, FitError, FitSettings, Fitted, Request};
+use crate::graph::ModeGraph;
 use crate::problem::{Loss, Stop, Target};
+use crate::tensor::AnyTensor;
 use std::sync::Arc;
 
 /// Fits structures. Called from several threads at once.
@@ -25,12 +29,13 @@ pub trait Evaluator: Send + Sync {
 #[derive(Debug, Clone)]
 pub struct FitEvaluator {
     target: Target,
+    merged: MergedTargets,
 }
 
 impl FitEvaluator {
     /// Fits to this tensor.
     pub fn new(target: &Target) -> Self {
-        FitEvaluator { target: target.clone() }
+        FitEvaluator { target: target.clone(), merged: MergedTargets::default() }
     }
 }
 
@@ -40,35 +45,52 @@ impl Evaluator for FitEvaluator {
     }
 
     fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
-        let Request { graph, settings, seed, effort, warm, start, .. } = request;
-        let target = &self.target;
-        if effort.is_full() || warm.is_some() {
-            let warm = warm.as_ref().map(|cores| cores.as_slice());
-            return match *start {
-                Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
-                None => fit::fit(target, graph, settings, *seed, warm, stop),
-            };
+        let warm = request.warm.as_ref().map(|cores| cores.as_slice());
+        let graph = &request.graph;
+        if !graph.is_grouped() {
+            return evaluate(&self.target, graph, warm, request, stop);
         }
-        let quick = FitSettings::clone(settings);
-        let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
-        let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
-        // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
-        let svd = forest_svd(target, graph, &limits).ok().flatten();
-        let warm = match svd {
-            Some((cores, error)) if error <= settings.enough_rse.max(settings.stop_rse) => {
-                return Ok(Fitted {
-                    cores,
-                    error,
-                    sweeps: 0,
-                    restarts: 0,
-                    rescued: false,
-                    interrupted: false,
-                });
-            }
-            other => other.map(|(cores, _)| cores),
-        };
-        fit::fit(target, graph, &settings.check()?, *seed, warm.as_deref(), stop)
+        let merged = || self.merged.of(&self.target, graph, request.settings.max_bytes);
+        fit_merged(graph, self.target.dims(), warm, merged, |target, graph, warm| {
+            evaluate(target, graph, warm, request, stop)
+        })
     }
+}
+
+/// Fits a plain graph as the request says: whole, one start, or quickly.
+fn evaluate(
+    target: &Target,
+    graph: &ModeGraph,
+    warm: Option<&[AnyTensor]>,
+    request: &Request,
+    stop: &Stop,
+) -> Result<Fitted, FitError> {
+    let Request { settings, seed, effort, start, .. } = request;
+    if effort.is_full() || warm.is_some() {
+        return match *start {
+            Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
+            None => fit::fit(target, graph, settings, *seed, warm, stop),
+        };
+    }
+    let quick = FitSettings::clone(settings);
+    let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
+    let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
+    // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
+    let svd = forest_svd(target, graph, &limits).ok().flatten();
+    let warm = match svd {
+        Some((cores, error)) if error <= settings.enough_rse.max(settings.stop_rse) => {
+            return Ok(Fitted {
+                cores,
+                error,
+                sweeps: 0,
+                restarts: 0,
+                rescued: false,
+                interrupted: false,
+            });
+        }
+        other => other.map(|(cores, _)| cores),
+    };
+    fit::fit(target, graph, &settings.check()?, *seed, warm.as_deref(), stop)
 }
 
 /// Fits by a loss of one's own, with [`fit::fit_loss`].

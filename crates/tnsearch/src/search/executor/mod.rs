@@ -6,6 +6,7 @@
 
 mod evaluator;
 mod local;
+mod merged;
 
 pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator};
 pub use local::Local;
