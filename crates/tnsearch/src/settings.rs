@@ -5,7 +5,7 @@ use crate::decompose::{BayesSettings, Limits};
 use crate::fit::FitSettings;
 use crate::search::{
     AnnealingSettings, Budget, ExactSettings, GreedySettings, RandomSettings, SearchSettings,
-    TnaleSettings, TngaSettings, TnlsSettings,
+    TnaleSettings, TngaSettings, TnlsSettings, TreesSettings,
 };
 
 macro_rules! changeable {
@@ -38,6 +38,7 @@ changeable! {
     AnnealingSettings,
     RandomSettings,
     ExactSettings,
+    TreesSettings,
     GreedySettings,
     BayesSettings,
     Limits,

@@ -1,10 +1,13 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
+use super::certify::{self, Certify};
 use super::cuts::{self, Cut};
 use super::describe::{
     ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, tensor_text,
 };
-use super::options::{DtypeOptions, check_threads, count, load_structure, load_target, memory};
+use super::options::{
+    DtypeOptions, ObjectiveOptions, check_threads, count, load_structure, load_target, memory,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number};
 use crate::{Exit, hold, interrupt};
@@ -34,15 +37,22 @@ const SVD_ENTRIES: usize = 100_000;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch bound X.npy --structure s.json
-  tnsearch bound X.npy --structure s.json --json -")]
+  tnsearch bound X.npy --structure s.json --json -
+  tnsearch bound X.npy --template any-tree --max-rse 1e-4
+      how many params any tree needs at least, as 'certify' says")]
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
     /// The structure (JSON)
-    #[arg(long, value_name = "FILE")]
-    structure: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "template", conflicts_with = "template")]
+    structure: Option<PathBuf>,
+    /// Bound all trees instead, for an objective: any-tree (others: 'certify')
+    #[arg(long, value_name = "NAME", value_parser = ["any-tree"])]
+    template: Option<String>,
+    #[command(flatten)]
+    objective: ObjectiveOptions,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -67,14 +77,25 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Bound) -> anyhow::Result<Exit> {
+    let Some(structure) = &args.structure else {
+        let Bound { tensor, numbers, objective, template, threads, max_memory, report, .. } = args;
+        return certify::run(&Certify::of_template(
+            tensor.clone(),
+            *numbers,
+            objective.clone(),
+            template.clone(),
+            (*threads, *max_memory),
+            report.clone(),
+        ));
+    };
     check_threads(args.threads)?;
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", structure)],
         &[("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let structure = load_structure(&args.structure)?;
+    let structure = load_structure(structure)?;
     let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
     let dims = target.dims();
     structure.check_order(dims.len())?;

@@ -15,7 +15,9 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Spectra, check_template, needs_svd};
+use tnsearch::bound::{
+    Candidate, CutBound, Next, Relaxation, Spectra, TreeBound, check_template, matters, needs_svd,
+};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
@@ -36,6 +38,8 @@ const SHOWN: usize = 5;
 #[command(after_help = "Examples:
   tnsearch certify X.npy --template ring --max-rse 1e-4
       how many params a tensor ring with that error needs at least
+  tnsearch certify X.npy --template any-tree --max-rse 1e-4
+      how many params any tree needs at least, whatever its topology
   tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
       whether the network found is the smallest there can be, and the gap if not
 
@@ -111,6 +115,21 @@ struct Proof {
     impossible: bool,
 }
 
+impl Certify {
+    /// The command for a template and nothing else.
+    pub fn of_template(
+        tensor: String,
+        numbers: DtypeOptions,
+        objective: ObjectiveOptions,
+        template: Option<String>,
+        (threads, max_memory): (Option<usize>, Option<u64>),
+        report: ReportOptions,
+    ) -> Self {
+        let (net, max_rank, nodes) = (None, 7, 1);
+        Certify { tensor, numbers, objective, template, max_rank, net, nodes, threads, max_memory, report }
+    }
+}
+
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let objective = args.objective.check()?;
     check_threads(args.threads)?;
@@ -135,6 +154,8 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
     let limits = cuts::limits(args.threads, limit);
     let spectra = Spectra::within(&target, needs_svd(objective.get()), &limits)?;
+    let trees = template.is_any_tree();
+    let spectra = spectra.mattering(matters(objective.get()).filter(|_| trees));
     hold::at("preparation", &interrupt);
     spectra.prepare_within(&limits, &interrupt)?;
     if interrupt.is_set() {
@@ -142,10 +163,15 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     }
     let bound = CutBound::new(spectra);
     let stop = &interrupt;
-    let mut relaxation =
-        Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
-            .within(limit.bytes() as f64 / 2.0);
-    let proof = prove(&mut relaxation, objective.get(), args.nodes, &interrupt);
+    let proof = match template.is_any_tree() {
+        true => prove_trees(&bound, objective.get(), stop),
+        false => {
+            let mut relaxation =
+                Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
+                    .within(limit.bytes() as f64 / 2.0);
+            prove(&mut relaxation, objective.get(), args.nodes, stop)
+        }
+    };
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
     let seconds = begun.elapsed().as_secs_f64();
@@ -236,6 +262,20 @@ fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrup
     }
 }
 
+/// The bound over all trees; what it relaxes to is a tree that no cut rules out.
+fn prove_trees(bound: &CutBound, objective: Objective, interrupt: &Stop) -> Proof {
+    let trees = TreeBound::new(bound.spectra(), interrupt);
+    let value = trees.value(objective);
+    let tree = objective.max_error().and_then(|eps| trees.tree(eps)?.structure().ok());
+    let relaxed = tree.zip(value).map(|(structure, value)| {
+        let rse = bound.rse(&structure.canonical().graph, f64::INFINITY);
+        Candidate { structure, value, rse }
+    });
+    let complete = trees.is_whole() && !interrupt.is_set();
+    let bound = value.map(|value| objective.lower_bound(value));
+    Proof { bound, relaxed, nodes: 0, complete, impossible: false }
+}
+
 fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {
     let reaches = objective.reached(score.params, score.error);
     NetReport {
@@ -259,7 +299,10 @@ fn text(
     seconds: f64,
 ) -> String {
     let mut out = String::new();
-    let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
+    let class = match template.is_any_tree() {
+        true => "tree of any topology and ranks".to_owned(),
+        false => format!("{} with ranks up to {}", template.name(), args.max_rank),
+    };
     line(&mut out, "tensor", tensor_text(&args.tensor, dims));
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
     line(&mut out, "proven", proven_text(proof, objective, &class));
@@ -278,6 +321,14 @@ fn text(
         size_line(&mut out, &relaxed.structure, dims);
         picture_lines(&mut out, &relaxed.structure, dims);
         binding_lines(&mut out, binding, objective, dims.len());
+    }
+    if template.is_any_tree() {
+        let end = match proof.complete {
+            true => "all trees, by dynamic programming over sets of modes",
+            false => "all trees; for so many modes the bound is that of a part of them",
+        };
+        line(&mut out, "searched", format!("{end}, in {}", duration(seconds)));
+        return out;
     }
     let end = match proof.complete {
         true => "solved",

@@ -2,7 +2,7 @@
 
 use super::describe::{ErrorReport, MEASURE, StructureReport, line};
 use super::outputs::ReportOptions;
-use super::search::proof;
+use super::search::{Class, proof};
 use crate::progress::Display;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt};
@@ -160,7 +160,7 @@ fn text(
             counts.samples, counts.evaluations
         ),
     );
-    line(&mut out, "proof", proof(result, SearchSettings::default().max_rank));
+    line(&mut out, "proof", proof(result, Class::Template { max_rank: SearchSettings::default().max_rank }));
     line(&mut out, "picture", picture.display());
     let next = match &args.output {
         Some(dir) => {

@@ -4,7 +4,7 @@ mod page;
 mod strategy;
 mod summary;
 
-pub use summary::proof;
+pub use summary::{Class, proof};
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;

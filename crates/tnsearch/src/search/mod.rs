@@ -30,6 +30,6 @@ pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
     CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Greedy,
     GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls,
-    TnlsSettings, sample_neighbour,
+    CheckedTrees, TnlsSettings, Trees, TreesSettings, sample_neighbour,
 };
 pub use strategy::{Ask, Generation, Outcome, Source, Strategy};

@@ -74,6 +74,7 @@ pub(super) struct Described<'a> {
     fit: FitSettings,
     max_cost: Option<f64>,
     leaves_template: bool,
+    all_trees: bool,
     dtype: Kind,
 }
 
@@ -93,6 +94,7 @@ impl<'a> Described<'a> {
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
+            all_trees: search.graphs() == Graphs::Trees,
             dtype: target.kind(),
         }
     }
@@ -111,7 +113,8 @@ impl<'a> Described<'a> {
             let found = best.network(dims)?;
             saved = output.write(|w| network::write(w, &found, best.score.error));
         }
-        let format_preserved = best.and_then(|b| self.template.holds(&b.graph));
+        let asked = Some(&self.template).filter(|_| !self.all_trees);
+        let format_preserved = best.and_then(|b| asked?.holds(&b.graph));
         let summary = Summary {
             strategy: &result.strategy,
             structure: match best {
@@ -167,7 +170,12 @@ impl<'a> Described<'a> {
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
         let asked =
-            format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}");
+            match self.all_trees {
+                true => format!("{objective}; all trees, seed {seed}{runs}"),
+                false => {
+                    format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
+                }
+            };
         line(&mut out, "asked", asked);
         self.found_lines(&mut out, result);
         let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
@@ -191,7 +199,11 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        line(&mut out, "proof", proof(result, rank));
+        let class = match self.all_trees {
+            true => Class::Trees,
+            false => Class::Template { max_rank: rank },
+        };
+        line(&mut out, "proof", proof(result, class));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
@@ -243,21 +255,35 @@ fn chosen(result: &SearchResult) -> &'static str {
     }
 }
 
+/// What a proof is about.
+#[derive(Clone, Copy)]
+pub enum Class {
+    /// The structures of a template.
+    Template {
+        /// Their largest rank.
+        max_rank: usize,
+    },
+    /// All trees.
+    Trees,
+}
+
 /// What is proven about the answer, in words.
-pub fn proof(result: &SearchResult, max_rank: usize) -> String {
+pub fn proof(result: &SearchResult, class: Class) -> String {
     let measure = &result.measure;
+    let (name, class) = match class {
+        Class::Trees => ("tree", "tree of any topology and ranks".to_owned()),
+        Class::Template { max_rank } => {
+            ("structure", format!("structure of this template with ranks up to {max_rank}"))
+        }
+    };
     if result.proven_impossible {
-        return format!(
-            "no structure of this template with ranks up to {max_rank} reaches the target"
-        );
+        return format!("no {class} reaches the target");
     }
     let Some(bound) = result.lower_bound else { return "no lower bound was computed".to_owned() };
     if result.certified_optimal {
-        return format!(
-            "optimal: no structure of this template with ranks up to {max_rank} is better"
-        );
+        return format!("optimal: no {class} is better");
     }
-    let text = bound.text("structure", measure, number);
+    let text = bound.text(name, measure, number);
     let found = result.best.as_ref().filter(|_| result.target_reached);
     let (Some(best), Some(_)) = (found, bound.params) else { return text };
     let gap =

@@ -48,8 +48,11 @@ impl<'s> Pricing<'s> {
         let dims = counted(spectra.target()).to_vec();
         let families = match dims.len() <= ALL_TREES {
             true => vec![Sets::All { modes: dims.len() }],
-            false => affinity::orders(spectra, stop).into_iter().map(Sets::arcs).collect(),
+            false => affinity::orders(spectra, stop).iter().cloned().map(Sets::arcs).collect(),
         };
+        if let [Sets::Arcs { order, .. }, ..] = &families[..] {
+            spectra.compress(order);
+        }
         let pricing = Pricing { spectra, dims, families, eps, stop: stop.clone() };
         pricing.ask();
         pricing
@@ -144,6 +147,51 @@ impl<'s> Pricing<'s> {
             }
         }
         Some(best)
+    }
+
+    /// Trees of at most so many parameters with sums of tails as small as were found, the smallest first.
+    pub fn affordable(&self, most: u128) -> Vec<Priced> {
+        let (mut low, mut high) = (1.0f64, 1.0 / FINEST);
+        let mut found: Vec<Priced> = Vec::new();
+        for _ in 0..2 * STEPS {
+            let middle = (low * high).sqrt();
+            let Some(tree) = self.tree(middle) else { break };
+            if tree.params <= most {
+                low = middle;
+                let grown = self.grown(&tree, most);
+                if !found.iter().any(|f| f.tree == grown.tree) {
+                    found.push(grown);
+                }
+            } else {
+                high = middle;
+            }
+            if high / low < 1.02 {
+                break;
+            }
+        }
+        found.sort_by(|a, b| a.tails.total_cmp(&b.tails));
+        found.truncate(4);
+        found
+    }
+
+    /// The tree with some ranks raised, those that gain most for each parameter first, up to so many parameters.
+    pub fn grown(&self, from: &Priced, most: u128) -> Priced {
+        let mut at = from.clone();
+        loop {
+            let splits = at.tree.splits();
+            let raise = |e: usize| {
+                let rank = at.tree.edges[e].2;
+                let room = rank < self.spectra.side(splits[e]);
+                let tree = room.then(|| at.tree.with_rank(e, rank + 1))?;
+                self.priced(tree).filter(|p| p.params <= most && p.tails < at.tails)
+            };
+            let rate = |p: &Priced| (at.tails - p.tails) / (p.params - at.params).max(1) as f64;
+            let raised = (0..splits.len()).filter_map(raise);
+            match raised.max_by(|a, b| rate(a).total_cmp(&rate(b))) {
+                Some(next) => at = next,
+                None => return at,
+            }
+        }
     }
 
     /// The tree with some ranks lowered, the cheapest in error first, until the sum of tails would exceed the budget.

@@ -41,8 +41,11 @@ impl TreeBound<'_> {
     /// About `count` trees (with their ranks) that no cut rules out for an RSE of `eps`, the fewest parameters first, none
     /// with `below` or more; ranks are at most three above the least. Empty where not all trees are looked at.
     pub fn several(&self, eps: f64, count: usize, below: u128) -> Vec<(u128, ModeTree)> {
+        if !self.is_whole() {
+            return Vec::new();
+        }
         let least_value = self.params(eps) as f64;
-        if !self.is_whole() || below as f64 <= least_value {
+        if below as f64 <= least_value {
             return Vec::new();
         }
         let mut found: Vec<(u128, ModeTree)> = Vec::new();

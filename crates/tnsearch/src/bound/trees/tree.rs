@@ -1,6 +1,7 @@
 //! A tree on the modes of a tensor.
 
 use super::super::{ModeSet, Spectra};
+use crate::graph::{GraphError, Structure};
 
 /// A tree: the modes at each vertex, and its edges `(u, v, rank)`.
 ///
@@ -68,6 +69,13 @@ impl ModeTree {
             Some(spectra.of(set)?.tail(r))
         };
         splits.iter().zip(&self.edges).map(tail).sum()
+    }
+
+    /// The tree as a structure on a graph of its own.
+    pub fn structure(&self) -> Result<Structure, GraphError> {
+        let list = |&set: &ModeSet| (0..64).filter(|n| set >> n & 1 == 1).collect();
+        let modes: Vec<Vec<usize>> = self.modes.iter().map(list).collect();
+        Structure::from_groups("graph", &modes, &self.edges)
     }
 
     /// The same tree with one rank changed.

@@ -10,6 +10,7 @@ mod random;
 mod tnale;
 mod tnga;
 mod tnls;
+mod trees;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
 pub use exact::{CheckedExact, Exact, ExactSettings};
@@ -20,6 +21,7 @@ pub use random::{CheckedRandom, RandomSearch, RandomSettings};
 pub use tnale::{CheckedTnale, Tnale, TnaleSettings};
 pub use tnga::{CheckedTnga, Tnga, TngaSettings};
 pub use tnls::{CheckedTnls, Tnls, TnlsSettings};
+pub use trees::{CheckedTrees, Trees, TreesSettings};
 
 pub(super) use annealing::ANNEALING;
 pub(super) use exact_then_tnls::{AUTO, EXACT};
@@ -28,6 +30,7 @@ pub(super) use random::RANDOM;
 pub(super) use tnale::TNALE;
 pub(super) use tnga::{TNGA_PLUS, TNGA_STAR};
 pub(super) use tnls::TNLS;
+pub(super) use trees::TREES;
 
 // What all of them build on.
 use super::{Ask, Generation, Outcome, Source, Strategy};
