@@ -46,7 +46,12 @@ pub struct Bound {
     #[command(flatten)]
     numbers: DtypeOptions,
     /// The structure (JSON)
-    #[arg(long, value_name = "FILE", required_unless_present = "template", conflicts_with = "template")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "template",
+        conflicts_with = "template"
+    )]
     structure: Option<PathBuf>,
     /// Bound all trees instead, for an objective: any-tree (others: 'certify')
     #[arg(long, value_name = "NAME", value_parser = ["any-tree"])]

@@ -126,7 +126,18 @@ impl Certify {
         report: ReportOptions,
     ) -> Self {
         let (net, max_rank, nodes) = (None, 7, 1);
-        Certify { tensor, numbers, objective, template, max_rank, net, nodes, threads, max_memory, report }
+        Certify {
+            tensor,
+            numbers,
+            objective,
+            template,
+            max_rank,
+            net,
+            nodes,
+            threads,
+            max_memory,
+            report,
+        }
     }
 }
 
@@ -166,9 +177,15 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let proof = match template.is_any_tree() {
         true => prove_trees(&bound, objective.get(), stop),
         false => {
-            let mut relaxation =
-                Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
-                    .within(limit.bytes() as f64 / 2.0);
+            let mut relaxation = Relaxation::stoppable(
+                template.clone(),
+                objective,
+                &bound,
+                args.max_rank,
+                stop,
+                stop,
+            )
+            .within(limit.bytes() as f64 / 2.0);
             prove(&mut relaxation, objective.get(), args.nodes, stop)
         }
     };

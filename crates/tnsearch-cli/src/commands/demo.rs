@@ -160,7 +160,11 @@ fn text(
             counts.samples, counts.evaluations
         ),
     );
-    line(&mut out, "proof", proof(result, Class::Template { max_rank: SearchSettings::default().max_rank }));
+    line(
+        &mut out,
+        "proof",
+        proof(result, Class::Template { max_rank: SearchSettings::default().max_rank }),
+    );
     line(&mut out, "picture", picture.display());
     let next = match &args.output {
         Some(dir) => {

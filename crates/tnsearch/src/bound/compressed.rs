@@ -77,7 +77,8 @@ impl Compressed {
     /// The smallest tensor at hand for a cut: every group on one side of it is projected. None where none is.
     pub fn of_cut<T: Scalar>(&self, x: &Tensor<T>, set: ModeSet) -> Option<Arc<Small>> {
         let modes = |k: usize| self.groups[k].0.iter().fold(0, |all: ModeSet, n| all | 1 << n);
-        let whole = (0..self.groups.len()).filter(|&k| matches!(modes(k) & set, m if m == 0 || m == modes(k)));
+        let whole = (0..self.groups.len())
+            .filter(|&k| matches!(modes(k) & set, m if m == 0 || m == modes(k)));
         let mask = whole.fold(0u64, |mask, k| mask | 1 << k);
         if mask == 0 {
             return None;

@@ -223,7 +223,12 @@ impl Spectra {
     }
 
     /// The spectrum of a cut of a tensor in the place of X.
-    fn compute_small<W: Scalar>(&self, x: &Tensor<W>, small: &Small, set: ModeSet) -> Option<Spectrum> {
+    fn compute_small<W: Scalar>(
+        &self,
+        x: &Tensor<W>,
+        small: &Small,
+        set: ModeSet,
+    ) -> Option<Spectrum> {
         let inside = |a: &usize| small.axes[*a] & set != 0;
         let (rows, columns): (Vec<usize>, Vec<usize>) = (0..small.axes.len()).partition(inside);
         let m: usize = rows.iter().map(|&a| x.dims()[a]).product();

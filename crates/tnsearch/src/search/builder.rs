@@ -196,7 +196,9 @@ impl<'a> Search<'a> {
                 "auto" | "trees" => "trees".to_owned(),
                 other => {
                     let expected = "template any-tree is searched by trees (or auto)";
-                    return Err(SettingError::new("strategy", format!("'{other}'"), expected).into());
+                    return Err(
+                        SettingError::new("strategy", format!("'{other}'"), expected).into()
+                    );
                 }
             };
         }

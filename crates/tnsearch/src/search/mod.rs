@@ -28,8 +28,8 @@ pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Tick
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
-    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Greedy,
-    GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls,
-    CheckedTrees, TnlsSettings, Trees, TreesSettings, sample_neighbour,
+    CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, Exact, ExactSettings, ExactThenTnls,
+    Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
+    Tnls, TnlsSettings, Trees, TreesSettings, sample_neighbour,
 };
 pub use strategy::{Ask, Generation, Outcome, Source, Strategy};

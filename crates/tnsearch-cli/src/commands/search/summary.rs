@@ -169,13 +169,12 @@ impl<'a> Described<'a> {
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
-        let asked =
-            match self.all_trees {
-                true => format!("{objective}; all trees, seed {seed}{runs}"),
-                false => {
-                    format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
-                }
-            };
+        let asked = match self.all_trees {
+            true => format!("{objective}; all trees, seed {seed}{runs}"),
+            false => {
+                format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
+            }
+        };
         line(&mut out, "asked", asked);
         self.found_lines(&mut out, result);
         let Counts { samples, evaluations, cached, pruned, refused } = result.counts;

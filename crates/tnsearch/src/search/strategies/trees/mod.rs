@@ -120,13 +120,21 @@ enum Stage {
     Begin,
     /// Between the sure tree and the bound: the trees by rising sum of tails, the last known to do, the first
     /// known not to.
-    Between { trees: Vec<Candidate>, good: usize, bad: usize },
+    Between {
+        trees: Vec<Candidate>,
+        good: usize,
+        bad: usize,
+    },
     /// Small changes of the best.
     Polish(Polish),
     /// From the bound upwards.
-    InOrder { trees: VecDeque<Candidate> },
+    InOrder {
+        trees: VecDeque<Candidate>,
+    },
     /// Those that came near, with full effort.
-    Again { trees: VecDeque<Candidate> },
+    Again {
+        trees: VecDeque<Candidate>,
+    },
     Done,
 }
 
@@ -194,9 +202,8 @@ impl Trees {
     /// Whether the best is as good as can be.
     fn is_proven(&self) -> bool {
         let (Some(best), Some(proven)) = (&self.best, self.proven) else { return false };
-        self.value(best.params, best.error).is_some_and(|value| {
-            value <= proven + self.objective.margin(proven)
-        })
+        self.value(best.params, best.error)
+            .is_some_and(|value| value <= proven + self.objective.margin(proven))
     }
 
     fn value(&self, params: u128, error: f64) -> Option<f64> {
@@ -429,7 +436,9 @@ impl Strategy for Trees {
         match &mut self.stage {
             Stage::Between { trees, good, bad } => {
                 for found in &told {
-                    let Some(at) = trees.iter().position(|c| c.tree == found.tree) else { continue };
+                    let Some(at) = trees.iter().position(|c| c.tree == found.tree) else {
+                        continue;
+                    };
                     match self.objective.reached(found.params, found.error) {
                         true => *good = (*good).max(at),
                         false => *bad = (*bad).min(at),
