@@ -9,7 +9,9 @@ use super::least::ALL_TREES;
 use super::sets::Sets;
 use super::{ModeTree, affinity, counted};
 use crate::problem::Stop;
+use crate::rng;
 use crate::tensor::size;
+use rand::Rng as _;
 use rayon::prelude::*;
 
 /// The most ranks that are looked at for an edge.
@@ -39,6 +41,8 @@ pub struct Pricing<'s> {
     families: Vec<Sets>,
     /// Ranks that cannot reach this error are not looked at.
     eps: Option<f64>,
+    /// Not 0: each set's price is changed by a factor of its own, so that other trees come out.
+    twist: u64,
     stop: Stop,
 }
 
@@ -53,9 +57,27 @@ impl<'s> Pricing<'s> {
         if let [Sets::Arcs { order, .. }, ..] = &families[..] {
             spectra.compress(order);
         }
-        let pricing = Pricing { spectra, dims, families, eps, stop: stop.clone() };
+        let pricing = Pricing { spectra, dims, families, eps, twist: 0, stop: stop.clone() };
         pricing.ask();
         pricing
+    }
+
+    /// The same with prices that differ from set to set by up to a factor of 2, for trees that are nearly as good.
+    pub fn twisted(mut self, twist: u64) -> Self {
+        self.twist = twist;
+        self
+    }
+
+    /// The price of an error at a cut.
+    fn price(&self, set: ModeSet, price: f64) -> f64 {
+        match self.twist {
+            0 => price,
+            twist => {
+                let label = self.spectra.normal(set).to_le_bytes();
+                let bits = rng::stream(twist, &label).next_u32();
+                price * (2.0 * f64::from(bits) / f64::from(u32::MAX) - 1.0).exp2()
+            }
+        }
     }
 
     /// Computes the spectra that will be needed, in parallel.
@@ -71,6 +93,7 @@ impl<'s> Pricing<'s> {
     fn choices(&self, set: ModeSet, price: f64, limit: f64) -> Vec<Choice> {
         let Some(spectrum) = self.spectra.of(set) else { return Vec::new() };
         let most = self.spectra.side(set);
+        let price = self.price(set, price);
         // Less would be too dear, or cannot reach the error.
         let least = spectrum.reach(limit / price).max(self.eps.map_or(1, |eps| spectrum.rank(eps)));
         let least = least.clamp(1, most);

@@ -22,11 +22,15 @@ pub(super) struct Found {
 /// The part of a change of tails that a fit feels, before anything is learned.
 const FELT: f64 = 0.6;
 /// What is foretold to miss the error by no more than this part is tried.
-const DOUBT: f64 = 0.03;
+const DOUBT: f64 = 0.12;
 /// Failures in a row before it ends.
-const PATIENCE: usize = 24;
+const PATIENCE: usize = 40;
 /// Sums of tails, in units of that of the best, at which other trees are looked for.
 const OTHERS: [f64; 4] = [0.9, 1.0, 1.15, 1.4];
+/// How many times others are looked for with other prices; fewer where that takes long.
+const TWISTS: u64 = 6;
+/// Up to this order.
+const QUICK: usize = 10;
 
 /// Improves one tree step by step.
 pub(super) struct Polish {
@@ -90,10 +94,16 @@ impl Polish {
             add(tree, tails, self.felt);
         }
         if look {
-            let pricing = Pricing::new(spectra, self.objective.max_error(), stop);
-            for times in OTHERS {
-                if let Some(other) = pricing.within(times * self.best.tails) {
-                    add(other.tree, other.tails, 0.8 * self.felt);
+            let twists = if dims.len() <= QUICK { TWISTS } else { 1 };
+            for twist in 0..=twists {
+                let pricing =
+                    Pricing::new(spectra, self.objective.max_error(), stop).twisted(twist);
+                for times in OTHERS {
+                    let budget = times * self.best.tails;
+                    if let Some(other) = pricing.within(budget) {
+                        let other = pricing.trimmed(&other, budget);
+                        add(other.tree, other.tails, 0.8 * self.felt);
+                    }
                 }
             }
         }
