@@ -77,8 +77,8 @@ def test_the_journal(searched):
     assert not others and lines[-1]["end"]["best"]["params"] == report["params"]
     assert len(records) == report["evaluations"] > 0
     for record in records:
-        # Left out where a fit was given all its starts, as TNLS's are.
-        assert set(record) | {"effort"} == documented("field of an evaluation")
+        # Left out where a fit was given all its starts, as TNLS's are, and where it is of the graph searched.
+        assert set(record) | {"effort", "format"} == documented("field of an evaluation")
     assert min(record["loss"] for record in records) == report["loss"]
 
 

@@ -162,7 +162,7 @@ fn other_objectives_and_templates() {
     let (code, json) = place.json("certify x.npy --max-rank 1");
     assert_eq!((code, &json["proven_impossible"]), (0, &json!(true)));
     assert_eq!((&json["lower_bound"], &json["permutation"]), (&Value::Null, &Value::Null));
-    assert!(place.run("certify x.npy --max-rank 1").stdout.contains("try a larger --max-rank"));
+    assert!(place.run("certify x.npy --max-rank 1").stdout.contains("use --max-rank 2 or more"));
 }
 
 #[test]

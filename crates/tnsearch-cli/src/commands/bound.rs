@@ -2,13 +2,11 @@
 
 use super::certify::{self, Certify};
 use super::cuts::{self, Cut};
-use super::describe::{
-    ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, tensor_text,
-};
-use super::options::{
-    DtypeOptions, ObjectiveOptions, check_threads, count, load_structure, load_target, memory,
-};
+use super::data::ReshapeOptions;
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
+use super::options::{DtypeOptions, ObjectiveOptions, check_threads, count, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::structures::load_structure;
 use crate::text::{duration, number};
 use crate::{Exit, hold, interrupt};
 use clap::Args;
@@ -17,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Spectra};
 use tnsearch::problem::Stop;
-use tnsearch::tensor::Kind;
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::MemoryLimit;
 
 /// Cuts in the JSON.
@@ -33,19 +31,23 @@ const SVD_ENTRIES: usize = 100_000;
 ///
 /// Every cut of the network between some modes and the others is as wide as the product of the ranks it
 /// crosses; the tensor, unfolded the same way, has singular values beyond that width, and no fit can
-/// reach them. The structure is a JSON file as for 'fit'.
+/// reach them. The structure is a file as for 'fit'.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch bound X.npy --structure s.json
+  tnsearch bound X.npy --structure net.safetensors
+      how much better another fit of a network's structure could be
   tnsearch bound X.npy --structure s.json --json -
-  tnsearch bound X.npy --template any-tree --max-rse 1e-4
+  tnsearch bound X.npy --template any-tree --max-re 0.01
       how many params any tree needs at least, as 'certify' says")]
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
-    /// The structure (JSON)
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
+    /// The structure: a structure file, the JSON of a search, or a network
     #[arg(
         long,
         value_name = "FILE",
@@ -73,6 +75,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     #[serde(flatten)]
     error: ErrorReport<'a>,
     cuts: &'a [Cut],
@@ -83,10 +86,12 @@ struct Summary<'a> {
 
 pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let Some(structure) = &args.structure else {
-        let Bound { tensor, numbers, objective, template, threads, max_memory, report, .. } = args;
+        let Bound { tensor, numbers, reshaping, objective, template, report, .. } = args;
+        let (threads, max_memory) = (&args.threads, &args.max_memory);
         return certify::run(&Certify::of_template(
             tensor.clone(),
             *numbers,
+            reshaping.clone(),
             objective.clone(),
             template.clone(),
             (*threads, *max_memory),
@@ -94,23 +99,24 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         ));
     };
     check_threads(args.threads)?;
+    let wanted = args.reshaping.check()?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", structure)],
         &[("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let structure = load_structure(structure)?;
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let given = load_structure(structure, limit)?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
+    let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
-    structure.check_order(dims.len())?;
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
     let begun = Instant::now();
     let limits = cuts::limits(args.threads, limit);
     hold::at("preparation", &Stop::new());
-    let spectra = Spectra::within(&target, target.entries() <= SVD_ENTRIES, &limits)?;
+    let spectra = Spectra::within(target, target.entries() <= SVD_ENTRIES, &limits)?;
     if dims.len() <= ALL_CUTS {
         spectra.prepare_within(&limits, &Stop::new())?;
     }
@@ -121,8 +127,9 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let error = cuts.first().map_or(0.0, |cut| cut.rse);
     let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
     let summary = Summary {
-        structure: StructureReport::new(&structure, dims),
+        structure: StructureReport::new(structure, dims),
         dtype: target.kind(),
+        reshaped: data.reshape.as_ref(),
         error: ErrorReport::new(&MEASURE, error),
         cuts: &worst,
         seconds,
@@ -131,19 +138,15 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     };
     report.write(&summary, || {
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        size_line(&mut out, &structure, dims);
-        picture_lines(&mut out, &structure, dims);
-        let says = match error > 0.0 {
-            true => format!("every network of this structure has {}", at_least(error)),
-            false => "no cut rules out an exact network of this structure".to_owned(),
-        };
-        line(&mut out, "bound", says);
+        data.lines(&mut out, &args.tensor);
+        size_line(&mut out, structure, dims);
+        picture_lines(&mut out, structure, dims, data.names());
+        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
+        line(&mut out, "bound", says(error, used));
         let mut name = "because";
         for cut in worst.iter().take(SHOWN).filter(|cut| cut.rse > 0.0) {
-            line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len()));
+            line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len(), data.names()));
         }
-        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
         let left_out = match cuts.len() - used {
             0 => String::new(),
             n => format!(", {n} more were too large"),
@@ -152,6 +155,15 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// What so many cuts say.
+fn says(error: f64, used: usize) -> String {
+    match used {
+        0 => "nothing is known: every cut is too large to be computed".to_owned(),
+        _ if error > 0.0 => format!("every network of this structure has {}", at_least(error)),
+        _ => "no cut rules out an exact network of this structure".to_owned(),
+    }
 }
 
 /// The error and its root: `RSE >= 4 (RE >= 2)`.

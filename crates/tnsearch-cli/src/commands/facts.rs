@@ -1,8 +1,8 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
 use super::cuts;
-use tnsearch::bound::CutBound;
-use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, tr_svd, tt_svd};
+use tnsearch::bound::{CutBound, needed_rank};
+use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tt_svd};
 use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Structure;
 use tnsearch::problem::{Objective, Stop, Target};
@@ -40,6 +40,9 @@ pub fn facts(
     original_order(&mut facts, target, bound, objective, found, limit, interrupt);
     match bound {
         Some(bound) => {
+            if journal.end.as_ref().is_some_and(|end| end.proven_impossible) {
+                facts.needed = needed(bound, journal);
+            }
             // Where no error was asked for, the cuts that hold the answer are those of its own error.
             let eps = objective.max_error().unwrap_or(found.error.max(LEAST_ERROR));
             let objective = Objective::MaxError(eps);
@@ -52,7 +55,16 @@ pub fn facts(
     facts
 }
 
-/// TT-SVD and TR-SVD in the original order, to the error asked for, else to that of the answer.
+/// Why no structure of the template has the error asked for, and the rank it would take.
+fn needed(bound: &CutBound, journal: &JournalFile) -> Option<String> {
+    let header = &journal.header;
+    let needed = needed_rank(&header.template, bound.spectra(), header.objective.max_error()?)?;
+    let allowed = header.max_rank().is_some_and(|most| needed.rank as u64 <= most);
+    (!allowed).then(|| format!("{}; it takes ranks of {} or more", needed.because(), needed.rank))
+}
+
+/// Methods without a search in the original order, to the error of the answer; where that is not what was asked for,
+/// to the error asked for.
 fn peers(
     facts: &mut Facts,
     target: &Target,
@@ -61,16 +73,17 @@ fn peers(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
-    let eps = objective.max_error().unwrap_or(found.error);
+    let asked = objective.max_error().filter(|eps| found.error > *eps);
+    let eps = asked.unwrap_or(found.error.max(LEAST_ERROR));
     if target.entries() > MAX_ENTRIES {
         let most = MAX_ENTRIES / 1_000_000;
         facts.notes.push(format!(
-            "TT-SVD and TR-SVD are left out: the tensor has more than {most} million entries."
+            "TT-SVD and its kin are left out: the tensor has more than {most} million entries."
         ));
         return;
     }
     let Ok(goal) = Goal::max_rse(eps) else {
-        facts.notes.push("TT-SVD and TR-SVD are left out: the answer has an error of 1.".into());
+        facts.notes.push("TT-SVD and its kin are left out: the answer has an error of 1.".into());
         return;
     };
     let order: Vec<usize> = (0..target.dims().len()).collect();
@@ -79,12 +92,12 @@ fn peers(
         l.stop = interrupt.clone();
     });
     type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
-    let methods: [(&str, Method); 2] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd)];
+    let methods: [(&str, Method); 3] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd)];
     for (name, method) in methods {
         match method(target, &order, &goal, &limits) {
             Ok(made) => facts.peers.push(Peer {
                 name: name.to_owned(),
-                how: match objective.max_error() {
+                how: match asked {
                     Some(_) => "to the error asked for, modes in the original order",
                     None => "to the error of the answer, modes in the original order",
                 }
@@ -108,7 +121,15 @@ fn original_order(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
+    // Which modes share a vertex is no order.
+    if found.structure.is_grouped() {
+        return;
+    }
     let template = found.structure.template().clone();
+    // A graph that was made for its modes has no original order.
+    if found.format.is_some() && template.family().is_none() {
+        return;
+    }
     let Ok(identity) = Structure::identity(template, found.structure.ranks().to_vec()) else {
         return;
     };
@@ -155,6 +176,7 @@ fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &S
         };
         let mut values = spectrum.values();
         values.truncate(MAX_VALUES);
+        let rest = spectrum.tail(values.len());
         cuts.push((
             room,
             CutFacts {
@@ -164,6 +186,7 @@ fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &S
                 needed,
                 error: cut.rse,
                 spectrum: values,
+                rest,
             },
         ));
     }

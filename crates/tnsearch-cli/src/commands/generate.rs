@@ -10,6 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tnsearch::tensor::ModeNames;
 use tnsearch_io::{network, output::Output, write_tensor};
 use tnsearch_lab::{Example, Synthetic};
 
@@ -144,7 +145,8 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "written", format!("{}, {}", args.output.display(), shape(&dims)));
-        structure_lines(&mut out, made.structure(), &dims, &MEASURE, rse);
+        let names = ModeNames::default();
+        structure_lines(&mut out, made.structure(), &dims, names, &MEASURE, rse);
         out
     })?;
     Ok(Exit::Done)

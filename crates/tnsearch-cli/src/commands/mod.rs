@@ -4,6 +4,7 @@ mod bound;
 mod certify;
 mod completions;
 mod cuts;
+mod data;
 mod decompose;
 mod demo;
 mod describe;
@@ -19,6 +20,7 @@ mod report;
 mod reproduce;
 mod search;
 mod space;
+mod structures;
 mod watch;
 
 use crate::Exit;

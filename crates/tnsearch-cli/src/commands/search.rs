@@ -3,15 +3,17 @@
 mod page;
 mod strategy;
 mod summary;
+mod words;
 
-pub use summary::{Class, proof};
+pub use words::proof;
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
+use super::data::{Data, ReshapeOptions};
 use super::describe::MEASURE;
 use super::options::{
-    DtypeOptions, FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method,
-    real, seed, template_help,
+    DtypeOptions, FitOptions, ObjectiveOptions, count, load_template, memory, method, real, seed,
+    template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
@@ -22,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
-use tnsearch::problem::Target;
 use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter, VERSION, fingerprint};
 use tnsearch_io::{MemoryLimit, output::Output};
@@ -32,12 +33,16 @@ use tnsearch_io::{MemoryLimit, output::Output};
 /// TENSOR is a .npy file, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
-      fewest params with a squared relative error of at most 1e-4, as a tensor ring
+  tnsearch search X.npy --max-re 0.01 -o net.safetensors
+      fewest params with a relative error of at most 1 %, as a tensor ring
   tnsearch search weights.safetensors:layer.3 --template path --max-params 20000 --max-rank 32
       smallest error with at most 20000 params, as a tensor train
   tnsearch search X.npz:x --template ring --lambda 200 --runs 5 --seed 1 --json out.json
       the paper's objective and settings, best of five runs
+  tnsearch search picture.npy --reshape 4^8 --column-major --lambda 5
+      a picture of 256 x 256 as the paper takes it; 'reconstruct' gives 256 x 256 back
+  tnsearch search weights.npy --split auto --max-rse 1e-2
+      large modes are split into factors first
   tnsearch search X.npy --journal run.jsonl --resume --max-seconds 3600
       an hour at a time; finished work is never repeated")]
 pub struct Search {
@@ -45,6 +50,8 @@ pub struct Search {
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
 
     #[command(flatten)]
     objective: ObjectiveOptions,
@@ -118,6 +125,7 @@ pub struct Search {
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let settings = args.settings(limit)?;
+    let wanted = args.reshaping.check()?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(&args.template))],
         &[
@@ -131,15 +139,18 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let page = args.page.as_deref().map(Output::check).transpose()?;
 
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
+    let target = &data.target;
     let template = Arc::new(load_template(&args.template, target.dims().len())?);
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
-    let mut display = Display::new(args.report.quiet, args.progress, &settings.budget, &MEASURE);
-    let search = Run::new(&target, template.clone()).settings(settings).stop(&stop);
+    let quiet = args.report.quiet;
+    let mut display =
+        Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
+    let search = Run::new(target, template.clone()).settings(settings).stop(&stop);
     let mut search = search.listen(&mut display).check()?;
-    let header = args.header(&search, &template, &target)?;
+    let header = args.header(&search, &template, &data)?;
     let begin = args.begin();
     if let Some(path) = &args.journal {
         let (mut writer, read) = JournalWriter::open(path, &header, args.resume)?;
@@ -150,7 +161,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         let listener = PageListener::new(header, begin, search.records());
         search = search.listen(shown.insert(listener));
     }
-    let described = summary::Described::new(args, &search, &template, &target);
+    let described = summary::Described::new(args, &search, &template, &data);
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
     let bound = prepared.bound().cloned();
@@ -161,7 +172,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let exit = described.finish(result, output.as_ref(), &report)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
-        shown.write(name, &target, bound.as_ref(), limit, &stop, page)?;
+        shown.write(name, target, bound.as_ref(), limit, &stop, page)?;
     }
     Ok(exit)
 }
@@ -202,8 +213,9 @@ impl Search {
         &self,
         search: &CheckedSearch<'_>,
         template: &Arc<Template>,
-        target: &Target,
+        data: &Data,
     ) -> anyhow::Result<Header> {
+        let target = &data.target;
         let mut fit = json!(**search.fit());
         if let Some(fields) = fit.as_object_mut() {
             fields.remove("max_bytes");
@@ -214,6 +226,7 @@ impl Search {
             version: VERSION,
             tnsearch: env!("CARGO_PKG_VERSION").to_owned(),
             dims: target.dims().to_vec(),
+            reshaped: data.reshape.clone(),
             sha256: fingerprint(target),
             template: template.clone(),
             searched: search.searched()?,

@@ -83,8 +83,8 @@ mod tests {
             sweeps: 12,
             restarts: 4,
             seconds: 1.0 / 3.0,
-            template: None,
             effort: Effort::Quick,
+            format: None,
         }
     }
 

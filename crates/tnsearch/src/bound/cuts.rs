@@ -105,7 +105,7 @@ impl CutBound {
 }
 
 /// The widths of all cuts, by the modes on the side without mode 0, shifted by one.
-fn all_widths(graph: &ModeGraph) -> Vec<f64> {
+pub(super) fn all_widths(graph: &ModeGraph) -> Vec<f64> {
     // Vertex sets without vertex 0, built up from their lowest vertex: its edges to the inside stop
     // crossing, its other edges start.
     let v = graph.vertices();

@@ -7,6 +7,7 @@
 
 mod compressed;
 mod cuts;
+mod needed;
 mod order;
 mod prepare;
 mod relax;
@@ -18,6 +19,7 @@ mod table;
 mod trees;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
+pub use needed::{NeededRank, needed_rank};
 pub use prepare::{BoundError, BoundLimits, check_template, matters, needs_svd};
 pub use relax::{Candidate, Next, Relaxation};
 pub use spectra::{LeftOut, ModeSet, Spectra, SpectraSettings};

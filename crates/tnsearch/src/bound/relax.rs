@@ -137,7 +137,8 @@ impl Relaxation {
         stop: &Stop,
         hurry: &Stop,
     ) -> Self {
-        let dims = bound.spectra().target().dims().to_vec();
+        // Whatever tensor stands in the place of X, parameters are those of networks for X.
+        let dims = bound.spectra().target().full_dims().to_vec();
         assert_eq!(template.order(), dims.len(), "one vertex per mode");
         assert!(template.vertices() <= 64, "sets of vertices are kept as 64 bits");
         let orbits = orbits(&template);

@@ -179,7 +179,7 @@ impl<'s> Ring<'s> {
     }
 
     fn params(&self, along: &[usize]) -> f64 {
-        self.structure(along).map_or(f64::INFINITY, |s| s.params(self.target.dims()) as f64)
+        self.structure(along).map_or(f64::INFINITY, |s| s.params(self.target.full_dims()) as f64)
     }
 
     /// The parameters at which growth ends.

@@ -165,7 +165,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
     fn run(mut self, goal: &Goal) -> Result<Decomposition, DecomposeError> {
         let edges = self.template.edges().len();
         let ranks = goal.ranks_for(edges)?;
-        let (eps, all) = (goal.rse().unwrap_or(0.0), self.target.norm_squared());
+        let (eps, all) = (self.target.net(goal.rse().unwrap_or(0.0)), self.target.norm_squared());
         let mut budget = Budget::new(eps, all, edges, T::KIND);
         let mut rest: Cow<[T]> = Cow::Borrowed(self.x.data());
         let mut axes: Vec<Axis> = (0..self.target.dims().len()).collect();
@@ -250,7 +250,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
         }
         let mut residual = z.into_owned();
         residual.iter_mut().zip(self.x.data()).for_each(|(z, x)| *z = *x - *z);
-        sum_of_squares(&residual) / self.target.norm_squared()
+        self.target.relative(sum_of_squares(&residual))
     }
 
     /// The cores, each brought into its order.

@@ -37,7 +37,7 @@ impl<T: Scalar> Improve<T> for Als {
             let narrow = T::KIND.epsilon() > f64::EPSILON;
             let trusted = if narrow { trusted.max(10.0 * doubt) } else { trusted };
             if rse < trusted && settings.stop_rse < trusted {
-                rse = ws.residual() / ws.plan().norm_squared;
+                rse = ws.rse();
             }
             let rse = momentum.after(ws, rse);
             if control.stopped() || progress.finished(rse) {

@@ -73,6 +73,7 @@ pub(super) fn fit_single(target: &Target, graph: &ModeGraph) -> Result<Fitted, F
         restarts,
         rescued: false,
         interrupted: false,
+        graph: None,
     })
 }
 

@@ -15,7 +15,7 @@ mod starts;
 mod workspace;
 
 pub use descent::fit_loss;
-pub use request::{Effort, Request};
+pub use request::{AdaptSettings, Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
@@ -99,6 +99,9 @@ pub struct Fitted {
     pub rescued: bool,
     /// Whether an interrupt cut the fit short: this is then the best so far.
     pub interrupted: bool,
+    /// The graph that the cores are on, where it is another than was asked for ([`Effort::Adapt`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<ModeGraph>,
 }
 
 impl Fitted {
@@ -157,7 +160,7 @@ pub fn fit(
     if graph.vertices() == 1 {
         return grouped::fit_single(target, graph);
     }
-    let settings = &settings.for_kind(target.kind());
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
     })
@@ -182,7 +185,7 @@ pub fn fit_start(
     if graph.vertices() == 1 {
         return grouped::fit_single(target, graph);
     }
-    let settings = &settings.for_kind(target.kind());
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         let task = Task { target, x, graph, settings, seed, warm, stop };
         task.without_useless_ranks(|task| Starts::new(task, stop)?.only(start))
@@ -207,9 +210,27 @@ pub fn fit_parallel(
     if graph.vertices() == 1 {
         return grouped::fit_single(target, graph);
     }
-    let settings = &settings.for_kind(target.kind());
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    })
+}
+
+/// The error of given cores, shaped as [`ModeGraph::core_dims`], from an explicit residual: what a fit would report for
+/// them. Refused where it takes more than `max_bytes`.
+pub fn error_of(
+    target: &Target,
+    graph: &ModeGraph,
+    cores: &[AnyTensor],
+    max_bytes: Option<u64>,
+) -> Result<f64, FitError> {
+    dispatch!(target.tensor(), x => {
+        let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
+        let mut ws = Workspace::new(&plan);
+        ws.set_cores(&starts::checked_cores(graph, target.dims(), cores)?);
+        ws.multiply_cores(1.0 / target.scale());
+        ws.refresh();
+        Ok(ws.rse())
     })
 }
 

@@ -242,6 +242,11 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         total
     }
 
+    /// The RSE from the explicit residual, that of the full tensor where X was shrunk. The blocks must be fresh.
+    pub fn rse(&self) -> f64 {
+        self.plan.lost + self.residual() / self.plan.norm_squared
+    }
+
     /// Writes a function of each entry of X and of the network's tensor, in the plan's order. The blocks must be
     /// fresh.
     pub fn each_entry(&self, out: &mut [T], mut entry: impl FnMut(T, T) -> T) {

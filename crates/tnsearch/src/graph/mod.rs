@@ -1,6 +1,7 @@
 //! Template graphs, permutations, structures and their canonical form.
 
 mod canonical;
+mod caps;
 mod embed;
 mod families;
 mod mode_graph;

@@ -1,6 +1,6 @@
 //! A structure: template, permutation, ranks.
 
-use super::{GraphError, Template, VertexFile};
+use super::{GraphError, ModeGraph, Template, VertexFile};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -126,6 +126,32 @@ impl Structure {
         sorted.sort_unstable();
         let ranks = sorted.into_iter().map(|e| e.2).collect();
         Self::new(Arc::new(template), vertex.into_iter().flatten().collect(), ranks)
+    }
+
+    /// A structure with this canonical form, on the graph itself; parts that hang together by nothing are joined to
+    /// vertex 0 by edges of rank 1.
+    ///
+    /// ```
+    /// use tnsearch::graph::{ModeGraph, Structure};
+    /// let graph: ModeGraph = "4+0/0.2,1,3:0-2x5".parse().unwrap();
+    /// let structure = Structure::of_graph(&graph).unwrap();
+    /// assert_eq!(structure.edges(), [[0, 1, 1], [0, 2, 5]]);
+    /// assert_eq!(structure.permutation(), [0, 1, 0, 2]);
+    /// ```
+    pub fn of_graph(graph: &ModeGraph) -> Result<Self, GraphError> {
+        let mut part: Vec<usize> = (0..graph.vertices()).collect();
+        let mut join = |u: usize, v: usize| {
+            let (p, q) = (part[u], part[v]);
+            part.iter_mut().filter(|x| **x == q).for_each(|x| *x = p);
+            p != q
+        };
+        let mut edges = graph.edges().to_vec();
+        for &(u, v, _) in graph.edges() {
+            join(u, v);
+        }
+        edges.extend((1..graph.vertices()).filter(|&v| join(0, v)).map(|v| (0, v, 1)));
+        let groups: Vec<Vec<usize>> = (0..graph.vertices()).map(|v| graph.modes_at(v)).collect();
+        Self::from_groups("graph", &groups, &edges)
     }
 
     /// The template.
@@ -317,6 +343,10 @@ mod tests {
             (r#""peps:2x3","permutation":[0,1],"edges":[]"#, "carries 6"),
             (
                 r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[[0,1]]},"permutation":[0,1,2],"edges":[]"#,
+                "it must name each of the external vertices [0, 1] at least once, and no other vertex",
+            ),
+            (
+                r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[[0,1]]},"permutation":[0],"edges":[]"#,
                 "2 external vertices",
             ),
             (

@@ -7,9 +7,10 @@ pub(crate) mod tree;
 
 pub(crate) use contract::Labels;
 pub use contract::{contract, contraction_bytes};
-pub use text::draw;
+pub use text::{draw, draw_named};
 
 use crate::graph::{GraphError, ModeGraph, Structure};
+use crate::problem::Target;
 use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor};
 use crate::{MemoryError, dispatch};
 use thiserror::Error;
@@ -166,6 +167,14 @@ impl Network {
         cores
     }
 
+    /// The network for the full tensor of a network for a shrunk target: the same structure, with the full dimensions.
+    pub fn expanded(&self, target: &Target) -> Result<Network, NetworkError> {
+        let (graph, cores) = self.to_mode_graph();
+        check_cores(&cores, graph.vertices(), |v| graph.core_dims(v, target.dims()))?;
+        let cores = expand_cores(target, &graph, cores);
+        Network::from_fitted(self.structure.clone(), target.full_dims().to_vec(), cores)
+    }
+
     /// The structure.
     pub fn structure(&self) -> &Structure {
         &self.structure
@@ -216,6 +225,22 @@ impl Network {
             contract(&map.graph, &self.dims, &self.on_modes(&map, like)).into()
         }))
     }
+}
+
+/// The cores of a mode graph, fitted to a shrunk target, as cores for the full tensor: every mode's axis times its
+/// basis. As they are where the target was not shrunk.
+///
+/// # Panics
+/// If a core is not shaped as [`ModeGraph::core_dims`] for the target's dimensions.
+pub fn expand_cores(target: &Target, graph: &ModeGraph, cores: Vec<AnyTensor>) -> Vec<AnyTensor> {
+    let Some(shrunk) = target.shrunk() else { return cores };
+    let vertices = cores.into_iter().enumerate();
+    let expanded = vertices.map(|(v, core)| {
+        // The modes of a vertex come after its edges, one axis each.
+        let axes = graph.modes_at(v).into_iter().zip(graph.incident(v).count()..);
+        axes.fold(core, |core, (mode, axis)| shrunk.expand(core, axis, mode))
+    });
+    expanded.collect()
 }
 
 fn check_dims(structure: &Structure, dims: &[usize]) -> Result<(), NetworkError> {

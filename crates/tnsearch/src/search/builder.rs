@@ -1,14 +1,15 @@
 //! The one call that wires a search: spectra, pruning, strategy, runs, resume, certificate.
 
 use super::description::{Bounds, Context, Description, Graphs, Plan};
-use super::engine::{Engine, Evaluation, Listener, SearchResult};
+use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
 use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
-use crate::fit::{CheckedFit, FitSettings};
-use crate::graph::{Structure, Template};
-use crate::problem::{CheckedObjective, Loss, Objective, SquaredError, Stop, Target};
+use crate::bound::{BoundLimits, CutBound, Relaxation, check_template, needed_rank};
+use crate::fit::{self, CheckedFit, FitSettings, Fitted};
+use crate::graph::{ModeGraph, Structure, Template};
+use crate::network::expand_cores;
+use crate::problem::{CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target};
 use crate::rng;
 use crate::tensor::size;
 use serde_json::Value;
@@ -134,6 +135,13 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Whether a smaller tensor is searched in the place of X where that pays (the default): see [`Target::shrink`].
+    /// Never with another loss, evaluator or executor than the default.
+    pub fn shrink(mut self, shrink: bool) -> Self {
+        self.settings.shrink = shrink;
+        self
+    }
+
     /// Whether structures are left out that a bound proves cannot win (the default).
     pub fn prune(mut self, prune: bool) -> Self {
         self.settings.prune = prune;
@@ -210,7 +218,7 @@ impl<'a> Search<'a> {
             (description.graphs, description.bounds, description.max_cost);
         let (objective, fit) = self.settings.check(description.rescue)?;
         // What is good enough is decided here and in the fits alike.
-        let fit = fit.for_kind(self.target.kind()).into_owned();
+        let fit = fit.for_target(&self.target).into_owned();
         let plan = match &self.own {
             Some(_) => None,
             None => Some(self.settings.strategy.check(self.settings.max_rank)?),
@@ -308,7 +316,19 @@ impl<'a> CheckedSearch<'a> {
         self
     }
 
-    /// Computes what bounds need, in at most a third of the time allowed.
+    /// The smaller tensor to be searched in the place of X, if that is to be and pays.
+    fn shrunk(&self, stop: &Stop) -> Option<Target> {
+        let Search { target, settings, loss, evaluator, executor, .. } = &self.search;
+        let held_elsewhere = evaluator.is_some() || executor.is_some();
+        if !settings.shrink || held_elsewhere || !loss.is_squared_error() {
+            return None;
+        }
+        let Budget { max_bytes, threads, .. } = settings.budget;
+        let limits = ShrinkLimits { max_bytes, threads, stop: stop.clone() };
+        target.shrink(settings.objective, &limits)
+    }
+
+    /// Shrinks the tensor and computes what bounds need, in at most a third of the time allowed.
     pub fn prepare(self) -> Result<PreparedSearch<'a>, SearchError> {
         let begun = Instant::now();
         let Search { target, template, settings, stop, .. } = &self.search;
@@ -316,6 +336,8 @@ impl<'a> CheckedSearch<'a> {
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
         let late = stop.within_seconds(seconds);
         let hurry = late.within_seconds(seconds / 3.0);
+        let shrunk = self.shrunk(&hurry).map(|target| (target, begun.elapsed().as_secs_f64()));
+        let target = shrunk.as_ref().map_or(target, |(small, _)| small);
         let squared = self.search.loss.is_squared_error();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
         let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
@@ -334,7 +356,7 @@ impl<'a> CheckedSearch<'a> {
                 }
             }
         };
-        Ok(PreparedSearch { checked: self, bound, late, hurry, begun })
+        Ok(PreparedSearch { checked: self, shrunk, bound, late, hurry, begun })
     }
 
     /// Whether a lower bound is to be proven: one over the template says nothing about other graphs.
@@ -348,6 +370,8 @@ impl<'a> CheckedSearch<'a> {
 /// A search that can begin.
 pub struct PreparedSearch<'a> {
     checked: CheckedSearch<'a>,
+    /// The smaller tensor in the place of X, and the seconds it took.
+    shrunk: Option<(Target, f64)>,
     bound: Option<CutBound>,
     /// Set when the time is up.
     late: Stop,
@@ -357,6 +381,11 @@ pub struct PreparedSearch<'a> {
 }
 
 impl PreparedSearch<'_> {
+    /// What is searched: the tensor, or the smaller one in its place.
+    pub fn target(&self) -> &Target {
+        self.shrunk.as_ref().map_or(&self.checked.search.target, |(small, _)| small)
+    }
+
     /// The bounds from the tensor's cuts, where they could be computed.
     pub fn bound(&self) -> Option<&CutBound> {
         self.bound.as_ref()
@@ -366,7 +395,7 @@ impl PreparedSearch<'_> {
     pub fn run(self) -> Result<SearchResult, SearchError> {
         let certifies = self.checked.certifies();
         let searched = self.checked.searched()?;
-        let PreparedSearch { checked, bound, late, hurry, begun } = self;
+        let PreparedSearch { checked, shrunk, bound, late, hurry, begun } = self;
         let CheckedSearch { search, objective, fit, plan, max_cost, .. } = checked;
         let Search {
             target,
@@ -382,6 +411,7 @@ impl PreparedSearch<'_> {
             speculate,
         } = search;
         let (dims, budget) = (target.dims(), &settings.budget);
+        let small = shrunk.as_ref().map_or(&target, |(small, _)| small);
         let open_bytes = budget.max_bytes.map(|bytes| bytes as f64 / 4.0 / settings.runs as f64);
         let relaxation = |bound: &CutBound, hurry: &Stop| {
             let relaxation = Relaxation::stoppable(
@@ -417,21 +447,26 @@ impl PreparedSearch<'_> {
         let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
         // However long the preparation took, something is to be fitted.
         let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 100.0));
-        let mut engine = Engine::new(dims, objective, fit)
+        let mut engine = Engine::new(dims, objective, fit.for_target(small).into_owned())
             .runs(settings.seed, settings.runs, |_| {
                 strategies.next().unwrap_or_else(|| unreachable!("one per run"))
             })
             .max_evaluations(budget.max_evaluations)
             .max_phi(settings.max_phi)
             .max_cost(max_cost)
-            .searched(searched)
             .speculate(speculate)
             .resume(records)
             .measure(loss.measure())
+            .home(searched)
             .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
             .begun(begun);
         for listener in listeners {
             engine = engine.listen(listener);
+        }
+        if shrunk.is_some() {
+            engine = engine.shrunk(small.dims(), |graph, fitted| {
+                expanded(&target, small, graph, fitted, budget.max_bytes, &late)
+            });
         }
         // Where a stop was asked for during the preparation, the spectra are still to be computed: then no proof.
         if let Some(bound) = bound.as_ref().filter(|_| !stop.is_set()) {
@@ -442,18 +477,52 @@ impl PreparedSearch<'_> {
                 engine = engine.certify(|| relaxation(bound, &late), settings.certificate_nodes);
             }
         }
+        let said = |mut result: SearchResult| {
+            if let (Some(eps), Some(bound)) = (settings.objective.max_error(), bound.as_ref())
+                && result.proven_impossible
+            {
+                let needed = needed_rank(&template, bound.spectra(), eps);
+                result.needed_rank = needed.filter(|needed| needed.rank > settings.max_rank);
+            }
+            result
+        };
         if let Some(executor) = executor {
-            return engine.run(executor);
+            return engine.run(executor).map(said);
         }
         let evaluator = evaluator.unwrap_or_else(|| match loss.is_squared_error() {
-            true => Arc::new(FitEvaluator::new(&target)),
-            false => Arc::new(LossEvaluator::new(&target, loss)),
+            true => Arc::new(FitEvaluator::new(small)),
+            false => Arc::new(LossEvaluator::new(small, loss)),
         });
         let entry = target.kind().bytes() as u128;
-        let workers = budget.workers(size(dims).saturating_mul(entry));
+        let workers = budget.workers(size(small.dims()).saturating_mul(entry));
         let threads = Local::new(evaluator, workers);
-        engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)
+        let mut result =
+            engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?).map(said)?;
+        result.shrunk = shrunk.map(|(small, seconds)| ShrunkSummary {
+            dims: small.dims().to_vec(),
+            lost: small.lost(),
+            seconds,
+        });
+        Ok(result)
     }
+}
+
+/// The answer for the small tensor as one for the full one. Its error is computed anew from its cores where memory and
+/// time allow it; what it is known to be without that differs by rounding only.
+fn expanded(
+    full: &Target,
+    small: &Target,
+    graph: &ModeGraph,
+    fitted: Fitted,
+    max_bytes: Option<u64>,
+    late: &Stop,
+) -> Fitted {
+    let cores = expand_cores(small, graph, fitted.cores);
+    let error = match late.is_set() {
+        true => fitted.error,
+        false => fit::error_of(full, graph, &cores, max_bytes).unwrap_or(fitted.error),
+    };
+    Fitted { cores, error, ..fitted }
 }
 
 /// Refuses data that the loss is not defined for.

@@ -20,8 +20,9 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, GenerationRecord, HistoryPoint,
-    Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy,
+    Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
+    GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,
+    RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
@@ -29,7 +30,7 @@ pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
     CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, Exact, ExactSettings, ExactThenTnls,
-    Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
-    Tnls, TnlsSettings, Trees, TreesSettings, sample_neighbour,
+    Formats, GoOn, Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings,
+    Tnga, TngaSettings, Tnls, TnlsSettings, Trees, TreesSettings, sample_neighbour,
 };
-pub use strategy::{Ask, Generation, Outcome, Source, Strategy};
+pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

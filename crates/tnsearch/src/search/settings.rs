@@ -27,6 +27,8 @@ pub struct SearchSettings {
     pub seed: u64,
     /// Whether structures are left out that a bound proves cannot win.
     pub prune: bool,
+    /// Whether a smaller tensor is searched in the place of X where that pays ([`crate::problem::Target::shrink`]).
+    pub shrink: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none.
     pub certificate_nodes: u64,
     /// How structures are fitted. Its `enough_rse` follows from the objective.
@@ -66,6 +68,7 @@ impl Default for SearchSettings {
             runs: 1,
             seed: 0,
             prune: true,
+            shrink: true,
             certificate_nodes: 200_000,
             fit: FitSettings::default(),
             rescue: None,

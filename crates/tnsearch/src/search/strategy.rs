@@ -1,6 +1,6 @@
 //! The interface of a search strategy.
 
-use crate::fit::Effort;
+use crate::fit::{AdaptSettings, Effort};
 use crate::graph::Structure;
 
 /// Proposes structures and learns from what became of them; the engine does the rest.
@@ -18,6 +18,10 @@ pub trait Strategy: Send {
 
     /// What became of the structures of the last ask, in its order; nothing after [`Ask::Thinking`].
     fn tell(&mut self, outcomes: &[Outcome]);
+
+    /// Which structures the walks of the last ask ended at ([`Generation::adapt`]), in its order; none for those that
+    /// ended nowhere. Said before [`Strategy::tell`], of such generations only.
+    fn tell_found(&mut self, _found: &[Option<Found>]) {}
 
     /// The same strategy in the same state, to be told what *might* come: the engine uses it to fit, on workers
     /// that would be idle, what may be asked for next. None (the default): it cannot be copied.
@@ -48,6 +52,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         (**self).tell(outcomes);
+    }
+
+    fn tell_found(&mut self, found: &[Option<Found>]) {
+        (**self).tell_found(found);
     }
 
     fn fork(&self) -> Option<Box<dyn Strategy>> {
@@ -85,6 +93,22 @@ impl Ask {
     }
 }
 
+/// Names a walk of a run: what it ended at can be gone on from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WalkId {
+    pub(super) generation: u64,
+    pub(super) index: usize,
+}
+
+/// What a walk ended at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The structure, on the template of the one it began at.
+    pub structure: Structure,
+    /// The walk.
+    pub walk: WalkId,
+}
+
 /// Structures to be fitted together, none of which depends on the outcome of another.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -102,12 +126,35 @@ pub struct Generation {
     /// smallest: the engine may then prune what a bound rules out, and the strategy's way stays the same.
     /// None: every loss matters.
     pub only_below: Option<f64>,
+    /// Not fits of these structures but walks that begin at them, and how they go (its `joins` are filled in: the edges
+    /// of the template). Each is a walk of its own, also where one structure stands twice.
+    pub adapt: Option<AdaptSettings>,
+    /// The walks that these begin where they ended, in the order of the structures, which are what those found; none:
+    /// from the start.
+    pub from: Vec<Option<WalkId>>,
 }
 
 impl Generation {
     /// Structures worth full effort, from random cores, each of whose losses matters.
     pub fn new(structures: Vec<Structure>) -> Self {
-        Generation { structures, effort: Effort::Full, parent: None, only_below: None }
+        Generation {
+            structures,
+            effort: Effort::Full,
+            parent: None,
+            only_below: None,
+            adapt: None,
+            from: Vec::new(),
+        }
+    }
+
+    /// Walks that begin at these structures: anew, or where earlier walks ended.
+    pub fn walks(
+        starts: impl IntoIterator<Item = (Structure, Option<WalkId>)>,
+        settings: AdaptSettings,
+    ) -> Self {
+        let (structures, from) = starts.into_iter().unzip();
+        let effort = Effort::Adapt;
+        Generation { effort, adapt: Some(settings), from, ..Generation::new(structures) }
     }
 
     /// The same where only the smallest loss, and only one below this, matters.

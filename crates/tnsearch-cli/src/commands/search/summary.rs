@@ -1,10 +1,10 @@
 //! What a search reports: JSON for programs, text for people.
 
-use super::Search;
+use super::{Search, words};
 use crate::Exit;
-use crate::commands::describe::{
-    ErrorReport, Named, StructureReport, line, structure_lines, tensor_text,
-};
+use crate::commands::cuts::NeededReport;
+use crate::commands::data::Data;
+use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
 use crate::commands::outputs::Report;
 use crate::text::{duration, number};
 use serde::Serialize;
@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tnsearch::fit::FitSettings;
 use tnsearch::graph::Template;
-use tnsearch::problem::{LowerBound, Objective, Target};
+use tnsearch::problem::{LowerBound, Measure, Objective};
 use tnsearch::search::{
-    Budget, CheckedSearch, Counts, Graphs, HistoryPoint, ParetoPoint, RunSummary, SearchResult,
-    SearchSettings, StoppedBy,
+    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
+    SearchResult, SearchSettings, StoppedBy, chosen_format,
 };
-use tnsearch::tensor::Kind;
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
 
 /// The JSON summary (`docs/formats.md`).
@@ -27,6 +27,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     seed: u64,
     #[serde(flatten)]
     error: ErrorReport<'a>,
@@ -39,8 +40,12 @@ struct Summary<'a> {
     lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
     proven_impossible: bool,
+    needed_rank: Option<NeededReport>,
+    edges_at_max_rank: Option<usize>,
     history: Named<'a, Vec<HistoryPoint>>,
     pareto: Named<'a, Vec<ParetoPoint>>,
+    formats: Vec<FormatReport<'a>>,
+    chosen: Option<String>,
     input: &'a str,
     objective: Named<'a, Objective>,
     target_reached: bool,
@@ -53,6 +58,30 @@ struct Summary<'a> {
     budgets: Budgets<'a>,
     output: Option<&'a PathBuf>,
     version: &'a str,
+}
+
+/// The best of one format.
+#[derive(Serialize)]
+struct FormatReport<'a> {
+    format: &'a str,
+    params: u128,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
+    seconds: f64,
+    target_reached: bool,
+}
+
+impl<'a> FormatReport<'a> {
+    fn new(best: &'a FormatBest, measure: &'a Measure) -> Self {
+        let FormatBest { format, score, seconds, target_reached } = best;
+        FormatReport {
+            format,
+            params: score.params,
+            error: ErrorReport::new(measure, score.error),
+            seconds: *seconds,
+            target_reached: *target_reached,
+        }
+    }
 }
 
 /// What the search might use, and what it did not fit.
@@ -68,14 +97,13 @@ struct Budgets<'a> {
 pub(super) struct Described<'a> {
     args: &'a Search,
     template: Arc<Template>,
-    dims: Vec<usize>,
+    data: &'a Data,
     settings: SearchSettings,
     strategy_settings: serde_json::Value,
     fit: FitSettings,
     max_cost: Option<f64>,
     leaves_template: bool,
     all_trees: bool,
-    dtype: Kind,
 }
 
 impl<'a> Described<'a> {
@@ -83,19 +111,18 @@ impl<'a> Described<'a> {
         args: &'a Search,
         search: &CheckedSearch<'_>,
         template: &Arc<Template>,
-        target: &Target,
+        data: &'a Data,
     ) -> Self {
         Described {
             args,
             template: template.clone(),
-            dims: target.dims().to_vec(),
+            data,
             settings: search.settings().clone(),
             strategy_settings: search.strategy_settings(),
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
             all_trees: search.graphs() == Graphs::Trees,
-            dtype: target.kind(),
         }
     }
 
@@ -106,12 +133,14 @@ impl<'a> Described<'a> {
         output: Option<&Output>,
         report: &Report,
     ) -> anyhow::Result<Exit> {
-        let (args, dims, measure) = (self.args, &self.dims[..], &result.measure);
+        let (args, data, measure) = (self.args, self.data, &result.measure);
+        let (dims, reshape) = (data.target.dims(), data.reshape.as_ref());
         let best = result.best.as_ref();
         let mut saved = Ok(());
         if let (Some(best), Some(output)) = (best, output) {
             let found = best.network(dims)?;
-            saved = output.write(|w| network::write(w, &found, best.score.error));
+            let error = best.score.error;
+            saved = output.write(|w| network::write_reshaped(w, &found, error, reshape));
         }
         let asked = Some(&self.template).filter(|_| !self.all_trees);
         let format_preserved = best.and_then(|b| asked?.holds(&b.graph));
@@ -121,7 +150,8 @@ impl<'a> Described<'a> {
                 Some(best) => StructureReport::new(&best.structure, dims),
                 None => StructureReport::nothing(self.template.to_ref(), dims),
             },
-            dtype: self.dtype,
+            dtype: data.target.kind(),
+            reshaped: reshape,
             seed: args.seed,
             error: ErrorReport::new(measure, best.map(|b| b.score.error)),
             loss: best.map(|b| b.score.loss),
@@ -132,8 +162,12 @@ impl<'a> Described<'a> {
             lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
+            needed_rank: result.needed_rank.map(NeededReport::new),
+            edges_at_max_rank: best.map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &result.pareto)?,
+            formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
+            chosen: chosen_format(&result.formats, self.settings.objective, measure, number),
             input: &args.tensor,
             objective: Named::new(measure, &self.settings.objective)?,
             target_reached: result.target_reached,
@@ -164,7 +198,7 @@ impl<'a> Described<'a> {
     fn text(&self, result: &SearchResult, format_preserved: Option<bool>) -> String {
         let (args, settings) = (self.args, &self.settings);
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, &self.dims));
+        self.data.lines(&mut out, &args.tensor);
         let objective = settings.objective.text(&result.measure);
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
@@ -176,7 +210,11 @@ impl<'a> Described<'a> {
             }
         };
         line(&mut out, "asked", asked);
+        if let Some(hint) = args.objective.hint() {
+            line(&mut out, "mind", hint);
+        }
         self.found_lines(&mut out, result);
+        self.format_lines(&mut out, result);
         let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
         let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
         for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
@@ -186,7 +224,7 @@ impl<'a> Described<'a> {
         }
         line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
         if strategy == "auto" && samples > 0 {
-            line(&mut out, "strategy", format!("chosen for you: {}", chosen(result)));
+            line(&mut out, "strategy", format!("chosen for you: {}", words::chosen(result)));
         }
         if self.leaves_template && result.best.is_some() {
             let preserved = match format_preserved {
@@ -199,10 +237,10 @@ impl<'a> Described<'a> {
             line(&mut out, "format", preserved);
         }
         let class = match self.all_trees {
-            true => Class::Trees,
-            false => Class::Template { max_rank: rank },
+            true => "tree of any topology and ranks".to_owned(),
+            false => format!("{name} with ranks up to {rank}"),
         };
-        line(&mut out, "proof", proof(result, class));
+        line(&mut out, "proof", words::proof(result, settings.objective, &class));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
@@ -231,67 +269,42 @@ impl<'a> Described<'a> {
             };
             return line(out, "found", format!("nothing: {why}"));
         };
+        let (objective, measure) = (self.settings.objective, &result.measure);
         let found = match result.target_reached {
-            true => format!("loss {}", number(best.score.loss)),
-            false => "the target was NOT reached; this is the closest".to_owned(),
+            true => objective.score_text(&best.score, measure, number),
+            false => words::missed(best.score.error, objective, measure),
         };
         line(out, "found", found);
-        structure_lines(out, &best.structure, &self.dims, &result.measure, best.score.error);
-    }
-}
-
-/// Which half of `auto` gave the answer.
-fn chosen(result: &SearchResult) -> &'static str {
-    match result.strategy.as_str() {
-        "exact" if result.stopped_by == StoppedBy::Finished => {
-            "exact search: the cuts leave few enough structures"
-        }
-        "exact" => "exact search, as far as it came",
-        _ if result.lower_bound.is_none() => "TNLS: the cuts of this tensor bound nothing",
-        _ => {
-            "exact search found no answer among its first structures, so TNLS went on from the nearest"
+        let (dims, names) = (self.data.target.dims(), self.data.names());
+        structure_lines(out, &best.structure, dims, names, measure, best.score.error);
+        let (most, reached) = (self.settings.max_rank, result.target_reached);
+        let capped = words::capped(&best.structure, dims, most, objective, reached);
+        // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
+        if let Some(capped) = capped
+            && !result.certified_optimal
+            && !result.proven_impossible
+        {
+            line(out, "mind", capped);
         }
     }
-}
 
-/// What a proof is about.
-#[derive(Clone, Copy)]
-pub enum Class {
-    /// The structures of a template.
-    Template {
-        /// Their largest rank.
-        max_rank: usize,
-    },
-    /// All trees.
-    Trees,
-}
-
-/// What is proven about the answer, in words.
-pub fn proof(result: &SearchResult, class: Class) -> String {
-    let measure = &result.measure;
-    let (name, class) = match class {
-        Class::Trees => ("tree", "tree of any topology and ranks".to_owned()),
-        Class::Template { max_rank } => {
-            ("structure", format!("structure of this template with ranks up to {max_rank}"))
+    /// A line for each format, where there were several, and why the first was chosen.
+    fn format_lines(&self, out: &mut String, result: &SearchResult) {
+        let (objective, measure) = (self.settings.objective, &result.measure);
+        let mut name = "formats";
+        let width = result.formats.iter().map(|f| f.format.len()).max().unwrap_or(0);
+        for best in &result.formats {
+            let missed = if best.target_reached { "" } else { ", target not reached" };
+            let score = objective.score_text(&best.score, measure, number);
+            let said = format!(
+                "{:<width$}  {score}{missed}, after {}",
+                best.format,
+                duration(best.seconds)
+            );
+            line(out, std::mem::take(&mut name), said);
         }
-    };
-    if result.proven_impossible {
-        return format!("no {class} reaches the target");
+        if let Some(why) = chosen_format(&result.formats, objective, measure, number) {
+            line(out, "chosen", why);
+        }
     }
-    let Some(bound) = result.lower_bound else { return "no lower bound was computed".to_owned() };
-    if result.certified_optimal {
-        return format!("optimal: no {class} is better");
-    }
-    let text = bound.text(name, measure, number);
-    let found = result.best.as_ref().filter(|_| result.target_reached);
-    let (Some(best), Some(_)) = (found, bound.params) else { return text };
-    let gap =
-        bound.gap(&best.score).map_or(String::new(), |g| format!(" (found is {g:.3} times that)"));
-    // Where the proof leaves a gap, what the fits below the answer came to.
-    let smaller = |p: &&ParetoPoint| p.params < best.score.params;
-    let nearest = result.pareto.iter().filter(smaller).max_by_key(|p| p.params);
-    let tried = nearest.map_or(String::new(), |p| {
-        format!("; of the smaller ones fitted none came below {} {}", measure.name, number(p.error))
-    });
-    format!("{text}{gap}{tried}")
 }

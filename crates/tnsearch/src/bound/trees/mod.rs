@@ -26,5 +26,5 @@ use crate::problem::Target;
 
 /// The dimensions that parameters are counted with.
 pub(crate) fn counted(target: &Target) -> &[usize] {
-    target.dims()
+    target.full_dims()
 }

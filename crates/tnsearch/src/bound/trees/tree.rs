@@ -58,7 +58,7 @@ impl ModeTree {
         (0..self.edges.len()).map(side).collect()
     }
 
-    /// The sum of the tails of all edges: what truncated SVDs lose at most, as an RSE. None where a cut that is
+    /// The sum of the tails of all edges (and what shrinking lost): what truncated SVDs lose at most, as an RSE. None where a cut that is
     /// narrower than both of its sides has no known spectrum.
     pub fn tails(&self, spectra: &Spectra) -> Option<f64> {
         let splits = self.splits();
@@ -68,7 +68,8 @@ impl ModeTree {
             }
             Some(spectra.of(set)?.tail(r))
         };
-        splits.iter().zip(&self.edges).map(tail).sum()
+        let tails: Option<f64> = splits.iter().zip(&self.edges).map(tail).sum();
+        Some(spectra.target().lost() + tails?)
     }
 
     /// The tree as a structure on a graph of its own.

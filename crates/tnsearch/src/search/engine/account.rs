@@ -3,6 +3,7 @@
 //! Results are entered in the order in which structures were proposed, whenever their fits ended; so
 //! the account does not depend on the number of workers.
 
+use super::formats::BestOfFormats;
 use super::history::{History, Pareto};
 use super::run::{Closed, Job, Place, Resolved, Step};
 use super::{Counts, Evaluation};
@@ -17,6 +18,7 @@ pub(super) struct Account {
     pub counts: Counts,
     pub history: History,
     pub pareto: Pareto,
+    pub formats: BestOfFormats,
     /// The best structure so far.
     pub leader: Option<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of the best fit that ended so far.
@@ -30,6 +32,7 @@ impl Account {
             counts: Counts::default(),
             history: History::default(),
             pareto: Pareto::default(),
+            formats: BestOfFormats::default(),
             leader: None,
             kept: None,
         }
@@ -55,8 +58,12 @@ impl Account {
             let Some(outcome) = outcome else { continue };
             self.counts.add(outcome);
             let Step::Job(k) = step else { continue };
-            if let Some(Resolved::Evaluated(evaluation)) = &closed.round.resolved[*k] {
-                self.evaluated(&closed.round.jobs[*k], evaluation);
+            match &closed.round.resolved[*k] {
+                Some(Resolved::Evaluated(evaluation)) => {
+                    self.evaluated(&closed.round.jobs[*k], evaluation);
+                }
+                Some(Resolved::Found(found, evaluation)) => self.evaluated(found, evaluation),
+                _ => {}
             }
         }
     }
@@ -65,6 +72,8 @@ impl Account {
         let score = Score { params: job.params, ..evaluation.score() };
         self.history.at(evaluation.seconds);
         self.pareto.add(score.params, score.error);
+        let format = job.structure.template().name();
+        self.formats.add(self.objective, format, score, evaluation.seconds);
         if self.leader.as_ref().is_none_or(|(_, e)| self.objective.better(&score, &e.score())) {
             self.history.improved(self.counts.evaluations, self.counts.samples, score);
             self.leader = Some((job.clone(), evaluation.clone()));
@@ -94,6 +103,8 @@ mod tests {
             effort: Effort::Full,
             structure,
             parent: None,
+            walk: None,
+            asked: None,
             graph,
             params: 40,
             phi: 0.5,
@@ -107,7 +118,15 @@ mod tests {
 
     /// A fit that can be told from others by its sweeps.
     fn fitted(error: f64, sweeps: usize) -> Fitted {
-        Fitted { cores: Vec::new(), error, sweeps, restarts: 1, rescued: false, interrupted: false }
+        Fitted {
+            cores: Vec::new(),
+            error,
+            sweeps,
+            restarts: 1,
+            rescued: false,
+            interrupted: false,
+            graph: None,
+        }
     }
 
     fn evaluation(job: &Job, error: f64) -> Arc<Evaluation> {
@@ -122,8 +141,8 @@ mod tests {
             sweeps: 0,
             restarts: 1,
             seconds: 0.0,
-            template: None,
             effort: job.effort,
+            format: None,
         })
     }
 

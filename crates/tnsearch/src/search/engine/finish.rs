@@ -36,11 +36,14 @@ impl Driver<'_, '_> {
             seconds,
             history: history.finish(counts.evaluations, counts.samples, seconds),
             pareto: std::mem::take(&mut self.account.pareto).into_points(),
+            formats: std::mem::take(&mut self.account.formats).finish(objective),
             lower_bound,
             proven_impossible,
+            needed_rank: None,
             certified_optimal,
             speculative: self.speculative,
             measure: self.engine.measure.clone(),
+            shrunk: None,
             listener_error: None,
         };
         self.tell(&Event::End(&result.end_record()));
@@ -52,7 +55,12 @@ impl Driver<'_, '_> {
     fn best(&mut self) -> Result<Option<Best>, SearchError> {
         let mut cores = self.account.take_cores();
         let mut leader = self.account.leader.take();
-        if let (None, Some((job, score, fitted))) = (&leader, self.cut_short.take()) {
+        let objective = self.engine.rules.objective;
+        let further = |score: &Score| match &leader {
+            Some((_, evaluation)) => objective.better(score, &evaluation.score()),
+            None => true,
+        };
+        if let Some((job, score, fitted)) = self.cut_short.take_if(|(_, score, _)| further(score)) {
             let evaluation = self.evaluation(&job, score.loss, &fitted);
             (leader, cores) = (Some((job, Arc::new(evaluation))), Some(fitted));
         }
@@ -61,7 +69,14 @@ impl Driver<'_, '_> {
         // there is no answer.
         let fitted = match cores {
             Some(fitted) => fitted,
+            None if job.walk.is_some() => {
+                self.walk_again(job.place.run, job.place.walk(), false)?
+            }
             None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
+        };
+        let fitted = match self.engine.expand.take() {
+            Some(expand) => expand(&job.graph, fitted),
+            None => fitted,
         };
         Ok(Some(self.answer(&job, &evaluation, fitted)))
     }

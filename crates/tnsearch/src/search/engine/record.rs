@@ -1,12 +1,10 @@
 //! One record of a fitted structure, unchanged from the fit to the journal and the report; and the other things
 //! that a search tells those who listen.
 
-use super::StoppedBy;
+use super::{OtherFormat, StoppedBy};
 use crate::fit::Effort;
-use crate::graph::{GraphError, Structure, Template, TemplateRef};
 use crate::problem::{LowerBound, Score};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// One finished evaluation.
 ///
@@ -41,24 +39,15 @@ pub struct Evaluation {
     /// Seconds since the search began, the time before a resume included.
     #[serde(default)]
     pub seconds: f64,
-    /// The graph it is a structure of; left out where that is the one the search says it searches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub template: Option<TemplateRef>,
     /// How much work the fit was given; left out where it was all.
     #[serde(default, skip_serializing_if = "Effort::is_full")]
     pub effort: Effort,
+    /// Its format, where it is not a structure of the graph searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<OtherFormat>,
 }
 
 impl Evaluation {
-    /// The structure as it was proposed, in a search of this graph.
-    pub fn structure(&self, searched: &Arc<Template>) -> Result<Structure, GraphError> {
-        let template = match &self.template {
-            Some(own) => Arc::new(Template::from_ref(own, self.permutation.len())?),
-            None => searched.clone(),
-        };
-        Structure::new(template, self.permutation.clone(), self.ranks.clone())
-    }
-
     /// The numbers by which it is compared.
     pub fn score(&self) -> Score {
         Score { loss: self.loss, error: self.error, params: self.params.into() }

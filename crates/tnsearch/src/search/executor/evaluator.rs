@@ -86,6 +86,7 @@ fn evaluate(
                 restarts: 0,
                 rescued: false,
                 interrupted: false,
+                graph: None,
             });
         }
         other => other.map(|(cores, _)| cores),

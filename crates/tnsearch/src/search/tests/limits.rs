@@ -266,6 +266,7 @@ fn a_fit_that_saw_the_flag_is_no_evaluation() {
                 restarts: 1,
                 rescued: false,
                 interrupted: false,
+                graph: None,
             })
         }
     }
