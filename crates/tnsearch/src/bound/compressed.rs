@@ -171,3 +171,56 @@ impl<W: Scalar> Folded<W> {
         self.data = data;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::singular_values;
+    use crate::rng::stream;
+    use crate::tensor::Complex;
+
+    /// The squares of the singular values of a cut of a tensor whose axes stand for these modes.
+    fn squares<T: Scalar>(x: &Tensor<T>, axes: &[ModeSet], set: ModeSet) -> Vec<f64> {
+        let (rows, columns): (Vec<usize>, Vec<usize>) =
+            (0..axes.len()).partition(|&a| axes[a] & set != 0);
+        let m: usize = rows.iter().map(|&a| x.dims()[a]).product();
+        let order: Vec<usize> = rows.into_iter().chain(columns).collect();
+        let mut out = vec![T::ZERO; x.len()];
+        AxisPlan::new(x.dims(), &order).apply(x.data(), &mut out);
+        let values = singular_values(&out, m, x.len() / m).unwrap();
+        values.into_iter().map(|s| s * s).collect()
+    }
+
+    fn encloses<T: Scalar<Wide = T>>() {
+        let dims = [2, 3, 2, 2, 2, 3, 2];
+        let order = [4, 0, 6, 2, 1, 5, 3];
+        let mut rng = stream(3, b"compressed");
+        let entries: usize = dims.iter().product();
+        let smooth = |k: usize| T::from_parts((k as f64 / 50.0).sin(), (k as f64 / 80.0).cos());
+        let noise = |rng: &mut crate::rng::Rng| T::normal(rng).scale(0.02);
+        let data = (0..entries).map(|k| smooth(k) + noise(&mut rng)).collect();
+        let x = Tensor::<T>::new(dims.to_vec(), data).unwrap();
+        let all = sum_of_squares(x.data());
+        let compressed = Compressed::new(&x, &order, 0.02 * all, &Stop::new()).unwrap();
+        let modes: Vec<ModeSet> = (0..7).map(|n| 1 << n).collect();
+        let mut smaller = 0;
+        for set in 1..(1u64 << 7) - 1 {
+            let Some(small) = compressed.of_cut(&x, set) else { continue };
+            let tensor: &Tensor<T> = small.tensor.typed().unwrap();
+            smaller += usize::from(tensor.len() < x.len());
+            assert!(small.missed <= 0.02 * all && small.missed > 0.0);
+            let (whole, part) = (squares(&x, &modes, set), squares(tensor, &small.axes, set));
+            for k in 1..=part.len() {
+                let (a, b): (f64, f64) = (whole[..k].iter().sum(), part[..k].iter().sum());
+                assert!(b <= a + 1e-12 * all && a <= b + small.missed + 1e-12 * all, "{set:b} {k}");
+            }
+        }
+        assert!(smaller > 20, "{smaller}");
+    }
+
+    #[test]
+    fn projected_tensors_enclose_the_spectra() {
+        encloses::<f64>();
+        encloses::<Complex<f64>>();
+    }
+}

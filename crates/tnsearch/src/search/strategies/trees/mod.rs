@@ -446,7 +446,7 @@ impl Strategy for Trees {
                 }
                 *bad = (*bad).max(*good + 1);
             }
-            Stage::Polish(polish) => polish.learn(&told),
+            Stage::Polish(polish) => polish.learn(&told, self.bound.spectra()),
             _ => {}
         }
     }

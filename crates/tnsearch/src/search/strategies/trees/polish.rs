@@ -1,13 +1,14 @@
-//! Small changes of the best tree, those that the spectra promise most of first.
+//! Small changes of the best tree, those that promise most first.
 //!
-//! Lowering the rank of an edge from r to r - 1 adds about `sigma_r^2` of its split to the error, in a fit some part
-//! of that, which is learned. So the error of a neighbour is foretold as that of the best plus this part of the
-//! change of the sum of tails, and only what should be better is asked for.
+//! Lowering the rank of an edge from r to r - 1 adds `sigma_r^2` of its split to the sum of tails, and some part of that to
+//! the error of a fit: all of it where no other edge loses the same, next to nothing where one does. That part is
+//! learned for each split, from fits of the best tree with one rank changed. Then the error of a tree with several changes
+//! is foretold as the sum of theirs, and only what should be better is asked for.
 
 use super::CheckedObjective;
 use crate::bound::{ModeSet, ModeTree, Pricing, Spectra};
 use crate::problem::{Score, Stop};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A fitted tree.
 #[derive(Debug, Clone)]
@@ -19,12 +20,14 @@ pub(super) struct Found {
     pub error: f64,
 }
 
-/// The part of a change of tails that a fit feels, before anything is learned.
+/// The part of a change of tails that a fit feels, where nothing is known.
 const FELT: f64 = 0.6;
 /// What is foretold to miss the error by no more than this part is tried.
-const DOUBT: f64 = 0.12;
+const DOUBT: f64 = 0.04;
 /// Failures in a row before it ends.
-const PATIENCE: usize = 40;
+const PATIENCE: usize = 24;
+/// Edges whose single changes are all fitted; of larger trees those that cost most.
+const MEASURED: usize = 10;
 /// Sums of tails, in units of that of the best, at which other trees are looked for.
 const OTHERS: [f64; 4] = [0.9, 1.0, 1.15, 1.4];
 /// How many times others are looked for with other prices; fewer where that takes long.
@@ -32,13 +35,17 @@ const TWISTS: u64 = 6;
 /// Up to this order.
 const QUICK: usize = 10;
 
+/// A change of one rank: the edge, by how much, and what it adds to the sum of tails.
+type Step = (usize, isize, f64);
+
 /// Improves one tree step by step.
 pub(super) struct Polish {
     best: Found,
     objective: CheckedObjective,
     /// Of the tensor.
     entries: f64,
-    felt: f64,
+    /// The part of a change of tails that a fit feels, for the rank of a split lowered or raised.
+    felt: HashMap<(ModeSet, bool), f64>,
     failures: usize,
     /// Whether other trees were looked for since the best was found.
     looked: bool,
@@ -46,10 +53,11 @@ pub(super) struct Polish {
 
 impl Polish {
     pub fn new(best: Found, objective: CheckedObjective, entries: f64) -> Self {
-        Polish { best, objective, entries, felt: FELT, failures: 0, looked: false }
+        let felt = HashMap::new();
+        Polish { best, objective, entries, felt, failures: 0, looked: false }
     }
 
-    /// What is minimised, and by how much the error is missed, relatively.
+    /// What is minimised; none where the error is missed, or the parameters, by more than doubt allows.
     fn value(&self, params: u128, error: f64) -> Option<f64> {
         let allowed = match self.objective.max_error() {
             Some(eps) if error <= eps * (1.0 + DOUBT) => error.min(eps),
@@ -77,56 +85,105 @@ impl Polish {
         if self.failures >= PATIENCE {
             return Vec::new();
         }
+        let splits: Vec<ModeSet> =
+            self.best.tree.splits().into_iter().map(|set| spectra.normal(set)).collect();
+        let steps = self.steps(&splits, spectra);
+        let unknown = self.unknown(&splits, &steps, dims);
+        let unknown: Vec<_> =
+            unknown.into_iter().filter(|(tree, _)| !seen.contains(tree)).collect();
+        if !unknown.is_empty() {
+            return unknown;
+        }
         let now = self.value(self.best.params, self.best.error).unwrap_or(f64::INFINITY);
-        let look = !std::mem::replace(&mut self.looked, true);
         let mut all: Vec<(f64, ModeTree, f64)> = Vec::new();
-        let mut add = |tree: ModeTree, tails: f64, felt: f64| {
-            let params = tree.params(dims);
-            let error = (self.best.error + felt * (tails - self.best.tails)).max(0.0);
-            if let Some(value) = self.value(params, error)
-                && value < now
+        let mut add = |tree: ModeTree, tails: f64, error: f64| {
+            let value = self.value(tree.params(dims), error.max(0.0));
+            if let Some(value) = value.filter(|v| *v < now)
                 && !seen.contains(&tree)
             {
                 all.push((value, tree, tails));
             }
         };
-        for (tree, tails) in neighbours(&self.best, spectra) {
-            add(tree, tails, self.felt);
+        for steps in several(&steps) {
+            let (tree, tails) = self.made(&steps);
+            let felt = |&(e, by, change): &Step| change * self.part(splits[e], by);
+            add(tree, tails, self.best.error + steps.iter().map(felt).sum::<f64>());
         }
-        if look {
-            let twists = if dims.len() <= QUICK { TWISTS } else { 1 };
-            for twist in 0..=twists {
-                let pricing =
-                    Pricing::new(spectra, self.objective.max_error(), stop).twisted(twist);
-                for times in OTHERS {
-                    let budget = times * self.best.tails;
-                    if let Some(other) = pricing.within(budget) {
-                        let other = pricing.trimmed(&other, budget);
-                        add(other.tree, other.tails, 0.8 * self.felt);
-                    }
-                }
+        if !self.looked {
+            let ratio = 0.9 * self.best.error / self.best.tails;
+            for (tree, tails) in self.others(spectra, dims, stop) {
+                add(tree, tails, ratio * tails);
             }
         }
+        self.looked = true;
         all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.total_cmp(&b.2)));
-        // The boldest and the safest: the first by what is foretold, and those of the smallest error.
-        let bold = count.div_ceil(2).min(all.len());
-        let mut safe = all.split_off(bold);
-        safe.sort_by(|a, b| a.2.total_cmp(&b.2));
-        all.extend(safe.into_iter().take(count - bold));
+        all.truncate(count);
         all.into_iter().map(|(_, tree, tails)| (tree, tails)).collect()
     }
 
+    /// Other trees whose sums of tails are about that of the best.
+    fn others(&self, spectra: &Spectra, dims: &[usize], stop: &Stop) -> Vec<(ModeTree, f64)> {
+        let twists = if dims.len() <= QUICK { TWISTS } else { 1 };
+        let mut found = Vec::new();
+        for twist in 0..=twists {
+            let pricing = Pricing::new(spectra, self.objective.max_error(), stop).twisted(twist);
+            for budget in OTHERS.map(|times| times * self.best.tails) {
+                if let Some(other) = pricing.within(budget) {
+                    let other = pricing.trimmed(&other, budget);
+                    found.push((other.tree, other.tails));
+                }
+            }
+        }
+        found
+    }
+
+    /// The part of a change that is felt.
+    fn part(&self, split: ModeSet, by: isize) -> f64 {
+        self.felt.get(&(split, by > 0)).copied().unwrap_or(FELT)
+    }
+
+    /// All changes of one rank.
+    fn steps(&self, splits: &[ModeSet], spectra: &Spectra) -> Vec<Step> {
+        let step = |e: usize, by: isize| -> Option<Step> {
+            let (rank, spectrum) = (self.best.tree.edges[e].2, spectra.of(splits[e])?);
+            let most = spectra.side(splits[e]);
+            let to = rank.checked_add_signed(by).filter(|r| (1..=most).contains(r))?;
+            Some((e, by, spectrum.tail(to) - spectrum.tail(rank)))
+        };
+        let edges = 0..splits.len();
+        edges.flat_map(|e| [-2, -1, 1].into_iter().filter_map(move |by| step(e, by))).collect()
+    }
+
+    /// Single changes of which nothing is known yet, of the edges that cost most.
+    fn unknown(&self, splits: &[ModeSet], steps: &[Step], dims: &[usize]) -> Vec<(ModeTree, f64)> {
+        let saved = |e: usize| {
+            let rank = self.best.tree.edges[e].2;
+            let less = self.best.tree.with_rank(e, rank.max(2) - 1).params(dims);
+            self.best.params.saturating_sub(less)
+        };
+        let mut edges: Vec<usize> = (0..splits.len()).collect();
+        edges.sort_by_key(|&e| std::cmp::Reverse(saved(e)));
+        edges.truncate(MEASURED);
+        let single = |s: &&Step| s.1.abs() == 1 && edges.contains(&s.0);
+        let new = |s: &&Step| !self.felt.contains_key(&(splits[s.0], s.1 > 0));
+        // What changes nothing about the tails needs no fit to be known.
+        let counts = |s: &&Step| s.2.abs() > 1e-3 * self.best.error;
+        let chosen = steps.iter().filter(single).filter(new).filter(counts);
+        chosen.map(|step| self.made(&[*step])).collect()
+    }
+
+    fn made(&self, steps: &[Step]) -> (ModeTree, f64) {
+        let mut tree = self.best.tree.clone();
+        for &(e, by, _) in steps {
+            tree.edges[e].2 = tree.edges[e].2.saturating_add_signed(by).max(1);
+        }
+        (tree, self.best.tails + steps.iter().map(|s| s.2).sum::<f64>())
+    }
+
     /// Learns from what became of them, and goes on from the best.
-    pub fn learn(&mut self, told: &[Found]) {
-        let felt = told.iter().filter(|f| f.tree.modes == self.best.tree.modes).filter_map(|f| {
-            let change = f.tails - self.best.tails;
-            let part = (f.error - self.best.error) / change;
-            (change.abs() > 0.0 && part.is_finite()).then_some(part.clamp(0.1, 1.5))
-        });
-        let felt: Vec<f64> = felt.collect();
-        if !felt.is_empty() {
-            let mean = felt.iter().sum::<f64>() / felt.len() as f64;
-            self.felt = 0.5 * (self.felt + mean);
+    pub fn learn(&mut self, told: &[Found], spectra: &Spectra) {
+        for found in told {
+            self.feel(found, spectra);
         }
         let mut improved = false;
         for found in told {
@@ -137,7 +194,39 @@ impl Polish {
         }
         match improved {
             true => (self.failures, self.looked) = (0, false),
-            false => self.failures += told.len().max(1),
+            false => self.failures += 1,
+        }
+    }
+
+    /// Learns what part of its changes a tree of the same shape as the best felt.
+    fn feel(&mut self, found: &Found, spectra: &Spectra) {
+        let pairs = self.best.tree.edges.iter().zip(&found.tree.edges);
+        let other = found.tree.modes != self.best.tree.modes;
+        if other || pairs.clone().any(|(a, b)| (a.0, a.1) != (b.0, b.1)) {
+            return;
+        }
+        let splits = self.best.tree.splits();
+        let changed =
+            pairs.zip(splits).filter(|((a, b), _)| a.2 != b.2).filter_map(|((a, b), set)| {
+                let spectrum = spectra.of(set)?;
+                Some((spectra.normal(set), b.2 > a.2, spectrum.tail(b.2) - spectrum.tail(a.2)))
+            });
+        let changed: Vec<(ModeSet, bool, f64)> = changed.collect();
+        let change = found.error - self.best.error;
+        if let [(set, up, tails)] = changed[..] {
+            let part = change / tails;
+            if part.is_finite() {
+                self.felt.insert((set, up), part.clamp(0.0, 1.5));
+            }
+            return;
+        }
+        // Of several, each takes its share of what was not foretold.
+        let by = |up: bool| if up { 1 } else { -1 };
+        let foretold: f64 = changed.iter().map(|&(s, up, t)| t * self.part(s, by(up))).sum();
+        let all: f64 = changed.iter().map(|c| c.2.abs()).sum();
+        for &(set, up, tails) in changed.iter().filter(|_| all > 0.0) {
+            let part = self.part(set, by(up)) + 0.5 * (change - foretold) / all * tails.signum();
+            self.felt.insert((set, up), part.clamp(0.0, 1.5));
         }
     }
 
@@ -154,31 +243,21 @@ pub(super) fn alone(modes: usize) -> ModeTree {
     ModeTree { modes: (0..modes).map(|n| 1 << n).collect(), edges }
 }
 
-/// All changes of one rank by one or two, and of two ranks by one each, with their sums of tails.
-fn neighbours(of: &Found, spectra: &Spectra) -> Vec<(ModeTree, f64)> {
-    let splits = of.tree.splits();
-    // What each change of one edge adds to the sum of tails.
-    let step = |e: usize, by: isize| -> Option<(usize, isize, f64)> {
-        let set: ModeSet = splits[e];
-        let (rank, spectrum) = (of.tree.edges[e].2, spectra.of(set)?);
-        let to = rank.checked_add_signed(by).filter(|r| (1..=spectra.side(set)).contains(r))?;
-        Some((e, by, spectrum.tail(to) - spectrum.tail(rank)))
-    };
-    let edges = 0..splits.len();
-    let ones: Vec<(usize, isize, f64)> =
-        edges.clone().flat_map(|e| [-1, 1].into_iter().filter_map(move |by| step(e, by))).collect();
-    let made = |steps: &[(usize, isize, f64)]| {
-        let mut tree = of.tree.clone();
-        for &(e, by, _) in steps {
-            tree.edges[e].2 = tree.edges[e].2.saturating_add_signed(by).max(1);
+/// All changes of up to three ranks.
+fn several(steps: &[Step]) -> Vec<Vec<Step>> {
+    let mut found: Vec<Vec<Step>> = steps.iter().map(|s| vec![*s]).collect();
+    let mut begin = 0;
+    for _ in 0..2 {
+        let end = found.len();
+        for k in begin..end {
+            let last = found[k].last().map_or(0, |s| s.0);
+            for step in steps.iter().filter(|s| s.0 > last) {
+                let mut more = found[k].clone();
+                more.push(*step);
+                found.push(more);
+            }
         }
-        (tree, of.tails + steps.iter().map(|s| s.2).sum::<f64>())
-    };
-    let mut found: Vec<(ModeTree, f64)> = ones.iter().map(|one| made(&[*one])).collect();
-    found.extend(edges.filter_map(|e| step(e, -2)).map(|two| made(&[two])));
-    for (k, a) in ones.iter().enumerate() {
-        let others = ones[k + 1..].iter().filter(|b| b.0 != a.0);
-        found.extend(others.map(|b| made(&[*a, *b])));
+        begin = end;
     }
     found
 }
