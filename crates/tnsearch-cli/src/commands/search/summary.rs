@@ -163,7 +163,9 @@ impl<'a> Described<'a> {
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
-            edges_at_max_rank: best.map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
+            edges_at_max_rank: best
+                .filter(|_| !self.all_trees)
+                .map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &result.pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
@@ -278,7 +280,13 @@ impl<'a> Described<'a> {
         let (dims, names) = (self.data.target.dims(), self.data.names());
         structure_lines(out, &best.structure, dims, names, measure, best.score.error);
         let (most, reached) = (self.settings.max_rank, result.target_reached);
-        let capped = words::capped(&best.structure, dims, most, objective, reached);
+        let capped = match self.all_trees {
+            false => words::capped(&best.structure, dims, most, objective, reached),
+            true if best.structure.template().vertices() == 1 => {
+                Some("only the tensor itself, as one core, is small enough and near enough".to_owned())
+            }
+            true => None,
+        };
         // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
         if let Some(capped) = capped
             && !result.certified_optimal
