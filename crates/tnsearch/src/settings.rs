@@ -3,6 +3,7 @@
 use crate::bound::{BoundLimits, SpectraSettings};
 use crate::decompose::{BayesSettings, Limits};
 use crate::fit::FitSettings;
+use crate::problem::ShrinkLimits;
 use crate::search::{
     AnnealingSettings, Budget, ExactSettings, GreedySettings, RandomSettings, SearchSettings,
     TnaleSettings, TngaSettings, TnlsSettings, TreesSettings,
@@ -44,4 +45,5 @@ changeable! {
     Limits,
     SpectraSettings,
     BoundLimits,
+    ShrinkLimits,
 }

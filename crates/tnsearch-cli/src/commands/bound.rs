@@ -4,7 +4,9 @@ use super::certify::{self, Certify};
 use super::cuts::{self, Cut};
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
-use super::options::{DtypeOptions, ObjectiveOptions, check_threads, count, memory};
+use super::options::{
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, memory, real,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
 use crate::text::{duration, number};
@@ -14,7 +16,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Spectra};
-use tnsearch::problem::Stop;
+use tnsearch::problem::{Objective, Stop};
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::MemoryLimit;
 
@@ -26,6 +28,9 @@ const SHOWN: usize = 5;
 const ALL_CUTS: usize = 10;
 /// Up to this many entries the slower, more accurate route takes a few seconds at most.
 const SVD_ENTRIES: usize = 100_000;
+
+/// What a larger tensor loses where it is shrunk first, a hundredth of this, is what the other route rounds to.
+const LOSSLESS: Objective = Objective::MaxError(1e-12);
 
 /// Prove how small the error of a structure can be at best.
 ///
@@ -60,6 +65,9 @@ pub struct Bound {
     template: Option<String>,
     #[command(flatten)]
     objective: ObjectiveOptions,
+    /// End after this many seconds with what is proven by then
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -94,11 +102,13 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
             reshaping.clone(),
             objective.clone(),
             template.clone(),
-            (*threads, *max_memory),
+            (*threads, *max_memory, args.max_seconds),
             report.clone(),
         ));
     };
+    let begun = Instant::now();
     check_threads(args.threads)?;
+    check_seconds(args.max_seconds)?;
     let wanted = args.reshaping.check()?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", structure)],
@@ -113,12 +123,19 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
-    let begun = Instant::now();
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = Stop::new().within_seconds(seconds.max(0.0));
     let limits = cuts::limits(args.threads, limit);
-    hold::at("preparation", &Stop::new());
-    let spectra = Spectra::within(target, target.entries() <= SVD_ENTRIES, &limits)?;
+    hold::at("preparation", &stop);
+    let precise = target.entries() <= SVD_ENTRIES;
+    let shrunk = match precise {
+        true => None,
+        false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &stop)),
+    };
+    let spectra = Spectra::within(shrunk.as_ref().unwrap_or(target), precise, &limits)?;
+    let spectra = spectra.stoppable(&stop);
     if dims.len() <= ALL_CUTS {
-        spectra.prepare_within(&limits, &Stop::new())?;
+        spectra.prepare_within(&limits, &stop)?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);
@@ -149,6 +166,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         }
         let left_out = match cuts.len() - used {
             0 => String::new(),
+            n if stop.is_set() => format!(", {n} more were too large or not done in time"),
             n => format!(", {n} more were too large"),
         };
         line(&mut out, "computed", format!("{used} cuts{left_out}, in {}", duration(seconds)));

@@ -190,3 +190,18 @@ pub fn for_journal(
     }
     Ok(None)
 }
+
+/// A tensor as numbers of that kind, reshaped as it was where it has the shape for that.
+pub fn read_as(
+    name: &str,
+    kind: Kind,
+    reshape: Option<&Reshape>,
+    limit: MemoryLimit,
+) -> anyhow::Result<Target> {
+    let tensor = read_tensor(name, Some(kind), limit)?.tensor;
+    let tensor = match reshape {
+        Some(reshape) if reshape.from() == tensor.dims() => reshape.apply(tensor),
+        _ => tensor,
+    };
+    Ok(Target::new(tensor).map_err(|e| Problem::from(e).of(split_key(name).0))?)
+}

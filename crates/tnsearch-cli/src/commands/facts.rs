@@ -5,7 +5,7 @@ use tnsearch::bound::{CutBound, needed_rank};
 use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tt_svd};
 use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Structure;
-use tnsearch::problem::{Objective, Stop, Target};
+use tnsearch::problem::{Objective, Reason, Stop, Target};
 use tnsearch_io::MemoryLimit;
 use tnsearch_io::journal::JournalFile;
 use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
@@ -19,7 +19,7 @@ const LEAST_ERROR: f64 = 1e-10;
 /// Singular values of a cut that go to the page.
 const MAX_VALUES: usize = 64;
 
-/// Works out the facts about the answer of a search. Whatever takes too much is left out, with the reason.
+/// Works out the facts about the answer of a search, from the tensor or the smaller one that was searched in its place. Whatever takes too much is left out, with the reason.
 pub fn facts(
     target: &Target,
     bound: Option<&CutBound>,
@@ -29,10 +29,12 @@ pub fn facts(
     interrupt: &Stop,
 ) -> Facts {
     let mut facts = Facts::default();
-    if interrupt.is_set() {
-        facts
-            .notes
-            .push("The search was interrupted: nothing was compared with its answer.".into());
+    if let Some(reason) = interrupt.reason() {
+        let why = match reason {
+            Reason::Deadline => "The time was up",
+            _ => "The search was interrupted",
+        };
+        facts.notes.push(format!("{why}: nothing was compared with its answer."));
         return facts;
     }
     let objective = journal.header.objective;
@@ -102,7 +104,7 @@ fn peers(
                     None => "to the error of the answer, modes in the original order",
                 }
                 .to_owned(),
-                params: made.network.structure().params(target.dims()),
+                params: made.network.structure().params(target.full_dims()),
                 error: made.rse,
                 least_error: None,
             }),
@@ -146,7 +148,7 @@ fn original_order(
         Ok(fitted) => facts.peers.push(Peer {
             name: "original order".to_owned(),
             how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
-            params: identity.params(target.dims()),
+            params: identity.params(target.full_dims()),
             error: fitted.error,
             least_error: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
         }),

@@ -9,7 +9,7 @@ use tnsearch::SettingError;
 use tnsearch::fit::{FitSettings, Method};
 use tnsearch::graph::{GraphError, Template, family_list};
 use tnsearch::problem::{CheckedObjective, Objective, Target};
-use tnsearch::search::SearchSettings;
+use tnsearch::search::{Budget, SearchSettings};
 use tnsearch::tensor::Kind;
 use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
 
@@ -191,6 +191,11 @@ pub struct DtypeOptions {
 /// The name of a kind of number.
 fn kind(text: &str) -> Result<Kind, String> {
     text.parse().map_err(|e: SettingError| e.expected.into_owned())
+}
+
+/// Refuses a limit on time that nothing could be done in.
+pub fn check_seconds(seconds: Option<f64>) -> Result<(), SettingError> {
+    Budget::default().with(|b| b.max_seconds = seconds).check()
 }
 
 /// Reads a tensor as the kind asked for and checks that it can be fitted.

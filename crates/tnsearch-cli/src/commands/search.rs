@@ -15,13 +15,14 @@ use super::options::{
     DtypeOptions, FitOptions, ObjectiveOptions, count, load_template, memory, method, real, seed,
     template_help,
 };
-use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::outputs::{Folder, ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
 use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
@@ -43,6 +44,8 @@ use tnsearch_io::{MemoryLimit, output::Output};
       a picture of 256 x 256 as the paper takes it; 'reconstruct' gives 256 x 256 back
   tnsearch search weights.npy --split auto --max-rse 1e-2
       large modes are split into factors first
+  tnsearch search X.npy --max-rse 1e-4 --pareto front --json out.json
+      the networks along the way too, smaller ones with larger errors; 'pick' makes one of them later
   tnsearch search X.npy --journal run.jsonl --resume --max-seconds 3600
       an hour at a time; finished work is never repeated")]
 pub struct Search {
@@ -72,6 +75,10 @@ pub struct Search {
     /// Fit every structure that is proposed, also where a bound proves that it cannot win
     #[arg(long, help_heading = "Search")]
     no_prune: bool,
+    /// Search the tensor as it is, also where a smaller one in its place would do: every mode projected on its leading
+    /// singular vectors
+    #[arg(long, help_heading = "Search")]
+    no_shrink: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none (200000 take seconds)
     #[arg(long, value_name = "N", default_value_t = 200_000, help_heading = "Search")]
     certificate_nodes: u64,
@@ -112,6 +119,9 @@ pub struct Search {
     /// Write the network found (safetensors)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Write every network of the Pareto front (error against params) into this folder, named by its params
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pareto: Option<PathBuf>,
     /// Write a page about the search: pictures and plain words in one HTML file
     #[arg(long = "report", value_name = "FILE", help_heading = "Output")]
     page: Option<PathBuf>,
@@ -123,6 +133,7 @@ pub struct Search {
 }
 
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
     let settings = args.settings(limit)?;
     let wanted = args.reshaping.check()?;
@@ -142,13 +153,15 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
     let template = Arc::new(load_template(&args.template, target.dims().len())?);
+    let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
     let quiet = args.report.quiet;
     let mut display =
         Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
-    let search = Run::new(target, template.clone()).settings(settings).stop(&stop);
+    let search = Run::new(target, template.clone()).settings(settings).stop(&stop).begun(begun);
+    let search = search.front(args.pareto.is_some());
     let mut search = search.listen(&mut display).check()?;
     let header = args.header(&search, &template, &data)?;
     let begin = args.begin();
@@ -164,15 +177,18 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let described = summary::Described::new(args, &search, &template, &data);
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
-    let bound = prepared.bound().cloned();
+    let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
     let result = prepared.run()?;
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    let exit = described.finish(result, output.as_ref(), &report)?;
+    let exit = described.finish(result, output.as_ref(), front.as_ref(), &report)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
-        shown.write(name, target, bound.as_ref(), limit, &stop, page)?;
+        // Some more time than the search, so that it can say something.
+        let seconds = 1.05 * args.max_seconds.unwrap_or(f64::INFINITY) + 0.5;
+        let stop = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
+        shown.write(name, &searched, bound.as_ref(), limit, &stop, page)?;
     }
     Ok(exit)
 }
@@ -186,6 +202,7 @@ impl Search {
         settings.runs = self.runs;
         settings.seed = self.seed;
         settings.prune = !self.no_prune;
+        settings.shrink = !self.no_shrink;
         settings.certificate_nodes = self.certificate_nodes;
         settings.fit = self.fitting.settings(self.fit, None, limit);
         settings.rescue = self.fitting.rescue;
@@ -238,6 +255,7 @@ impl Search {
             fit,
             max_phi: Some(self.max_phi),
             max_cost: search.max_cost(),
+            shrink: !self.no_shrink,
             seed: self.seed,
             runs: self.runs as u64,
         })

@@ -17,6 +17,7 @@ mod spectra;
 mod spectrum;
 mod table;
 mod trees;
+mod watch;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
 pub use needed::{NeededRank, needed_rank};
@@ -25,4 +26,4 @@ pub use relax::{Candidate, Next, Relaxation};
 pub use spectra::{LeftOut, ModeSet, Spectra, SpectraSettings};
 pub use spectrum::Spectrum;
 pub(crate) use trees::counted;
-pub use trees::{ModeTree, Priced, Pricing, TreeBound};
+pub use trees::{ALL_TREES, ModeTree, Priced, Pricing, TreeBound};

@@ -139,7 +139,7 @@ impl Spectra {
         if let Some(known) = self.known.get(cut) {
             return known.as_ref();
         }
-        if self.abandoned.load(Ordering::Relaxed) || self.stop.is_set() {
+        if self.abandoned.load(Ordering::Relaxed) || !self.stop.has_time_for(self.flops(cut)) {
             self.left_out.late.fetch_add(1, Ordering::Relaxed);
             return None;
         }
@@ -165,10 +165,11 @@ impl Spectra {
     }
 
     /// Computes all cuts in parallel on the current thread pool, until it is told to stop. What is left out
-    /// then bounds nothing.
+    /// then bounds nothing. A cut that would take longer than the time left is not begun.
     pub fn prepare(&self, stop: &Stop) {
         (1..self.known.len()).into_par_iter().for_each(|cut| match stop.is_set() {
-            false => drop(self.of((cut as ModeSet) << 1)),
+            false if stop.has_time_for(self.flops(cut)) => drop(self.of((cut as ModeSet) << 1)),
+            false => {}
             true => self.abandoned.store(true, Ordering::Relaxed),
         });
     }
@@ -185,21 +186,23 @@ impl Spectra {
     /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its
     /// eigenvalues, or a sketch.
     pub fn prepare_flops(&self) -> f64 {
-        let dims = self.target.dims();
-        if dims.len() > PREPARED_ORDER {
+        if self.order() > PREPARED_ORDER {
             return f64::INFINITY;
         }
+        (1..self.known.len()).map(|cut| self.flops(cut)).sum()
+    }
+
+    /// Those of one cut, by the modes of the side without mode 0, shifted by one.
+    fn flops(&self, cut: usize) -> f64 {
+        let dims = self.target.dims();
         let entries = self.target.entries() as f64;
-        let flops = |cut: usize| {
-            let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
-            let rows: f64 = inside.map(|n| dims[n] as f64).product();
-            let side = rows.min(entries / rows);
-            match self.sketches(side as usize, entries) {
-                true => 8.0 * entries * FIRST as f64 * 2.0,
-                false => whole_flops(side, entries),
-            }
-        };
-        (1..self.known.len()).map(flops).sum()
+        let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
+        let rows: f64 = inside.map(|n| dims[n] as f64).product();
+        let side = rows.min(entries / rows);
+        match self.sketches(side as usize, entries) {
+            true => 8.0 * entries * FIRST as f64 * 2.0,
+            false => whole_flops(side, entries),
+        }
     }
 
     /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side or a sketch, of
@@ -512,6 +515,22 @@ mod tests {
             assert_eq!((s.rank(0.0), s.bound(2)), (2, 0.0));
             assert!(s.bound(1) <= edge && s.bound(1) > edge - 1e-12);
         }
+    }
+
+    #[test]
+    fn what_is_not_computed_in_time_bounds_nothing_and_is_counted() {
+        let target = random(&[3, 4, 5, 2], 6);
+        let spectra = || Spectra::new(&target, SpectraSettings::default());
+        let late = Stop::new().within(std::time::Duration::ZERO);
+        let stopped = spectra().stoppable(&late);
+        stopped.prepare(&Stop::new());
+        assert_eq!((stopped.of(0b10), stopped.left_out().late), (None, 8));
+        let abandoned = spectra();
+        abandoned.prepare(&late);
+        assert_eq!((abandoned.of(0b10), abandoned.left_out().late), (None, 1));
+        let whole = spectra().stoppable(&Stop::new().within_seconds(1e9));
+        whole.prepare(&Stop::new().within_seconds(1e9));
+        assert_eq!(whole.left_out(), LeftOut::default());
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub enum FitError {
     /// The fit would take more memory than it may.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Not one sweep of the fit would be done in the time left.
+    #[error("fitting this structure takes longer than the time left")]
+    Time,
     /// The given cores do not fit the structure.
     #[error("warm start: core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     WarmStart {

@@ -44,7 +44,9 @@ pub struct Search<'a> {
     records: Vec<Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     stop: Stop,
+    begun: Option<Instant>,
     speculate: bool,
+    front: bool,
 }
 
 impl<'a> Search<'a> {
@@ -61,7 +63,9 @@ impl<'a> Search<'a> {
             records: Vec::new(),
             listeners: Vec::new(),
             stop: Stop::new(),
+            begun: None,
             speculate: true,
+            front: false,
         }
     }
 
@@ -169,6 +173,19 @@ impl<'a> Search<'a> {
     /// Ends the search with the best so far when this is set.
     pub fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
+        self
+    }
+
+    /// Whether the networks of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.front = keep;
+        self
+    }
+
+    /// Counts the time from an earlier moment than its preparation: what it took to read the tensor is then part of the
+    /// limit.
+    pub fn begun(mut self, begun: Instant) -> Self {
+        self.begun = Some(begun);
         self
     }
 
@@ -330,13 +347,15 @@ impl<'a> CheckedSearch<'a> {
 
     /// Shrinks the tensor and computes what bounds need, in at most a third of the time allowed.
     pub fn prepare(self) -> Result<PreparedSearch<'a>, SearchError> {
-        let begun = Instant::now();
         let Search { target, template, settings, stop, .. } = &self.search;
+        let begun = self.search.begun.unwrap_or_else(Instant::now);
         let budget = &settings.budget;
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
-        let late = stop.within_seconds(seconds);
-        let hurry = late.within_seconds(seconds / 3.0);
-        let shrunk = self.shrunk(&hurry).map(|target| (target, begun.elapsed().as_secs_f64()));
+        let late = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
+        let clock = Instant::now();
+        let shrunk = self.shrunk(&late.within_part(0.5));
+        let shrunk = shrunk.map(|target| (target, clock.elapsed().as_secs_f64()));
+        let hurry = late.within_part(1.0 / 3.0);
         let target = shrunk.as_ref().map_or(target, |(small, _)| small);
         let squared = self.search.loss.is_squared_error();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
@@ -347,7 +366,9 @@ impl<'a> CheckedSearch<'a> {
         let bound = match wanted && squared {
             false => None,
             true => {
-                let stops = (&late, &hurry);
+                // What is not prepared is computed when it is asked for, in half of the time at most.
+                let half = late.within_part(0.5);
+                let stops = (&half, &hurry);
                 match CutBound::prepared(target, template, settings.objective, &limits, stops) {
                     Ok(bound) => Some(bound),
                     Err(e) if self.bounds == Bounds::Needed => return Err(e.into()),
@@ -409,9 +430,14 @@ impl PreparedSearch<'_> {
             listeners,
             stop,
             speculate,
+            front,
+            ..
         } = search;
         let (dims, budget) = (target.dims(), &settings.budget);
         let small = shrunk.as_ref().map_or(&target, |(small, _)| small);
+        // However long the preparation took, something is to be fitted.
+        let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 20.0));
+        let ending = stop.within_seconds(left.unwrap_or(f64::INFINITY));
         let open_bytes = budget.max_bytes.map(|bytes| bytes as f64 / 4.0 / settings.runs as f64);
         let relaxation = |bound: &CutBound, hurry: &Stop| {
             let relaxation = Relaxation::stoppable(
@@ -419,7 +445,7 @@ impl PreparedSearch<'_> {
                 objective,
                 bound,
                 settings.max_rank,
-                &late,
+                &ending,
                 hurry,
             );
             match open_bytes {
@@ -435,7 +461,7 @@ impl PreparedSearch<'_> {
             dims,
             objective,
             bound: bound.as_ref(),
-            stop: &late,
+            stop: &ending,
             relaxation: &relax,
         };
         let strategy = |seed: u64| match (&own, &plan) {
@@ -445,8 +471,6 @@ impl PreparedSearch<'_> {
         };
         let strategies = (0..settings.runs).map(|k| strategy(rng::derived_seed(settings.seed, k)));
         let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
-        // However long the preparation took, something is to be fitted.
-        let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 100.0));
         let mut engine = Engine::new(dims, objective, fit.for_target(small).into_owned())
             .runs(settings.seed, settings.runs, |_| {
                 strategies.next().unwrap_or_else(|| unreachable!("one per run"))
@@ -455,10 +479,11 @@ impl PreparedSearch<'_> {
             .max_phi(settings.max_phi)
             .max_cost(max_cost)
             .speculate(speculate)
+            .front(front)
             .resume(records)
             .measure(loss.measure())
             .home(searched)
-            .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
+            .stop(&ending)
             .begun(begun);
         for listener in listeners {
             engine = engine.listen(listener);
@@ -517,10 +542,12 @@ fn expanded(
     max_bytes: Option<u64>,
     late: &Stop,
 ) -> Fitted {
+    /// What the residual takes for each entry, about.
+    const FLOPS: f64 = 200.0;
     let cores = expand_cores(small, graph, fitted.cores);
-    let error = match late.is_set() {
-        true => fitted.error,
-        false => fit::error_of(full, graph, &cores, max_bytes).unwrap_or(fitted.error),
+    let error = match late.has_time_for(FLOPS * full.entries() as f64) {
+        true => fit::error_of(full, graph, &cores, max_bytes).unwrap_or(fitted.error),
+        false => fitted.error,
     };
     Fitted { cores, error, ..fitted }
 }

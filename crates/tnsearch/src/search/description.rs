@@ -95,7 +95,7 @@ pub(super) const fn option(
 }
 
 /// The strategies there are, the default first.
-pub const STRATEGIES: [&Description; 10] = [
+pub const STRATEGIES: [&Description; 11] = [
     &strategies::AUTO,
     &strategies::EXACT,
     &strategies::TNLS,
@@ -103,6 +103,7 @@ pub const STRATEGIES: [&Description; 10] = [
     &strategies::TNGA_PLUS,
     &strategies::ANNEALING,
     &strategies::RANDOM,
+    &strategies::WALK,
     &strategies::TNGA_STAR,
     &strategies::GREEDY,
     &strategies::TREES,

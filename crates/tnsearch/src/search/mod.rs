@@ -29,8 +29,9 @@ pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Tick
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
-    CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, Exact, ExactSettings, ExactThenTnls,
-    Formats, GoOn, Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings,
-    Tnga, TngaSettings, Tnls, TnlsSettings, Trees, TreesSettings, sample_neighbour,
+    CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, CheckedWalk, Exact, ExactSettings,
+    ExactThenTnls, Formats, GoOn, Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale,
+    TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings, Trees, TreesSettings, Walk,
+    WalkSettings, sample_neighbour,
 };
 pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

@@ -5,17 +5,17 @@ use crate::Exit;
 use crate::commands::cuts::NeededReport;
 use crate::commands::data::Data;
 use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
-use crate::commands::outputs::Report;
-use crate::text::{duration, number};
+use crate::commands::outputs::{Folder, Report};
+use crate::text::{duration, number, shape};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tnsearch::fit::FitSettings;
-use tnsearch::graph::Template;
+use tnsearch::fit::{Effort, FitSettings};
+use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{LowerBound, Measure, Objective};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
-    SearchResult, SearchSettings, StoppedBy, chosen_format,
+    SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
@@ -36,6 +36,7 @@ struct Summary<'a> {
     counts: Counts,
     speculative: u64,
     seconds: f64,
+    shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
@@ -43,7 +44,7 @@ struct Summary<'a> {
     needed_rank: Option<NeededReport>,
     edges_at_max_rank: Option<usize>,
     history: Named<'a, Vec<HistoryPoint>>,
-    pareto: Named<'a, Vec<ParetoPoint>>,
+    pareto: Named<'a, Vec<PointReport>>,
     formats: Vec<FormatReport<'a>>,
     chosen: Option<String>,
     input: &'a str,
@@ -58,6 +59,36 @@ struct Summary<'a> {
     budgets: Budgets<'a>,
     output: Option<&'a PathBuf>,
     version: &'a str,
+}
+
+/// A point of the Pareto front.
+#[derive(Serialize)]
+struct PointReport {
+    params: u128,
+    rse: f64,
+    permutation: Vec<usize>,
+    edges: Vec<[usize; 3]>,
+    run: usize,
+    /// Left out where it is that of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<TemplateRef>,
+    #[serde(skip_serializing_if = "Effort::is_full")]
+    effort: Effort,
+}
+
+impl PointReport {
+    fn new(point: &ParetoPoint, answer: &TemplateRef) -> Self {
+        let file = point.structure.to_file();
+        PointReport {
+            params: point.params,
+            rse: point.error,
+            permutation: file.permutation,
+            edges: file.edges,
+            run: point.run,
+            template: Some(file.template).filter(|own| own != answer),
+            effort: point.effort,
+        }
+    }
 }
 
 /// The best of one format.
@@ -131,6 +162,7 @@ impl<'a> Described<'a> {
         &self,
         result: SearchResult,
         output: Option<&Output>,
+        front: Option<&Folder>,
         report: &Report,
     ) -> anyhow::Result<Exit> {
         let (args, data, measure) = (self.args, self.data, &result.measure);
@@ -142,6 +174,12 @@ impl<'a> Described<'a> {
             let error = best.score.error;
             saved = output.write(|w| network::write_reshaped(w, &found, error, reshape));
         }
+        let written = self.write_front(&result, front)?;
+        let answer = match best {
+            Some(best) => best.structure.to_file().template,
+            None => self.template.to_ref(),
+        };
+        let pareto = result.pareto.iter().map(|p| PointReport::new(p, &answer)).collect();
         let asked = Some(&self.template).filter(|_| !self.all_trees);
         let format_preserved = best.and_then(|b| asked?.holds(&b.graph));
         let summary = Summary {
@@ -158,6 +196,7 @@ impl<'a> Described<'a> {
             counts: result.counts,
             speculative: result.speculative,
             seconds: result.seconds,
+            shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
@@ -167,7 +206,7 @@ impl<'a> Described<'a> {
                 .filter(|_| !self.all_trees)
                 .map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
             history: Named::new(measure, &result.history)?,
-            pareto: Named::new(measure, &result.pareto)?,
+            pareto: Named::new(measure, &pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
             chosen: chosen_format(&result.formats, self.settings.objective, measure, number),
             input: &args.tensor,
@@ -187,7 +226,7 @@ impl<'a> Described<'a> {
             output: args.output.as_ref(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        report.write(&summary, || self.text(&result, format_preserved))?;
+        report.write(&summary, || self.text(&result, format_preserved, written))?;
         saved?;
         Ok(match result.stopped_by {
             StoppedBy::Interrupted => Exit::Interrupted,
@@ -196,8 +235,26 @@ impl<'a> Described<'a> {
         })
     }
 
+    /// Writes the networks of the Pareto front; how many.
+    fn write_front(&self, result: &SearchResult, folder: Option<&Folder>) -> anyhow::Result<usize> {
+        let Some(folder) = folder else { return Ok(0) };
+        let (dims, reshape) = (self.data.target.dims(), self.data.reshape.as_ref());
+        for best in &result.front {
+            let found = best.network(dims)?;
+            let output = folder.file(&format!("params-{}.safetensors", best.score.params))?;
+            let error = best.score.error;
+            output.write(|w| network::write_reshaped(w, &found, error, reshape))?;
+        }
+        Ok(result.front.len())
+    }
+
     /// The summary for people.
-    fn text(&self, result: &SearchResult, format_preserved: Option<bool>) -> String {
+    fn text(
+        &self,
+        result: &SearchResult,
+        format_preserved: Option<bool>,
+        written: usize,
+    ) -> String {
         let (args, settings) = (self.args, &self.settings);
         let mut out = String::new();
         self.data.lines(&mut out, &args.tensor);
@@ -214,6 +271,10 @@ impl<'a> Described<'a> {
         line(&mut out, "asked", asked);
         if let Some(hint) = args.objective.hint() {
             line(&mut out, "mind", hint);
+        }
+        if let Some(ShrunkSummary { dims, lost, .. }) = &result.shrunk {
+            let (small, name) = (shape(dims), &result.measure.name);
+            line(&mut out, "shrunk", format!("to {small}, which loses {name} {}", number(*lost)));
         }
         self.found_lines(&mut out, result);
         self.format_lines(&mut out, result);
@@ -253,6 +314,14 @@ impl<'a> Described<'a> {
         if let (Some(path), Some(_)) = (&args.output, &result.best) {
             line(&mut out, "written", path.display());
         }
+        if let Some(folder) = &args.pareto {
+            let (all, folder) = (result.pareto.len(), folder.display());
+            line(
+                &mut out,
+                "pareto",
+                format!("{written} of {all} networks of the front in {folder}"),
+            );
+        }
         if let Some(path) = &args.page {
             line(&mut out, "report", path.display());
         }
@@ -282,9 +351,9 @@ impl<'a> Described<'a> {
         let (most, reached) = (self.settings.max_rank, result.target_reached);
         let capped = match self.all_trees {
             false => words::capped(&best.structure, dims, most, objective, reached),
-            true if best.structure.template().vertices() == 1 => {
-                Some("only the tensor itself, as one core, is small enough and near enough".to_owned())
-            }
+            true if best.structure.template().vertices() == 1 => Some(
+                "only the tensor itself, as one core, is small enough and near enough".to_owned(),
+            ),
             true => None,
         };
         // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.

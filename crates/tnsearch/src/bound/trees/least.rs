@@ -10,7 +10,7 @@ use crate::tensor::size;
 use std::sync::OnceLock;
 
 /// Up to this order every tree is looked at.
-pub(in crate::bound) const ALL_TREES: usize = 14;
+pub const ALL_TREES: usize = 14;
 /// The smallest error that anything is said about.
 const LEAST: f64 = 1e-16;
 /// How exactly an error or a loss is bounded, relatively.

@@ -291,3 +291,28 @@ fn numbers_of_32_bits_are_rounded_in_64_where_it_matters() {
     assert!((distance(&net, &found.network) - found.rse).abs() < 1e-7);
     let _: &AnyTensor = &found.network.cores()[0];
 }
+
+#[test]
+fn vertices_may_carry_several_modes() {
+    let mut rng = stream(11, b"round");
+    let groups = [vec![0, 3], vec![1], vec![], vec![2, 4]];
+    let dims = [2, 3, 2, 3, 2];
+    let tree = Structure::from_groups("tree", &groups, &[(0, 2, 4), (1, 2, 3), (2, 3, 4)]).unwrap();
+    let net = made::<f64>(&tree, &dims, &mut rng);
+    let found = round(&net, &rse(0.1), &Limits::none()).unwrap();
+    assert!(found.rse <= 0.1 && (distance(&net, &found.network) - found.rse).abs() < 1e-12);
+    assert!(found.network.params() < net.params());
+    // Modes of one vertex go to different ones.
+    for onto in ["path", "ht"] {
+        let onto = Arc::new(Template::parse(onto, 5).unwrap());
+        let found = round_onto(&net, &onto, None, &rse(1e-24), &Limits::none()).unwrap();
+        assert!(distance(&net, &found.network) < 1e-22, "{}", onto.name());
+    }
+    let edges = [(0, 1, 2), (0, 2, 2), (1, 2, 2), (2, 3, 2)];
+    let cycle = Structure::from_groups("cycle", &groups, &edges).unwrap();
+    let (z, w) = (made::<f64>(&cycle, &dims, &mut rng), made::<f64>(&cycle, &dims, &mut rng));
+    let net = sum::<f64>(&z, &w, 1e-3);
+    let found = round(&net, &rse(1e-4), &Limits::none()).unwrap();
+    assert!(found.rse <= 1e-4 && (distance(&net, &found.network) - found.rse).abs() < 1e-10);
+    assert!(found.network.params() <= z.params());
+}

@@ -56,7 +56,7 @@ use walks::Walks;
 use warm::Lineage;
 
 /// Makes the cores of the answer those of the full tensor.
-type Expand<'a> = dyn FnOnce(&ModeGraph, Fitted) -> Fitted + 'a;
+type Expand<'a> = dyn Fn(&ModeGraph, Fitted) -> Fitted + 'a;
 
 /// How often the engine looks at its stop while it waits for fits.
 const TICK: Duration = Duration::from_millis(20);
@@ -92,6 +92,7 @@ pub struct Engine<'a> {
     records: HashMap<(usize, String, Effort), Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     speculates: bool,
+    keeps_front: bool,
     measure: Measure,
     home: Option<Arc<Template>>,
     stop: Stop,
@@ -120,6 +121,7 @@ impl<'a> Engine<'a> {
             records: HashMap::new(),
             listeners: Vec::new(),
             speculates: true,
+            keeps_front: false,
             measure: Measure::RSE,
             home: None,
             stop: Stop::new(),
@@ -169,6 +171,12 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// Whether the cores of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.keeps_front = keep;
+        self
+    }
+
     /// Whether idle workers fit what may be asked for next (the default). It changes no result.
     pub fn speculate(mut self, speculate: bool) -> Self {
         self.speculates = speculate;
@@ -187,7 +195,7 @@ impl<'a> Engine<'a> {
     pub fn shrunk(
         mut self,
         dims: &[usize],
-        expand: impl FnOnce(&ModeGraph, Fitted) -> Fitted + 'a,
+        expand: impl Fn(&ModeGraph, Fitted) -> Fitted + 'a,
     ) -> Self {
         self.rules.data_dims = dims.to_vec();
         self.expand = Some(Box::new(expand));
@@ -283,6 +291,8 @@ struct Driver<'a, 'e> {
     /// Requests sent that nothing came of so far.
     speculative: u64,
     stopped_by: Option<StoppedBy>,
+    /// Fits refused because they would take longer than the time left.
+    out_of_time: u32,
     /// Of several errors of fits the first in order, so that the message is the same every time.
     failure: Option<(run::Place, FitError)>,
     listener_error: Option<ListenerError>,
@@ -295,7 +305,7 @@ impl<'a, 'e> Driver<'a, 'e> {
         let runs = engine.runs.len();
         Driver {
             before: engine.records.values().map(|r| r.seconds).fold(0.0, f64::max),
-            account: Account::new(engine.rules.objective),
+            account: Account::new(engine.rules.objective, engine.keeps_front),
             engine,
             executor,
             flights: HashMap::new(),
@@ -311,6 +321,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             seen: progress::Seen::default(),
             speculative: 0,
             stopped_by: None,
+            out_of_time: 0,
             failure: None,
             listener_error: None,
             cut_short: None,
@@ -318,6 +329,7 @@ impl<'a, 'e> Driver<'a, 'e> {
     }
 
     fn drive(mut self) -> Result<SearchResult, SearchError> {
+        self.executor.until(&self.engine.stop);
         loop {
             self.look_at_stop();
             if self.stopped_by.is_some() || self.failure.is_some() {
@@ -355,6 +367,8 @@ impl<'a, 'e> Driver<'a, 'e> {
             return Err(error.into());
         }
         self.enter_the_rest();
+        // What is still to be fitted is needed.
+        self.executor.until(&Stop::new());
         self.finish()
     }
 

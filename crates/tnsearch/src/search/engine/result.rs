@@ -118,6 +118,9 @@ pub struct SearchResult {
     pub history: Vec<HistoryPoint>,
     /// The Pareto front of everything evaluated, by params.
     pub pareto: Vec<ParetoPoint>,
+    /// The networks of the front, by params, where they were asked for ([`Engine::front`](super::Engine::front)); those
+    /// that could not be fitted again before a stop are left out.
+    pub front: Vec<Best>,
     /// The best of each format, the best first, where structures of several were fitted; else empty.
     pub formats: Vec<FormatBest>,
     /// A proven lower bound, where one was computed.

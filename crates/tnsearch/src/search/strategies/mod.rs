@@ -12,6 +12,7 @@ mod tnale;
 mod tnga;
 mod tnls;
 mod trees;
+mod walk;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
 pub use exact::{CheckedExact, Exact, ExactSettings};
@@ -25,6 +26,8 @@ pub use tnga::{CheckedTnga, Tnga, TngaSettings};
 pub use tnls::{CheckedTnls, Tnls, TnlsSettings};
 pub use trees::{CheckedTrees, Trees, TreesSettings};
 
+pub use walk::{CheckedWalk, Walk, WalkSettings};
+
 pub(super) use annealing::ANNEALING;
 pub(super) use exact_then_tnls::{AUTO, EXACT};
 pub(super) use greedy::GREEDY;
@@ -33,6 +36,7 @@ pub(super) use tnale::TNALE;
 pub(super) use tnga::{TNGA_PLUS, TNGA_STAR};
 pub(super) use tnls::TNLS;
 pub(super) use trees::TREES;
+pub(super) use walk::WALK;
 
 // What all of them build on.
 use super::{Ask, Generation, Outcome, Source, Strategy};
