@@ -6,7 +6,7 @@ use crate::fit::FitSettings;
 use crate::problem::ShrinkLimits;
 use crate::search::{
     AnnealingSettings, Budget, ExactSettings, GreedySettings, RandomSettings, SearchSettings,
-    TnaleSettings, TngaSettings, TnlsSettings,
+    TnaleSettings, TngaSettings, TnlsSettings, TreesSettings,
 };
 
 macro_rules! changeable {
@@ -39,6 +39,7 @@ changeable! {
     AnnealingSettings,
     RandomSettings,
     ExactSettings,
+    TreesSettings,
     GreedySettings,
     BayesSettings,
     Limits,

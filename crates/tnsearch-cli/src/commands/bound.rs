@@ -1,9 +1,12 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
+use super::certify::{self, Certify};
 use super::cuts::{self, Cut};
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
-use super::options::{DtypeOptions, check_seconds, check_threads, count, memory, real};
+use super::options::{
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, memory, real,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
 use crate::text::{duration, number};
@@ -39,7 +42,9 @@ const LOSSLESS: Objective = Objective::MaxError(1e-12);
   tnsearch bound X.npy --structure s.json
   tnsearch bound X.npy --structure net.safetensors
       how much better another fit of a network's structure could be
-  tnsearch bound X.npy --structure s.json --json -")]
+  tnsearch bound X.npy --structure s.json --json -
+  tnsearch bound X.npy --template any-tree --max-re 0.01
+      how many params any tree needs at least, as 'certify' says")]
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
@@ -48,8 +53,18 @@ pub struct Bound {
     #[command(flatten)]
     reshaping: ReshapeOptions,
     /// The structure: a structure file, the JSON of a search, or a network
-    #[arg(long, value_name = "FILE")]
-    structure: PathBuf,
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "template",
+        conflicts_with = "template"
+    )]
+    structure: Option<PathBuf>,
+    /// Bound all trees instead, for an objective: any-tree (others: 'certify')
+    #[arg(long, value_name = "NAME", value_parser = ["any-tree"])]
+    template: Option<String>,
+    #[command(flatten)]
+    objective: ObjectiveOptions,
     /// End after this many seconds with what is proven by then
     #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
     max_seconds: Option<f64>,
@@ -78,17 +93,30 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Bound) -> anyhow::Result<Exit> {
+    let Some(structure) = &args.structure else {
+        let Bound { tensor, numbers, reshaping, objective, template, report, .. } = args;
+        let (threads, max_memory) = (&args.threads, &args.max_memory);
+        return certify::run(&Certify::of_template(
+            tensor.clone(),
+            *numbers,
+            reshaping.clone(),
+            objective.clone(),
+            template.clone(),
+            (*threads, *max_memory, args.max_seconds),
+            report.clone(),
+        ));
+    };
     let begun = Instant::now();
     check_threads(args.threads)?;
     check_seconds(args.max_seconds)?;
     let wanted = args.reshaping.check()?;
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", structure)],
         &[("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let given = load_structure(&args.structure, limit)?;
+    let given = load_structure(structure, limit)?;
     let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
     let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::bound::{
-    Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, check_template, needed_rank,
-    needs_svd,
+    ALL_TREES, Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, TreeBound,
+    check_template, matters, needed_rank, needs_svd,
 };
 use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Template;
@@ -41,6 +41,8 @@ const SHOWN: usize = 5;
 #[command(after_help = "Examples:
   tnsearch certify X.npy --template ring --max-re 0.01
       how many params a tensor ring with that error needs at least
+  tnsearch certify X.npy --template any-tree --max-re 0.01
+      how many params any tree needs at least, whatever its topology
   tnsearch certify X.npy --max-re 0.01 --net net.safetensors
       whether the network found is the smallest there can be, and the gap if not
 
@@ -129,6 +131,36 @@ struct Proof {
     impossible: bool,
 }
 
+impl Certify {
+    /// The command for a template and nothing else.
+    pub fn of_template(
+        tensor: String,
+        numbers: DtypeOptions,
+        reshaping: ReshapeOptions,
+        objective: ObjectiveOptions,
+        template: Option<String>,
+        (threads, max_memory, max_seconds): (Option<usize>, Option<u64>, Option<f64>),
+        report: ReportOptions,
+    ) -> Self {
+        let (net, max_rank, nodes, no_shrink) = (None, 7, 1, false);
+        Certify {
+            tensor,
+            numbers,
+            reshaping,
+            objective,
+            template,
+            max_rank,
+            net,
+            nodes,
+            threads,
+            max_memory,
+            max_seconds,
+            no_shrink,
+            report,
+        }
+    }
+}
+
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let objective = args.objective.check()?;
@@ -169,13 +201,21 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     };
     let searched = shrunk.as_ref().unwrap_or(target);
     let spectra = Spectra::within(searched, needs_svd(objective.get()), &limits)?.stoppable(stop);
-    // Some time is for what follows from them.
-    spectra.prepare_within(&limits, &stop.within_part(0.8))?;
+    let trees = template.is_any_tree();
+    let spectra = spectra.mattering(matters(objective.get()).filter(|_| trees));
+    // Some time is for what follows from them. Of very many modes the bound over all trees needs few cuts.
+    if !trees || searched.dims().len() <= ALL_TREES {
+        spectra.prepare_within(&limits, &stop.within_part(0.8))?;
+    }
     let bound = CutBound::new(spectra);
-    let mut relaxation =
+    let relaxation = || {
         Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
-            .within(limit.bytes() as f64 / 2.0);
-    let proof = prove(&mut relaxation, objective.get(), args.nodes, stop);
+            .within(limit.bytes() as f64 / 2.0)
+    };
+    let proof = match trees {
+        true => prove_trees(&bound, objective.get(), stop),
+        false => prove(&mut relaxation(), objective.get(), args.nodes, stop),
+    };
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
     let needed = objective.max_error().filter(|_| proof.impossible);
@@ -290,6 +330,20 @@ fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, stop: &S
     }
 }
 
+/// The bound over all trees; what it relaxes to is a tree that no cut rules out.
+fn prove_trees(bound: &CutBound, objective: Objective, interrupt: &Stop) -> Proof {
+    let trees = TreeBound::new(bound.spectra(), interrupt);
+    let value = trees.value(objective);
+    let tree = objective.max_error().and_then(|eps| trees.tree(eps)?.structure().ok());
+    let relaxed = tree.zip(value).map(|(structure, value)| {
+        let rse = bound.rse(&structure.canonical().graph, f64::INFINITY);
+        Candidate { structure, value, rse }
+    });
+    let complete = trees.is_whole() && !interrupt.is_set();
+    let bound = value.map(|value| objective.lower_bound(value));
+    Proof { bound, relaxed, nodes: 0, complete, impossible: false, full: false }
+}
+
 fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {
     let reaches = objective.reached(score.params, score.error);
     NetReport {
@@ -315,7 +369,10 @@ fn text(
 ) -> String {
     let mut out = String::new();
     let (dims, names) = (data.target.dims(), data.names());
-    let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
+    let class = match template.is_any_tree() {
+        true => "tree of any topology and ranks".to_owned(),
+        false => format!("{} with ranks up to {}", template.name(), args.max_rank),
+    };
     data.lines(&mut out, &args.tensor);
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
     line(&mut out, "proven", proven_text(proof, objective, &class, needed));
@@ -337,6 +394,14 @@ fn text(
         size_line(&mut out, &relaxed.structure, dims);
         picture_lines(&mut out, &relaxed.structure, dims, names);
         binding_lines(&mut out, binding, objective, dims.len(), names);
+    }
+    if template.is_any_tree() {
+        let end = match proof.complete {
+            true => "all trees, by dynamic programming over sets of modes",
+            false => "all trees; for so many modes the bound is that of a part of them",
+        };
+        line(&mut out, "searched", format!("{end}, in {}", duration(seconds)));
+        return out;
     }
     let end = ended(proof, args.nodes);
     line(&mut out, "searched", format!("{} nodes, {end}, in {}", proof.nodes, duration(seconds)));

@@ -1,6 +1,7 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
 use super::Spectrum;
+use super::compressed::{Compressed, Small};
 use super::sketch::{FIRST, Sketch, sketch};
 use super::table::Table;
 use crate::problem::{Stop, Target};
@@ -8,6 +9,7 @@ use crate::tensor::{AxisPlan, Kind, Scalar, Tensor, sum_of_squares};
 use crate::{dispatch, linalg};
 use rayon::prelude::*;
 use std::any::Any;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A set of modes, as bits.
@@ -24,6 +26,10 @@ const WHOLE_FLOPS: f64 = 5e8;
 const WHOLE_SIDE: usize = 96;
 /// A sketch misses at most this part of the error that matters.
 const SMALL_PART: f64 = 0.01;
+/// Projections of groups lose at most this part.
+const PROJECTED: f64 = 0.06;
+/// Tensors of fewer entries are not projected.
+const COMPRESSED: usize = 1 << 18;
 /// The error that matters where none is given.
 const MATTERS: f64 = 1e-4;
 
@@ -59,6 +65,10 @@ pub struct Spectra {
     /// By the modes of the side without mode 0, shifted by one.
     known: Table<Option<Spectrum>>,
     left_out: Counters,
+    /// Projections of groups of modes, where they were made.
+    compressed: OnceLock<Option<Compressed>>,
+    /// Good orders of the modes, once they were asked for.
+    pub(super) orders: OnceLock<Vec<Vec<usize>>>,
     /// Set when the preparation was ended: what is not known then is not computed any more.
     abandoned: AtomicBool,
     /// And when this is set.
@@ -71,8 +81,10 @@ impl Spectra {
         let order = target.dims().len();
         let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
         let (target, stop, left_out) = (target.clone(), Stop::new(), Counters::default());
+        let known = Table::new(cuts);
+        let (compressed, orders) = (OnceLock::new(), OnceLock::new());
         let abandoned = AtomicBool::new(false);
-        Spectra { target, settings, known: Table::new(cuts), left_out, abandoned, stop }
+        Spectra { target, settings, known, left_out, compressed, orders, abandoned, stop }
     }
 
     /// Computes no more when this is set; what is not known then bounds nothing.
@@ -132,6 +144,18 @@ impl Spectra {
             return None;
         }
         self.known.get_or_init(cut, || self.compute(self.normal(set))).as_ref()
+    }
+
+    /// Projects groups of modes that stand side by side in an order, where the tensor is large and an error matters: of
+    /// all cuts asked for from now on the spectra are those of smaller tensors, known from two sides.
+    pub(super) fn compress(&self, order: &[usize]) {
+        let Some(eps) = self.settings.matters else { return };
+        self.compressed.get_or_init(|| {
+            let large = self.target.entries() >= COMPRESSED;
+            let budget = PROJECTED * eps * self.target.norm_squared();
+            let new = || dispatch!(self.target.tensor(), x => Compressed::new(x, order, budget, &self.stop));
+            if large { new() } else { None }
+        });
     }
 
     /// The spectrum of a cut where it was computed before.
@@ -201,7 +225,36 @@ impl Spectra {
         dispatch!(self.target.tensor(), x => self.compute_of(x, set))
     }
 
+    /// The spectrum of a cut of a tensor in the place of X.
+    fn compute_small<W: Scalar>(
+        &self,
+        x: &Tensor<W>,
+        small: &Small,
+        set: ModeSet,
+    ) -> Option<Spectrum> {
+        let inside = |a: &usize| small.axes[*a] & set != 0;
+        let (rows, columns): (Vec<usize>, Vec<usize>) = (0..small.axes.len()).partition(inside);
+        let m: usize = rows.iter().map(|&a| x.dims()[a]).product();
+        let (side, long) = (m.min(x.len() / m), m.max(x.len() / m));
+        let axes: Vec<usize> = match side == m {
+            true => rows.into_iter().chain(columns).collect(),
+            false => columns.into_iter().chain(rows).collect(),
+        };
+        let mut copy = vec![W::ZERO; x.len()];
+        AxisPlan::new(x.dims(), &axes).apply(x.data(), &mut copy);
+        let about = Shape { side, long, whole: self.side(set), missed: small.missed };
+        self.unfolding(&copy, about, set, self.target.kind())
+    }
+
     fn compute_of<T: Scalar>(&self, x: &Tensor<T>, set: ModeSet) -> Option<Spectrum> {
+        let compressed = self.compressed.get().and_then(Option::as_ref);
+        if let Some(small) = compressed.and_then(|c| c.of_cut(x, set)) {
+            let found = dispatch!(&small.tensor, x => self.compute_small(x, &small, set));
+            if found.is_none() {
+                self.left_out.failed.fetch_add(1, Ordering::Relaxed);
+            }
+            return found;
+        }
         let dims = self.target.dims();
         let inside = |n: &usize| set >> n & 1 == 1;
         let (rows, columns): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(inside);
@@ -219,12 +272,13 @@ impl Spectra {
         let order = AxisPlan::new(dims, &axes);
         // Numbers of 64 bits that lie right need no copy.
         let wide = (x as &dyn Any).downcast_ref::<Tensor<T::Wide>>();
+        let about = Shape { side, long: m.max(n), whole: side, missed: 0.0 };
         let found = match wide.filter(|_| order.is_identity()) {
-            Some(x) => self.unfolding(x.data(), side, m.max(n), set, T::KIND),
+            Some(x) => self.unfolding(x.data(), about, set, T::KIND),
             None => {
                 let mut copy = vec![T::Wide::ZERO; m * n];
                 order.apply_map(x.data(), &mut copy, Scalar::widen);
-                self.unfolding(&copy, side, m.max(n), set, T::KIND)
+                self.unfolding(&copy, about, set, T::KIND)
             }
         };
         if found.is_none() {
@@ -237,25 +291,25 @@ impl Spectra {
     fn unfolding<W: Scalar>(
         &self,
         data: &[W],
-        side: usize,
-        long: usize,
+        shape: Shape,
         set: ModeSet,
         kind: Kind,
     ) -> Option<Spectrum> {
-        let about = Rounding { side, long, by_svd: self.settings.svd, kind };
+        let Shape { side, long, whole: all_values, missed } = shape;
+        let about = Rounding { side: all_values, long, by_svd: self.settings.svd, kind };
         let whole = || {
             let squares = match self.settings.svd {
                 true => squares_by_svd(data, side, long),
                 false => squares_by_gram(data, side, long),
             };
-            Some(spectrum(squares?, 0.0, self.target.norm_squared(), about))
+            Some(spectrum(squares?, missed, self.target.norm_squared(), about))
         };
         if !self.sketches(side, data.len() as f64) {
             return whole();
         }
         let about = Rounding { by_svd: false, ..about };
         let all = self.target.norm_squared();
-        let made = |s: &Sketch| spectrum(s.squares.clone(), s.missed, all, about);
+        let made = |s: &Sketch| spectrum(s.squares.clone(), s.missed + missed, all, about);
         let eps = self.settings.matters.unwrap_or(MATTERS);
         let mut before = sum_of_squares(data);
         let mut last = None;
@@ -278,6 +332,15 @@ impl Spectra {
             false => last,
         }
     }
+}
+
+/// An unfolding: its shorter and longer side, how many singular values that of X has, and how much of X it misses.
+#[derive(Clone, Copy)]
+struct Shape {
+    side: usize,
+    long: usize,
+    whole: usize,
+    missed: f64,
 }
 
 /// Why spectra that were asked for are not known.

@@ -215,7 +215,18 @@ impl<'a> Search<'a> {
     }
 
     /// Checks everything; nothing is computed yet.
-    pub fn check(self) -> Result<CheckedSearch<'a>, SearchError> {
+    pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
+        if self.own.is_none() && self.template.is_any_tree() {
+            self.settings.strategy.name = match self.settings.strategy.name.as_str() {
+                "auto" | "trees" => "trees".to_owned(),
+                other => {
+                    let expected = "template any-tree is searched by trees (or auto)";
+                    return Err(
+                        SettingError::new("strategy", format!("'{other}'"), expected).into()
+                    );
+                }
+            };
+        }
         let description = match &self.own {
             Some((own, _)) => own,
             None => self.settings.strategy.description()?,
@@ -285,7 +296,7 @@ impl<'a> CheckedSearch<'a> {
     /// The graph whose structures are proposed.
     pub fn searched(&self) -> Result<Arc<Template>, SearchError> {
         Ok(match self.graphs {
-            Graphs::Template => self.search.template.clone(),
+            Graphs::Template | Graphs::Trees => self.search.template.clone(),
             Graphs::All => Arc::new(Template::complete(self.search.target.dims().len())?),
         })
     }

@@ -31,8 +31,9 @@ pub use incumbents::incumbents;
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, Begin, CheckedAnnealing, CheckedExact, CheckedGreedy,
-    CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, CheckedWalk, Exact, ExactSettings,
-    ExactThenTnls, Formats, GoOn, Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale,
-    TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings, Walk, WalkSettings, sample_neighbour,
+    CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, CheckedWalk, Exact,
+    ExactSettings, ExactThenTnls, Formats, GoOn, Greedy, GreedySettings, RandomSearch,
+    RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings, Trees,
+    TreesSettings, Walk, WalkSettings, sample_neighbour,
 };
 pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

@@ -134,6 +134,7 @@ pub(super) struct Described<'a> {
     fit: FitSettings,
     max_cost: Option<f64>,
     leaves_template: bool,
+    all_trees: bool,
 }
 
 impl<'a> Described<'a> {
@@ -152,12 +153,18 @@ impl<'a> Described<'a> {
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
+            all_trees: search.graphs() == Graphs::Trees,
         }
     }
 
     /// What is searched, for a sentence.
     pub fn class(&self) -> String {
-        format!("{} with ranks up to {}", self.template.name(), self.settings.max_rank)
+        match self.all_trees {
+            true => "tree of any topology and ranks".to_owned(),
+            false => {
+                format!("{} with ranks up to {}", self.template.name(), self.settings.max_rank)
+            }
+        }
     }
 
     /// The error asked for, if one was.
@@ -188,7 +195,8 @@ impl<'a> Described<'a> {
             None => self.template.to_ref(),
         };
         let pareto = result.pareto.iter().map(|p| PointReport::new(p, &answer)).collect();
-        let format_preserved = best.and_then(|b| self.template.holds(&b.graph));
+        let asked = Some(&self.template).filter(|_| !self.all_trees);
+        let format_preserved = best.and_then(|b| asked?.holds(&b.graph));
         let summary = Summary {
             strategy: &result.strategy,
             structure: match best {
@@ -210,6 +218,7 @@ impl<'a> Described<'a> {
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
             edges_at_max_rank: best
+                .filter(|_| !self.all_trees)
                 .and_then(|b| words::edges_at(&b.structure, dims, self.settings.max_rank)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &pareto)?,
@@ -268,8 +277,12 @@ impl<'a> Described<'a> {
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
-        let asked =
-            format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}");
+        let asked = match self.all_trees {
+            true => format!("{objective}; all trees, seed {seed}{runs}"),
+            false => {
+                format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
+            }
+        };
         line(&mut out, "asked", asked);
         if let Some(hint) = args.objective.hint() {
             line(&mut out, "mind", hint);
@@ -347,7 +360,13 @@ impl<'a> Described<'a> {
         let (dims, names) = (self.data.target.dims(), self.data.names());
         structure_lines(out, &best.structure, dims, names, measure, best.score.error);
         let (most, reached) = (self.settings.max_rank, result.target_reached);
-        let capped = words::capped(&best.structure, dims, most, objective, reached);
+        let capped = match self.all_trees {
+            false => words::capped(&best.structure, dims, most, objective, reached),
+            true if best.structure.template().vertices() == 1 => Some(
+                "only the tensor itself, as one core, is small enough and near enough".to_owned(),
+            ),
+            true => None,
+        };
         // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
         if let Some(capped) = capped
             && !result.certified_optimal

@@ -18,7 +18,7 @@ mod tree;
 mod brute;
 
 pub use curve::{Priced, Pricing};
-pub use least::TreeBound;
+pub use least::{ALL_TREES, TreeBound};
 pub use tree::ModeTree;
 
 use crate::problem::Target;

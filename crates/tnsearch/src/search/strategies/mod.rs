@@ -12,6 +12,7 @@ mod random;
 mod tnale;
 mod tnga;
 mod tnls;
+mod trees;
 mod walk;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
@@ -25,6 +26,7 @@ pub use random::{CheckedRandom, RandomSearch, RandomSettings};
 pub use tnale::{CheckedTnale, Tnale, TnaleSettings};
 pub use tnga::{CheckedTnga, Tnga, TngaSettings};
 pub use tnls::{CheckedTnls, Tnls, TnlsSettings};
+pub use trees::{CheckedTrees, Trees, TreesSettings};
 
 pub use walk::{CheckedWalk, Walk, WalkSettings};
 
@@ -35,6 +37,7 @@ pub(super) use random::RANDOM;
 pub(super) use tnale::TNALE;
 pub(super) use tnga::{TNGA_PLUS, TNGA_STAR};
 pub(super) use tnls::TNLS;
+pub(super) use trees::TREES;
 pub(super) use walk::WALK;
 
 // What all of them build on.
