@@ -1,6 +1,7 @@
 //! Fitting the cores of a given structure: minimise `RSE = ||X - Z||^2 / ||X||^2` over the cores.
 
 mod adam;
+pub mod adapt;
 mod als;
 mod control;
 mod descent;
@@ -14,8 +15,9 @@ mod solve;
 mod starts;
 mod workspace;
 
+pub use adapt::Adapt;
 pub use descent::fit_loss;
-pub use request::{AdaptSettings, Effort, Request};
+pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;

@@ -1,8 +1,7 @@
 //! A fit as a value that can be sent anywhere: to a thread, to another process, to another machine.
 
-use super::CheckedFit;
+use super::{Adapt, CheckedFit};
 use crate::graph::ModeGraph;
-use crate::problem::Objective;
 use crate::tensor::AnyTensor;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -20,7 +19,7 @@ pub enum Effort {
     /// All the starts that the fit's settings ask for.
     #[default]
     Full,
-    /// A walk that may change the structure: its ranks, its edges and where its modes sit ([`AdaptSettings`]).
+    /// A walk that may change the structure: its ranks, its edges and where its modes sit ([`Adapt`]).
     Adapt,
 }
 
@@ -28,30 +27,6 @@ impl Effort {
     /// Whether it is [`Effort::Full`].
     pub fn is_full(&self) -> bool {
         *self == Effort::Full
-    }
-}
-
-/// How a fit may change the structure it begins at. What it ends at is in [`Fitted::graph`](super::Fitted::graph).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AdaptSettings {
-    /// What counts as better.
-    pub objective: Objective,
-    /// The largest rank of an edge.
-    pub max_rank: usize,
-    /// How many sweeps over the pairs of cores it may make.
-    pub sweeps: usize,
-    /// Whether modes may change places.
-    pub swaps: bool,
-    /// The pairs of vertices of the graph that may be joined by an edge; none: all pairs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub joins: Option<Vec<(usize, usize)>>,
-}
-
-impl AdaptSettings {
-    /// Settings under which any two vertices may be joined and modes may change places.
-    pub fn new(objective: Objective, max_rank: usize, sweeps: usize) -> Self {
-        AdaptSettings { objective, max_rank, sweeps, swaps: true, joins: None }
     }
 }
 
@@ -72,7 +47,7 @@ pub struct Request {
     pub warm: Option<Arc<Vec<AnyTensor>>>,
     /// How the structure may be changed, where the effort is [`Effort::Adapt`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adapt: Option<Arc<AdaptSettings>>,
+    pub adapt: Option<Arc<Adapt>>,
     /// Only this one of the starts, and no rescue: a part of the fit, to be put together with the others by
     /// [`Fitted::best_of`](super::Fitted::best_of); none: the whole fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

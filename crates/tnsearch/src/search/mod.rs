@@ -36,4 +36,4 @@ pub use strategies::{
     RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings, Trees,
     TreesSettings, Walk, WalkSettings, sample_neighbour,
 };
-pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};
+pub use strategy::{Adapting, Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

@@ -1,6 +1,6 @@
 //! The interface of a search strategy.
 
-use crate::fit::{AdaptSettings, Effort};
+use crate::fit::Effort;
 use crate::graph::Structure;
 
 /// Proposes structures and learns from what became of them; the engine does the rest.
@@ -109,6 +109,27 @@ pub struct Found {
     pub walk: WalkId,
 }
 
+/// What walks may do ([`crate::fit::Adapt`] for each of them).
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Adapting {
+    /// The largest rank of an edge.
+    pub max_rank: usize,
+    /// Whether modes may swap their vertices.
+    pub swaps: bool,
+    /// Whether edges of the template that are not there (of rank 1) may come.
+    pub grows: bool,
+    /// Steps of each walk.
+    pub steps: usize,
+}
+
+impl Adapting {
+    /// Ranks up to a largest one, swaps, edges that come and go, and so many steps.
+    pub fn new(max_rank: usize, steps: usize) -> Self {
+        Adapting { max_rank, swaps: true, grows: true, steps }
+    }
+}
+
 /// Structures to be fitted together, none of which depends on the outcome of another.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -126,9 +147,9 @@ pub struct Generation {
     /// smallest: the engine may then prune what a bound rules out, and the strategy's way stays the same.
     /// None: every loss matters.
     pub only_below: Option<f64>,
-    /// Not fits of these structures but walks that begin at them, and how they go (its `joins` are filled in: the edges
-    /// of the template). Each is a walk of its own, also where one structure stands twice.
-    pub adapt: Option<AdaptSettings>,
+    /// Not fits of these structures but walks that begin at them, and how they go. Each is a walk of its own, also where
+    /// one structure stands twice.
+    pub adapt: Option<Adapting>,
     /// The walks that these begin where they ended, in the order of the structures, which are what those found; none:
     /// from the start.
     pub from: Vec<Option<WalkId>>,
@@ -150,11 +171,11 @@ impl Generation {
     /// Walks that begin at these structures: anew, or where earlier walks ended.
     pub fn walks(
         starts: impl IntoIterator<Item = (Structure, Option<WalkId>)>,
-        settings: AdaptSettings,
+        adapting: Adapting,
     ) -> Self {
         let (structures, from) = starts.into_iter().unzip();
         let effort = Effort::Adapt;
-        Generation { effort, adapt: Some(settings), from, ..Generation::new(structures) }
+        Generation { effort, adapt: Some(adapting), from, ..Generation::new(structures) }
     }
 
     /// The same where only the smallest loss, and only one below this, matters.

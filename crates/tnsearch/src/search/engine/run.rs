@@ -6,7 +6,7 @@
 use super::lane::Lane;
 use super::rules::Rules;
 use super::{Counts, Evaluation};
-use crate::fit::{AdaptSettings, Effort};
+use crate::fit::{Adapt, Effort};
 use crate::graph::{ModeGraph, Structure};
 use crate::problem::Score;
 use crate::rng;
@@ -42,7 +42,7 @@ pub(super) struct Job {
     /// The structure whose cores its fit begins at, if any.
     pub parent: Option<Arc<Structure>>,
     /// How it may change the structure, and the walk it goes on from, where it is one.
-    pub walk: Option<(Arc<AdaptSettings>, Option<WalkId>)>,
+    pub walk: Option<(Arc<Adapt>, Option<WalkId>)>,
     /// The graph that the walk began at, where this is what it ended at.
     pub asked: Option<ModeGraph>,
     /// Its canonical form.
@@ -241,8 +241,14 @@ impl Run {
             let mut job =
                 rules.job(place, structure, effort, parent.clone(), only_below.is_some())?;
             if let Some(adapt) = &adapt {
-                let joins = Some(job.structure.joins());
-                let adapt = Arc::new(AdaptSettings { joins, ..adapt.clone() });
+                let joins = if adapt.grows { job.structure.joins() } else { Vec::new() };
+                let objective = rules.objective.get();
+                let adapt = Arc::new(Adapt {
+                    swaps: adapt.swaps,
+                    steps: adapt.steps,
+                    max_cost: rules.max_cost,
+                    ..Adapt::new(objective, adapt.max_rank, joins)
+                });
                 job.walk = Some((adapt, from.get(index).copied().flatten()));
                 round.jobs.push(Arc::new(job));
                 round.steps.push(Step::Job(index));

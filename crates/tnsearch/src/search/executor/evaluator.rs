@@ -67,6 +67,9 @@ fn evaluate(
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
     let Request { settings, seed, effort, start, .. } = request;
+    if let Some(adapt) = &request.adapt {
+        return fit::adapt::adapt(target, graph, settings, adapt, *seed, warm, stop);
+    }
     if effort.is_full() || warm.is_some() {
         return match *start {
             Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),

@@ -7,7 +7,6 @@
 
 use super::settings::count;
 use super::{Ask, CheckedObjective, Generation, Outcome, SettingError, Strategy};
-use crate::fit::AdaptSettings;
 use crate::graph::{Structure, Template};
 use crate::problem::Score;
 use crate::rng::{self, Rng};
@@ -16,7 +15,7 @@ use crate::search::description::OptionKind::Count;
 use crate::search::description::{
     Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
 };
-use crate::search::strategy::{Found, WalkId};
+use crate::search::strategy::{Adapting, Found, WalkId};
 use rand::seq::SliceRandom as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,8 +31,8 @@ const PROGRESS: f64 = 1e-4;
 pub struct WalkSettings {
     /// The largest rank R.
     pub max_rank: usize,
-    /// Sweeps over the pairs of cores that one walk may make.
-    pub sweeps: usize,
+    /// Steps of one walk.
+    pub steps: usize,
     /// Walks at a time.
     pub width: usize,
     /// Generations in turn that may bring nothing.
@@ -42,7 +41,7 @@ pub struct WalkSettings {
 
 impl Default for WalkSettings {
     fn default() -> Self {
-        WalkSettings { max_rank: 7, sweeps: 40, width: 4, patience: 6 }
+        WalkSettings { max_rank: 7, steps: 20, width: 2, patience: 12 }
     }
 }
 
@@ -50,7 +49,7 @@ impl WalkSettings {
     /// Checks every setting.
     pub fn check(self) -> Result<CheckedWalk, SettingError> {
         count("max-rank", self.max_rank)?;
-        count("sweeps", self.sweeps)?;
+        count("steps", self.steps)?;
         count("width", self.width)?;
         count("patience", self.patience)?;
         Ok(CheckedWalk(self))
@@ -70,7 +69,12 @@ impl Deref for CheckedWalk {
 }
 
 const OPTIONS: [OptionDescription; 3] = [
-    option("sweeps", "N", Count, "Sweeps over the pairs of cores that one walk may make"),
+    option(
+        "steps",
+        "N",
+        Count,
+        "Steps of one walk: a rank more or less, two modes that swap, an edge that comes or goes",
+    ),
     option("width", "N", Count, "Walks at a time"),
     option("patience", "N", Count, "Generations in turn that may bring nothing"),
 ];
@@ -142,9 +146,8 @@ impl Walk {
     }
 
     fn walks(&self, starts: Vec<(Structure, Option<WalkId>)>) -> Ask {
-        let WalkSettings { max_rank, sweeps, .. } = *self.settings;
-        let settings = AdaptSettings::new(self.objective.get(), max_rank, sweeps);
-        Generation::walks(starts, settings).ask()
+        let WalkSettings { max_rank, steps, .. } = *self.settings;
+        Generation::walks(starts, Adapting::new(max_rank, steps)).ask()
     }
 }
 

@@ -1,8 +1,7 @@
 //! Walks: fits that change their structure and go on from one another.
 
 use super::*;
-use crate::fit::AdaptSettings;
-use crate::search::strategy::{Found, WalkId};
+use crate::search::strategy::{Adapting, Found, WalkId};
 use crate::tensor::{AnyTensor, Tensor};
 
 const DIMS: [usize; 4] = [2, 3, 2, 4];
@@ -17,7 +16,7 @@ struct Wandering {
 impl Evaluator for Wandering {
     fn evaluate(&self, request: &Request, _: &Stop) -> Result<Fitted, FitError> {
         self.requests.lock().unwrap().push(request.clone());
-        let joins = request.adapt.as_ref().unwrap().joins.clone().unwrap();
+        let joins = request.adapt.as_ref().unwrap().joins.clone();
         let (u, v) = joins[(request.seed % joins.len() as u64) as usize];
         let mut edges = request.graph.edges().to_vec();
         match edges.iter_mut().find(|e| (e.0, e.1) == (u, v)) {
@@ -57,8 +56,7 @@ impl Strategy for Pairs {
             return Ask::Done;
         }
         self.left -= 1;
-        let settings = AdaptSettings::new(Objective::Lambda(1.0), 9, 3);
-        Generation::walks(vec![self.at.clone(); 2], settings).ask()
+        Generation::walks(vec![self.at.clone(); 2], Adapting::new(9, 3)).ask()
     }
 
     fn tell_found(&mut self, found: &[Option<Found>]) {
