@@ -22,6 +22,12 @@ pub struct Template {
 /// What stands for all trees.
 const ANY_TREE: &str = "any-tree";
 
+/// The name under which all graphs are asked for.
+const ANY: &str = "any";
+
+/// The name under which several formats are asked for.
+const FORMATS: &str = "formats";
+
 /// A vertex of a JSON template: `{"mode": true}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,6 +49,8 @@ impl Template {
     pub fn parse(spec: &str, order: usize) -> Result<Self, GraphError> {
         match spec {
             ANY_TREE => Self::any_tree(order),
+            ANY => Self::any(order),
+            FORMATS => Self::formats(order),
             _ => Family::parse(spec)?.build(order),
         }
     }
@@ -56,6 +64,26 @@ impl Template {
     /// Whether this stands for all trees.
     pub fn is_any_tree(&self) -> bool {
         self.name == ANY_TREE && Self::any_tree(self.order()).as_ref() == Ok(self)
+    }
+
+    /// All graphs on the modes: the complete graph, some of whose edges may have rank 1.
+    pub fn any(order: usize) -> Result<Self, GraphError> {
+        Ok(Template { name: ANY.to_owned(), ..Self::complete(order)? })
+    }
+
+    /// Whether this stands for all graphs.
+    pub fn is_any(&self) -> bool {
+        self.name == ANY && Self::any(self.order()).as_ref() == Ok(self)
+    }
+
+    /// Several formats at once, for a search that chooses between them: no graph of its own. (It stands there as a path.)
+    pub fn formats(order: usize) -> Result<Self, GraphError> {
+        Ok(Template { name: FORMATS.to_owned(), ..Self::path(order)? })
+    }
+
+    /// Whether this stands for several formats.
+    pub fn is_formats(&self) -> bool {
+        self.name == FORMATS && Self::formats(self.order()).as_ref() == Ok(self)
     }
 
     /// A template from its vertices (whether each carries modes) and edges. A single vertex with a mode is one
@@ -142,7 +170,7 @@ impl Template {
 
     /// How a file names this template: by name if it is a named one, else by its graph.
     pub fn to_ref(&self) -> TemplateRef {
-        if self.family().is_some() || self.is_any_tree() {
+        if self.family().is_some() || self.is_any_tree() || self.is_any() || self.is_formats() {
             return TemplateRef::Name(self.name.clone());
         }
         self.to_graph()

@@ -3,9 +3,12 @@
 use super::description::{Bounds, Context, Description, Graphs, Plan};
 use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
-use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
+use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec, incumbents};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
+use crate::bound::{
+    BoundLimits, CutBound, NeededRank, Relaxation, Spectra, check_template, needed_rank, needs_svd,
+};
+use crate::decompose::Limits;
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
@@ -216,16 +219,9 @@ impl<'a> Search<'a> {
 
     /// Checks everything; nothing is computed yet.
     pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
-        if self.own.is_none() && self.template.is_any_tree() {
-            self.settings.strategy.name = match self.settings.strategy.name.as_str() {
-                "auto" | "trees" => "trees".to_owned(),
-                other => {
-                    let expected = "template any-tree is searched by trees (or auto)";
-                    return Err(
-                        SettingError::new("strategy", format!("'{other}'"), expected).into()
-                    );
-                }
-            };
+        if self.own.is_none() {
+            self.settings.strategy.name =
+                for_template(&self.template, &self.settings.strategy.name)?;
         }
         let description = match &self.own {
             Some((own, _)) => own,
@@ -296,7 +292,7 @@ impl<'a> CheckedSearch<'a> {
     /// The graph whose structures are proposed.
     pub fn searched(&self) -> Result<Arc<Template>, SearchError> {
         Ok(match self.graphs {
-            Graphs::Template | Graphs::Trees => self.search.template.clone(),
+            Graphs::Template | Graphs::Trees | Graphs::Formats => self.search.template.clone(),
             Graphs::All => Arc::new(Template::complete(self.search.target.dims().len())?),
         })
     }
@@ -427,7 +423,7 @@ impl PreparedSearch<'_> {
         let certifies = self.checked.certifies();
         let searched = self.checked.searched()?;
         let PreparedSearch { checked, shrunk, bound, late, hurry, begun } = self;
-        let CheckedSearch { search, objective, fit, plan, max_cost, .. } = checked;
+        let CheckedSearch { search, objective, fit, plan, max_cost, graphs, .. } = checked;
         let Search {
             target,
             template,
@@ -466,7 +462,22 @@ impl PreparedSearch<'_> {
         // All runs start from the same relaxed problem; its tables are made once.
         let shared: OnceCell<Relaxation> = OnceCell::new();
         let relax = |bound: &CutBound| shared.get_or_init(|| relaxation(bound, &hurry)).clone();
+        let widest_rank = settings.widest_rank.unwrap_or(0).max(settings.max_rank);
+        let direct = settings.direct && own.is_none() && loss.is_squared_error();
+        let starts = direct.then(|| {
+            let limits = Limits { max_bytes: budget.max_bytes, stop: ending.within_part(0.5) };
+            let templates = match graphs {
+                Graphs::Template => vec![template.clone()],
+                Graphs::Trees => Vec::new(),
+                Graphs::All => vec![searched.clone()],
+                Graphs::Formats => formats(dims.len()),
+            };
+            starts(small, bound.as_ref(), &templates, objective, widest_rank, &limits)
+        });
         let context = Context {
+            starts: starts.as_deref(),
+            widest_rank,
+            entries: small.entries(),
             template: &template,
             dims,
             objective,
@@ -480,7 +491,11 @@ impl PreparedSearch<'_> {
             (None, None) => unreachable!("one of both was checked"),
         };
         let strategies = (0..settings.runs).map(|k| strategy(rng::derived_seed(settings.seed, k)));
-        let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
+        let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
+        // One run tells all what direct methods give.
+        let mut given = starts.clone().unwrap_or_default();
+        let begin = |then| Begin::new(std::mem::take(&mut given), then);
+        let mut strategies = strategies.into_iter().map(begin).collect::<Vec<_>>().into_iter();
         let mut engine = Engine::new(dims, objective, fit.for_target(small).into_owned())
             .runs(settings.seed, settings.runs, |_| {
                 strategies.next().unwrap_or_else(|| unreachable!("one per run"))
@@ -492,7 +507,7 @@ impl PreparedSearch<'_> {
             .front(front)
             .resume(records)
             .measure(loss.measure())
-            .home(searched)
+            .home(searched.clone())
             .stop(&ending)
             .begun(begun);
         for listener in listeners {
@@ -513,6 +528,12 @@ impl PreparedSearch<'_> {
             }
         }
         let said = |mut result: SearchResult| {
+            // What is proven for ranks up to the largest says nothing about larger ones.
+            result.proven_impossible &= !result.target_reached;
+            // A bound over all trees is one for trees only.
+            let cyclic = |best: &Best| best.graph.edges().len() >= best.graph.vertices();
+            result.certified_optimal &=
+                graphs != Graphs::Formats || !result.best.as_ref().is_some_and(cyclic);
             if let (Some(eps), Some(bound)) = (settings.objective.max_error(), bound.as_ref())
                 && result.proven_impossible
             {
@@ -540,6 +561,62 @@ impl PreparedSearch<'_> {
         });
         Ok(result)
     }
+}
+
+/// The strategy of a template by the name of the one asked for: what stands for several graphs has strategies of its own.
+fn for_template(template: &Template, asked: &str) -> Result<String, SettingError> {
+    let (own, what): (&[&str], _) = match template {
+        t if t.is_any_tree() => (&["trees"], "any-tree"),
+        t if t.is_formats() => (&["formats"], "formats"),
+        t if t.is_any() => (&["walk", "greedy", "tnga-star"], "any"),
+        _ => (&[], ""),
+    };
+    let others = ["trees", "formats"];
+    match own {
+        [] if others.contains(&asked) => {
+            let expected =
+                "it is for templates any-tree and formats; use auto for a template of one format";
+            Err(SettingError::new("strategy", format!("'{asked}'"), expected))
+        }
+        [] => Ok(asked.to_owned()),
+        [first, ..] if asked == "auto" => Ok((*first).to_owned()),
+        _ if own.contains(&asked) => Ok(asked.to_owned()),
+        _ => {
+            let expected = format!("template {what} is searched by {} (or auto)", own.join(", "));
+            Err(SettingError::new("strategy", format!("'{asked}'"), expected))
+        }
+    }
+}
+
+/// The formats whose direct methods a search over several begins with.
+fn formats(order: usize) -> Vec<Arc<Template>> {
+    let named = ["path", "ring", "tucker", "ht"].into_iter();
+    named.filter_map(|name| Template::parse(name, order).ok().map(Arc::new)).collect()
+}
+
+/// What direct methods give in each of these templates.
+fn starts(
+    target: &Target,
+    bound: Option<&CutBound>,
+    templates: &[Arc<Template>],
+    objective: CheckedObjective,
+    max_rank: usize,
+    limits: &Limits,
+) -> Vec<Structure> {
+    let own;
+    let spectra = match bound {
+        Some(bound) => bound.spectra(),
+        None => {
+            let within = BoundLimits { max_bytes: limits.max_bytes, threads: None };
+            match Spectra::within(target, needs_svd(objective.get()), &within) {
+                Ok(spectra) => own = spectra.stoppable(&limits.stop),
+                Err(_) => return Vec::new(),
+            }
+            &own
+        }
+    };
+    let of = |template| incumbents(target, spectra, template, objective.get(), max_rank, limits);
+    templates.iter().flat_map(of).collect()
 }
 
 /// The answer for the small tensor as one for the full one. Its error is computed anew from its cores where memory and

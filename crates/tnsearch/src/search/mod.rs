@@ -32,8 +32,8 @@ pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, Begin, CheckedAnnealing, CheckedExact, CheckedGreedy,
     CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, CheckedWalk, Exact,
-    ExactSettings, ExactThenTnls, Formats, GoOn, Greedy, GreedySettings, RandomSearch,
-    RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings, Trees,
-    TreesSettings, Walk, WalkSettings, sample_neighbour,
+    ExactSettings, ExactThenTnls, Formats, FormatsSettings, GoOn, Greedy, GreedySettings,
+    RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings,
+    Trees, TreesSettings, Walk, WalkSettings, sample_neighbour,
 };
 pub use strategy::{Adapting, Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

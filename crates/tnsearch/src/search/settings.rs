@@ -21,6 +21,11 @@ pub struct SearchSettings {
     pub strategy: StrategySpec,
     /// The largest rank R of an edge.
     pub max_rank: usize,
+    /// Walks and direct methods may use ranks up to this, where it is more; what is proven is proven for `max_rank`.
+    pub widest_rank: Option<usize>,
+    /// Whether the search begins with what direct methods give (truncated SVDs in the orders that the spectra suggest), so
+    /// that it ends with nothing worse, and `auto` goes on with walks. Else it begins at random, as in the paper.
+    pub direct: bool,
     /// Independent runs with derived seeds; the best counts.
     pub runs: usize,
     /// Same seed, same data, same settings: same result, at any number of workers.
@@ -65,6 +70,8 @@ impl Default for SearchSettings {
             objective: Objective::MaxError(1e-4),
             strategy: StrategySpec::default(),
             max_rank: 7,
+            widest_rank: None,
+            direct: true,
             runs: 1,
             seed: 0,
             prune: true,

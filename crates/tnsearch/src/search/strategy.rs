@@ -222,6 +222,8 @@ pub struct Outcome {
 pub enum Source {
     /// The structure was fitted: an evaluation.
     Evaluated,
+    /// It was fitted from truncated SVDs before the search began ([`crate::fit::Effort::Direct`]).
+    Direct,
     /// The same structure had been proposed before in this run.
     Cached,
     /// It is known without a fit that it cannot be the answer.

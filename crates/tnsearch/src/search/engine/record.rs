@@ -57,7 +57,10 @@ impl Evaluation {
 /// What became of the proposed structures, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Structures proposed; the sum of the others.
+    /// Structures fitted from truncated SVDs before the search began; not among the others.
+    #[serde(default)]
+    pub direct: u64,
+    /// Structures proposed; the sum of those below.
     pub samples: u64,
     /// Structures fitted.
     pub evaluations: u64,

@@ -103,7 +103,8 @@ impl Rules {
         let (loss, error, source) = match resolved {
             Resolved::Evaluated(e) => {
                 let loss = self.objective.loss(job.params, job.phi, e.error);
-                (loss, Some(e.error), Source::Evaluated)
+                let direct = job.effort == Effort::Direct;
+                (loss, Some(e.error), if direct { Source::Direct } else { Source::Evaluated })
             }
             Resolved::Found(found, e) => {
                 let outcome = Outcome {

@@ -375,8 +375,13 @@ impl Run {
 
 impl Counts {
     pub(super) fn add(&mut self, outcome: &Outcome) {
+        if outcome.source == Source::Direct {
+            self.direct += 1;
+            return;
+        }
         self.samples += 1;
         *match outcome.source {
+            Source::Direct => return,
             Source::Evaluated => &mut self.evaluations,
             Source::Cached => &mut self.cached,
             Source::Pruned => &mut self.pruned,

@@ -1,9 +1,115 @@
 //! Several formats in one search: a strategy for each, in turn, and one more that goes on from the best of all.
 
-use super::{Ask, CheckedObjective, Outcome, Strategy};
-use crate::graph::Structure;
+use super::trees::{Trees, TreesSettings};
+use super::walk::{Walk, WalkSettings};
+use super::{Ask, CheckedObjective, Outcome, SettingError, Strategy};
+use crate::graph::{Structure, Template};
 use crate::problem::Score;
+use crate::search::SearchError;
+use crate::search::description::OptionKind::Count;
+use crate::search::description::{
+    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+};
 use crate::search::strategy::Found;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Tensors with more entries are not walked over: a step takes seconds.
+const MOST_ENTRIES: usize = 1 << 21;
+
+/// Tensors of more modes are not walked over on all graphs.
+const MOST_MODES: usize = 12;
+
+/// The settings of a search over formats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FormatsSettings {
+    /// The largest rank of what is proven about templates; walks go further.
+    pub max_rank: usize,
+    /// Trees that may be proposed in all.
+    pub trees: usize,
+    /// Steps of one walk.
+    pub steps: usize,
+    /// Generations of walks in turn that may bring nothing.
+    pub patience: usize,
+}
+
+impl Default for FormatsSettings {
+    fn default() -> Self {
+        let (trees, walk) = (TreesSettings::default(), WalkSettings::default());
+        FormatsSettings {
+            max_rank: 7,
+            trees: trees.trees,
+            steps: walk.steps,
+            patience: walk.patience,
+        }
+    }
+}
+
+const OPTIONS: [OptionDescription; 3] = [
+    option("trees", "N", Count, "Trees that may be proposed in all"),
+    option("steps", "N", Count, "Steps of one walk"),
+    option("patience", "N", Count, "Generations of walks in turn that may bring nothing"),
+];
+
+/// Several formats: all trees, rings, then all graphs from the best.
+pub(crate) const FORMATS: Description = Description {
+    name: "formats",
+    summary: "all trees, rings, then all graphs from the best; the strategy where no template is named",
+    options: &OPTIONS,
+    graphs: Graphs::Formats,
+    bounds: Bounds::Useful,
+    rescue: 0,
+    max_cost: Some(super::greedy::MAX_COST),
+    plan: |options, max_rank| {
+        let settings = settings_from::<FormatsSettings>(options, max_rank)?;
+        super::settings::count("trees", settings.trees)?;
+        super::settings::count("steps", settings.steps)?;
+        super::settings::count("patience", settings.patience)?;
+        Ok(Box::new(settings))
+    },
+};
+
+impl FormatsSettings {
+    fn walk(&self, widest: usize) -> Result<super::CheckedWalk, SettingError> {
+        let mut walk = WalkSettings::default();
+        (walk.max_rank, walk.steps, walk.patience) = (widest, self.steps, self.patience);
+        walk.check()
+    }
+}
+
+impl Plan for FormatsSettings {
+    fn settings(&self) -> Value {
+        json!(self)
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        let (order, objective) = (context.dims.len(), context.objective);
+        let walk = self.walk(context.widest_rank)?;
+        let walked = context.entries <= MOST_ENTRIES;
+        let mut parts: Vec<Box<dyn Strategy>> = Vec::new();
+        if let Some(bound) = context.bound {
+            let mut settings = TreesSettings::default();
+            (settings.max_rank, settings.trees) = (self.max_rank, self.trees);
+            parts.push(Box::new(Trees::new(bound, objective, settings.check()?, context.stop)));
+        }
+        let ring = Arc::new(Template::ring(order.max(3))?);
+        if walked && order >= 3 {
+            let starts = context.starts.unwrap_or_default();
+            let starts = starts.iter().filter(|s| *s.template() == ring).cloned().collect();
+            parts.push(Box::new(Walk::new(ring, objective, walk.clone(), starts, seed)));
+        }
+        let any = Arc::new(Template::any(order)?);
+        let free = walked && (3..=MOST_MODES).contains(&order);
+        let go_on: GoOn = Box::new(move |best| {
+            let graph = best.filter(|_| free)?.canonical().graph;
+            let start = Structure::in_template(&any, &graph)?;
+            Some(Box::new(Walk::new(any, objective, walk, vec![start], seed)))
+        });
+        Ok(Box::new(Formats::new(objective, parts, go_on)))
+    }
+}
 
 /// Makes the strategy that goes on from the best structure; none where nothing was fitted.
 pub type GoOn = Box<dyn FnOnce(Option<&Structure>) -> Option<Box<dyn Strategy>> + Send>;
@@ -39,6 +145,13 @@ impl Formats {
         Formats { objective, parts, go_on: Some(go_on), turn: 0, best: None }
     }
 
+    /// Whether nothing can be better than the best: a bound that is proven is met.
+    fn proven(&self) -> bool {
+        let Some((best, _)) = &self.best else { return false };
+        let bound = self.lower_bound().filter(|bound| bound.is_finite());
+        bound.is_some_and(|bound| self.objective.lower_bound(bound).is_met_by(best))
+    }
+
     /// The strategy that is asked next; none when all are done.
     fn next(&mut self) -> Option<usize> {
         let waiting = self.parts.iter().enumerate().filter(|(_, part)| !part.done);
@@ -46,6 +159,9 @@ impl Formats {
             return Some(k);
         }
         let go_on = self.go_on.take()?;
+        if self.proven() {
+            return None;
+        }
         let strategy = go_on(self.best.as_ref().map(|(_, structure)| structure))?;
         self.parts.push(Part::new(strategy));
         Some(self.parts.len() - 1)

@@ -19,7 +19,7 @@ pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
 pub use begin::Begin;
 pub use exact::{CheckedExact, Exact, ExactSettings};
 pub use exact_then_tnls::ExactThenTnls;
-pub use formats::{Formats, GoOn};
+pub use formats::{Formats, FormatsSettings, GoOn};
 pub use greedy::{CheckedGreedy, Greedy, GreedySettings};
 pub use neighbourhood::sample_neighbour;
 pub use random::{CheckedRandom, RandomSearch, RandomSettings};
@@ -32,6 +32,7 @@ pub use walk::{CheckedWalk, Walk, WalkSettings};
 
 pub(super) use annealing::ANNEALING;
 pub(super) use exact_then_tnls::{AUTO, EXACT};
+pub(super) use formats::FORMATS;
 pub(super) use greedy::GREEDY;
 pub(super) use random::RANDOM;
 pub(super) use tnale::TNALE;
