@@ -27,6 +27,7 @@ use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
 use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
+use tnsearch::tensor::size;
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter, VERSION, fingerprint};
 use tnsearch_io::{MemoryLimit, output::Output};
 
@@ -60,11 +61,11 @@ pub struct Search {
     #[command(flatten)]
     objective: ObjectiveOptions,
 
-    #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring", help_heading = "Search")]
-    template: String,
-    /// The largest rank of an edge; larger tensors may need more
-    #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
-    max_rank: usize,
+    #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: several formats, of which the best is chosen; ring for strategies other than auto]"), help_heading = "Search")]
+    template: Option<String>,
+    /// The largest rank of an edge [default: as large as is of use; proofs, and strategies other than auto: 7]
+    #[arg(long, value_name = "R", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
+    max_rank: Option<usize>,
     #[command(flatten)]
     strategy: StrategyOptions,
     /// Independent runs with derived seeds; the best counts
@@ -80,6 +81,9 @@ pub struct Search {
     /// singular vectors
     #[arg(long, help_heading = "Search")]
     no_shrink: bool,
+    /// Begin at random, as in the paper: not with what truncated SVDs give in the orders that the spectra suggest
+    #[arg(long, help_heading = "Search")]
+    no_direct: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none (200000 take seconds)
     #[arg(long, value_name = "N", default_value_t = 200_000, help_heading = "Search")]
     certificate_nodes: u64,
@@ -90,9 +94,10 @@ pub struct Search {
     #[command(flatten)]
     fitting: FitOptions,
 
-    /// Do not fit structures with this many times the tensor's entries as params, or more
-    #[arg(long, value_name = "PHI", default_value_t = 10.0, value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
-    max_phi: f64,
+    /// Do not fit structures with this many times the tensor's entries as params, or more [default: 1; with
+    /// --no-direct 10, as in the paper]
+    #[arg(long, value_name = "PHI", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_phi: Option<f64>,
     /// Nor those of which an ALS sweep takes more than this many multiply-adds per entry of the tensor [default:
     /// no limit; tnga-star and greedy: 1000]
     #[arg(long, value_name = "COST", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
@@ -136,10 +141,10 @@ pub struct Search {
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
-    let settings = args.settings(limit)?;
+    let mut settings = args.settings(limit)?;
     let wanted = args.reshaping.check()?;
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(&args.template))],
+        &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(args.template()))],
         &[
             ("--output", args.output.as_deref()),
             ("--json", args.report.json_path()),
@@ -153,7 +158,8 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
 
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
-    let template = Arc::new(load_template(&args.template, target.dims().len())?);
+    settings.widest_rank = args.widest_rank(target.dims());
+    let template = Arc::new(load_template(args.template(), target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
@@ -200,12 +206,32 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
+/// Ranks beyond this are not tried where no largest one is given.
+const WIDEST: usize = 1024;
+
 impl Search {
+    /// The template: several formats for `auto`, where none is named.
+    fn template(&self) -> &str {
+        let several = self.strategy.is_auto() && !self.no_direct;
+        self.template.as_deref().unwrap_or(if several { "formats" } else { "ring" })
+    }
+
+    fn max_phi(&self) -> f64 {
+        self.max_phi.unwrap_or(if self.no_direct { 10.0 } else { 1.0 })
+    }
+
+    /// The largest rank that any cut of the tensor can make use of; none where one is given.
+    fn widest_rank(&self, dims: &[usize]) -> Option<usize> {
+        let root = (size(dims) as f64).sqrt() as usize;
+        self.max_rank.is_none().then(|| root.clamp(1, WIDEST))
+    }
+
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<SearchSettings> {
         let mut settings = SearchSettings::default();
         settings.objective = self.objective.check()?.get();
         settings.strategy = self.strategy.spec()?;
-        settings.max_rank = self.max_rank;
+        settings.max_rank = self.max_rank.unwrap_or(settings.max_rank);
+        settings.direct = !self.no_direct;
         settings.runs = self.runs;
         settings.seed = self.seed;
         settings.prune = !self.no_prune;
@@ -213,7 +239,7 @@ impl Search {
         settings.certificate_nodes = self.certificate_nodes;
         settings.fit = self.fitting.settings(self.fit, None, limit);
         settings.rescue = self.fitting.rescue;
-        settings.max_phi = self.max_phi;
+        settings.max_phi = self.max_phi();
         settings.max_cost = self.max_cost;
         settings.budget.max_evaluations = self.max_evaluations;
         settings.budget.max_seconds = self.max_seconds;
@@ -260,9 +286,10 @@ impl Search {
             settings: search.strategy_settings(),
             exact: search.exact_settings().unwrap_or(Value::Null),
             fit,
-            max_phi: Some(self.max_phi),
+            max_phi: Some(self.max_phi()),
             max_cost: search.max_cost(),
             shrink: !self.no_shrink,
+            direct: !self.no_direct,
             seed: self.seed,
             runs: self.runs as u64,
         })

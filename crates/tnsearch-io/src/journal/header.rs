@@ -58,6 +58,8 @@ pub struct Header {
     pub max_cost: Option<f64>,
     /// Whether a smaller tensor may be searched in the place of this one.
     pub shrink: bool,
+    /// Whether it begins with what direct methods give.
+    pub direct: bool,
     /// The seed.
     pub seed: u64,
     /// The number of independent runs.
@@ -87,6 +89,9 @@ struct FirstLine {
     /// Left out where it is so.
     #[serde(default = "yes")]
     shrink: bool,
+    /// Left out where it is not so.
+    #[serde(default)]
+    direct: bool,
     seed: u64,
     runs: u64,
 }
@@ -160,6 +165,7 @@ impl Header {
             max_phi: first.max_phi,
             max_cost: first.max_cost,
             shrink: first.shrink,
+            direct: first.direct,
             seed: first.seed,
             runs: first.runs,
         })
@@ -190,6 +196,9 @@ impl Header {
         }
         if !self.shrink {
             value["shrink"] = json!(false);
+        }
+        if self.direct {
+            value["direct"] = json!(true);
         }
         value
     }
@@ -248,6 +257,7 @@ pub(super) mod tests {
             max_phi: Some(10.0),
             max_cost: None,
             shrink: true,
+            direct: true,
             seed: 1,
             runs: 2,
         }

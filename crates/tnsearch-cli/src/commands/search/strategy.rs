@@ -17,6 +17,11 @@ pub struct StrategyOptions {
 }
 
 impl StrategyOptions {
+    /// Whether the choice is left to the search.
+    pub fn is_auto(&self) -> bool {
+        self.name == STRATEGIES[0].name
+    }
+
     /// The strategy asked for; refused in the words of the command line.
     pub fn spec(&self) -> anyhow::Result<StrategySpec> {
         let names: Vec<&str> = STRATEGIES.iter().map(|d| d.name).collect();

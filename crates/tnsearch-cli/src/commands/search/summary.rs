@@ -153,7 +153,7 @@ impl<'a> Described<'a> {
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
-            all_trees: search.graphs() == Graphs::Trees,
+            all_trees: matches!(search.graphs(), Graphs::Trees | Graphs::Formats),
         }
     }
 
@@ -278,6 +278,9 @@ impl<'a> Described<'a> {
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
         let asked = match self.all_trees {
+            true if self.template.is_formats() => {
+                format!("{objective}; several formats, seed {seed}{runs}")
+            }
             true => format!("{objective}; all trees, seed {seed}{runs}"),
             false => {
                 format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
@@ -293,12 +296,15 @@ impl<'a> Described<'a> {
         }
         self.found_lines(&mut out, result);
         self.format_lines(&mut out, result);
-        let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
+        let Counts { direct, samples, evaluations, cached, pruned, refused } = result.counts;
         let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
         for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
             if n > 0 {
                 counts += &format!(", {n} {what}");
             }
+        }
+        if direct > 0 {
+            counts = format!("{direct} by direct methods first; {counts}");
         }
         line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
         if strategy == "auto" && samples > 0 {

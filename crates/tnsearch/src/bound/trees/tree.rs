@@ -76,7 +76,7 @@ impl ModeTree {
     pub fn structure(&self) -> Result<Structure, GraphError> {
         let list = |&set: &ModeSet| (0..64).filter(|n| set >> n & 1 == 1).collect();
         let modes: Vec<Vec<usize>> = self.modes.iter().map(list).collect();
-        Structure::from_groups("graph", &modes, &self.edges)
+        Structure::from_groups("any-tree", &modes, &self.edges)
     }
 
     /// The same tree with one rank changed.
