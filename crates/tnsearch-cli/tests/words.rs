@@ -77,6 +77,14 @@ fn the_impossible_is_said_with_the_rank_needed() {
         assert!(proof.ends_with("rank 2; use --max-rank 2 or more"), "{text}");
         assert!(!text.contains("bound nothing") && !text.contains("few enough"), "{text}");
     }
+    // It is said before the fits, too, unless nothing is to be said.
+    let at_once = place.run("search x.npy --max-re 1e-4 --max-rank 1").stderr;
+    assert!(
+        at_once.starts_with("note: no ring with ranks up to 1 reaches RE 1.00e-4: "),
+        "{at_once}"
+    );
+    assert_eq!(place.run("search x.npy --max-re 1e-4 --max-rank 1 -q").stderr, "");
+    assert_eq!(place.run("search x.npy --max-re 1e-4 --max-rank 2").stderr, "");
     let (_, report) = place.json("search x.npy --max-re 1e-4 --max-rank 2");
     assert_eq!((&report["needed_rank"], &report["target_reached"]), (&Value::Null, &json!(true)));
 }

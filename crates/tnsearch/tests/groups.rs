@@ -5,10 +5,12 @@ use rand_chacha::ChaCha8Rng as Rng;
 use std::sync::Arc;
 use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
 use tnsearch::decompose::{Goal, Limits, forest_svd, tree_svd};
-use tnsearch::fit::{FitError, FitSettings, fit, fit_loss, fit_parallel, fit_start, sweep_cost};
+use tnsearch::fit::{
+    FitError, FitSettings, error_of, fit, fit_loss, fit_parallel, fit_start, sweep_cost,
+};
 use tnsearch::graph::{GraphError, ModeGraph, Structure, Template};
 use tnsearch::network::{Network, contraction_bytes, draw};
-use tnsearch::problem::{Loss, Measure, Stop, Target};
+use tnsearch::problem::{Loss, Measure, Objective, ShrinkLimits, Stop, Target};
 use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor, unflatten};
 
 /// The modes of each vertex, and the edges.
@@ -267,6 +269,8 @@ fn fits_of_grouped_graphs_are_fits_to_merged_modes() {
         assert_eq!(fit_parallel(&x, &graph, &settings, round, None, &stop).unwrap(), fitted);
         let first = fit_start(&x, &graph, &settings, round, None, 0, &stop).unwrap();
         assert!(first.error >= fitted.error);
+        let said = error_of(&x, &graph, &fitted.cores, None).unwrap();
+        assert!((said - rse).abs() < 1e-9 * (1.0 + rse), "{said} {rse}");
         // From its own cores it gets no worse.
         let again = fit(&x, &graph, &settings, 7, Some(&fitted.cores), &stop).unwrap();
         assert!(again.error <= fitted.error * (1.0 + 1e-9) + 1e-15);
@@ -367,6 +371,39 @@ fn the_bound_looks_at_cuts_between_groups() {
 }
 
 #[test]
+fn a_shrunk_tensor_says_the_errors_of_the_whole() {
+    // Rank 2 in every mode, and a little noise that shrinking may lose.
+    let mut rng = Rng::seed_from_u64(7);
+    let dims = [12, 10, 11, 9];
+    let groups = [vec![0, 2], vec![1], vec![3], vec![]];
+    let s = Structure::from_groups("mine", &groups, &[(0, 3, 3), (1, 3, 2), (2, 3, 2)]).unwrap();
+    let mode = |n: usize, rng: &mut Rng| Tensor::new(vec![2, dims[n]], entries(2 * dims[n], rng));
+    let tucker = Arc::new(Template::tucker(4).unwrap());
+    let structure = Structure::identity(tucker, vec![2; 4]).unwrap();
+    let mut cores: Vec<Tensor> = (0..4).map(|n| mode(n, &mut rng).unwrap()).collect();
+    cores.push(Tensor::new(vec![2; 4], entries(16, &mut rng)).unwrap());
+    let hidden = Network::new(structure, dims.to_vec(), cores).unwrap();
+    let mut x = hidden.to_tensor(None).unwrap().into_f64().unwrap();
+    let noise = entries(x.len(), &mut rng);
+    x.data_mut().iter_mut().zip(noise).for_each(|(x, e)| *x += 1e-3 * e);
+    let x = Target::new(x).unwrap();
+    let small = x.shrink(Objective::MaxError(0.01), &ShrinkLimits::default()).unwrap();
+    assert_eq!((small.dims(), small.full_dims()), (&[2; 4][..], &dims[..]));
+    assert!(small.lost() > 1e-9);
+    let settings = FitSettings::default().with(|s| s.restarts = 1).check().unwrap();
+    for s in [s, Structure::from_groups("one", &[vec![0, 1, 2, 3]], &[]).unwrap()] {
+        let graph = s.canonical().graph;
+        let fitted = fit(&small, &graph, &settings, 1, None, &Stop::new()).unwrap();
+        let said = error_of(&small, &graph, &fitted.cores, None).unwrap();
+        assert!((said - fitted.error).abs() < 1e-9 && said >= small.lost());
+        let cores = tnsearch::network::expand_cores(&small, &graph, fitted.cores);
+        let whole = Network::from_fitted(s, dims.to_vec(), cores).unwrap();
+        let rse = x.rse_of(&whole.to_tensor(None).unwrap());
+        assert!((rse - fitted.error).abs() < 1e-9, "{graph}: {rse} {}", fitted.error);
+    }
+}
+
+#[test]
 fn a_single_vertex_is_the_tensor_itself() {
     let one = Structure::from_groups("one", &[vec![2, 0, 1]], &[]).unwrap();
     let dims = [2, 3, 2];
@@ -383,6 +420,7 @@ fn a_single_vertex_is_the_tensor_itself() {
         let x = Target::new(Tensor::new(dims.to_vec(), x).unwrap()).unwrap();
         let fitted = fit(&x, &graph, &settings, 1, None, &stop).unwrap();
         assert_eq!((fitted.error, fitted.cores.len()), (0.0, 1));
+        assert_eq!(error_of(&x, &graph, &fitted.cores, None), Ok(0.0));
         let found = Network::from_fitted(one.clone(), dims.to_vec(), fitted.cores).unwrap();
         assert_eq!(x.rse_of(&found.to_tensor(None).unwrap()), 0.0);
         assert_eq!(found.to_tensor(None).unwrap().dims(), dims);

@@ -1,9 +1,12 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
+use super::certify::{self, Certify};
 use super::cuts::{self, Cut};
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
-use super::options::{DtypeOptions, check_threads, count, memory};
+use super::options::{
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, memory, real,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
 use crate::text::{duration, number};
@@ -13,7 +16,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Spectra};
-use tnsearch::problem::Stop;
+use tnsearch::problem::{Objective, Stop};
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::MemoryLimit;
 
@@ -26,6 +29,9 @@ const ALL_CUTS: usize = 10;
 /// Up to this many entries the slower, more accurate route takes a few seconds at most.
 const SVD_ENTRIES: usize = 100_000;
 
+/// What a larger tensor loses where it is shrunk first, a hundredth of this, is what the other route rounds to.
+const LOSSLESS: Objective = Objective::MaxError(1e-12);
+
 /// Prove how small the error of a structure can be at best.
 ///
 /// Every cut of the network between some modes and the others is as wide as the product of the ranks it
@@ -36,7 +42,9 @@ const SVD_ENTRIES: usize = 100_000;
   tnsearch bound X.npy --structure s.json
   tnsearch bound X.npy --structure net.safetensors
       how much better another fit of a network's structure could be
-  tnsearch bound X.npy --structure s.json --json -")]
+  tnsearch bound X.npy --structure s.json --json -
+  tnsearch bound X.npy --template any-tree --max-re 0.01
+      how many params any tree needs at least, as 'certify' says")]
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
@@ -45,8 +53,21 @@ pub struct Bound {
     #[command(flatten)]
     reshaping: ReshapeOptions,
     /// The structure: a structure file, the JSON of a search, or a network
-    #[arg(long, value_name = "FILE")]
-    structure: PathBuf,
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "template",
+        conflicts_with = "template"
+    )]
+    structure: Option<PathBuf>,
+    /// Bound all trees instead, for an objective: any-tree (others: 'certify')
+    #[arg(long, value_name = "NAME", value_parser = ["any-tree"])]
+    template: Option<String>,
+    #[command(flatten)]
+    objective: ObjectiveOptions,
+    /// End after this many seconds with what is proven by then
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -72,27 +93,49 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Bound) -> anyhow::Result<Exit> {
+    let Some(structure) = &args.structure else {
+        let Bound { tensor, numbers, reshaping, objective, template, report, .. } = args;
+        let (threads, max_memory) = (&args.threads, &args.max_memory);
+        return certify::run(&Certify::of_template(
+            tensor.clone(),
+            *numbers,
+            reshaping.clone(),
+            objective.clone(),
+            template.clone(),
+            (*threads, *max_memory, args.max_seconds),
+            report.clone(),
+        ));
+    };
+    let begun = Instant::now();
     check_threads(args.threads)?;
+    check_seconds(args.max_seconds)?;
     let wanted = args.reshaping.check()?;
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", structure)],
         &[("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let given = load_structure(&args.structure, limit)?;
+    let given = load_structure(structure, limit)?;
     let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
     let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
-    let begun = Instant::now();
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = Stop::new().within_seconds(seconds.max(0.0));
     let limits = cuts::limits(args.threads, limit);
-    hold::at("preparation", &Stop::new());
-    let spectra = Spectra::within(target, target.entries() <= SVD_ENTRIES, &limits)?;
+    hold::at("preparation", &stop);
+    let precise = target.entries() <= SVD_ENTRIES;
+    let shrunk = match precise {
+        true => None,
+        false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &stop)),
+    };
+    let spectra = Spectra::within(shrunk.as_ref().unwrap_or(target), precise, &limits)?;
+    let spectra = spectra.stoppable(&stop);
     if dims.len() <= ALL_CUTS {
-        spectra.prepare_within(&limits, &Stop::new())?;
+        spectra.prepare_within(&limits, &stop)?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);
@@ -123,6 +166,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         }
         let left_out = match cuts.len() - used {
             0 => String::new(),
+            n if stop.is_set() => format!(", {n} more were too large or not done in time"),
             n => format!(", {n} more were too large"),
         };
         line(&mut out, "computed", format!("{used} cuts{left_out}, in {}", duration(seconds)));

@@ -4,11 +4,12 @@ use super::cuts::{self, Cut, NeededReport};
 use super::data::{Data, ReshapeOptions};
 use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
-    DtypeOptions, ObjectiveOptions, check_threads, count, load_template, memory, template_help,
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, load_template, memory,
+    real, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::{Loaded, Source, load_structure};
-use crate::text::{duration, number};
+use crate::text::{duration, number, shape};
 use crate::{Exit, hold, interrupt};
 use anyhow::bail;
 use clap::Args;
@@ -17,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::bound::{
-    Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, check_template, needed_rank,
-    needs_svd,
+    ALL_TREES, Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, TreeBound,
+    check_template, matters, needed_rank, needs_svd,
 };
 use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Template;
@@ -40,6 +41,8 @@ const SHOWN: usize = 5;
 #[command(after_help = "Examples:
   tnsearch certify X.npy --template ring --max-re 0.01
       how many params a tensor ring with that error needs at least
+  tnsearch certify X.npy --template any-tree --max-re 0.01
+      how many params any tree needs at least, whatever its topology
   tnsearch certify X.npy --max-re 0.01 --net net.safetensors
       whether the network found is the smallest there can be, and the gap if not
 
@@ -59,12 +62,19 @@ pub struct Certify {
     /// The largest rank of an edge
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true)]
     max_rank: usize,
+    /// Take the tensor as it is, also where a smaller one in its place would do: every mode projected on its leading
+    /// singular vectors
+    #[arg(long)]
+    no_shrink: bool,
     /// What to compare with the bound: a network as 'search' and 'fit' write it, the JSON of a search, or a structure
     #[arg(long, value_name = "FILE")]
     net: Option<PathBuf>,
     /// Nodes of the branch and bound that may be expanded
     #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
     nodes: u64,
+    /// End after this many seconds with what is proven by then
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -121,9 +131,41 @@ struct Proof {
     impossible: bool,
 }
 
+impl Certify {
+    /// The command for a template and nothing else.
+    pub fn of_template(
+        tensor: String,
+        numbers: DtypeOptions,
+        reshaping: ReshapeOptions,
+        objective: ObjectiveOptions,
+        template: Option<String>,
+        (threads, max_memory, max_seconds): (Option<usize>, Option<u64>, Option<f64>),
+        report: ReportOptions,
+    ) -> Self {
+        let (net, max_rank, nodes, no_shrink) = (None, 7, 1, false);
+        Certify {
+            tensor,
+            numbers,
+            reshaping,
+            objective,
+            template,
+            max_rank,
+            net,
+            nodes,
+            threads,
+            max_memory,
+            max_seconds,
+            no_shrink,
+            report,
+        }
+    }
+}
+
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     let objective = args.objective.check()?;
     check_threads(args.threads)?;
+    check_seconds(args.max_seconds)?;
     let wanted = args.reshaping.check()?;
     let tensor = tensor_path(&args.tensor);
     let mut inputs = vec![("the tensor", tensor.as_path())];
@@ -147,22 +189,33 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     check_template(&template)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
-    let begun = Instant::now();
-    let score = |net| score(net, target, objective, limit, &interrupt);
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = &interrupt.within_seconds(seconds.max(0.0));
+    let score = |net| score(net, target, objective, limit, stop);
     let score = net.as_ref().map(score).transpose()?;
     let limits = cuts::limits(args.threads, limit);
-    let spectra = Spectra::within(target, needs_svd(objective.get()), &limits)?;
-    hold::at("preparation", &interrupt);
-    spectra.prepare_within(&limits, &interrupt)?;
-    if interrupt.is_set() {
-        return Ok(Exit::Interrupted);
+    hold::at("preparation", stop);
+    let shrunk = match args.no_shrink {
+        true => None,
+        false => target.shrink(objective.get(), &cuts::shrink_limits(&limits, stop)),
+    };
+    let searched = shrunk.as_ref().unwrap_or(target);
+    let spectra = Spectra::within(searched, needs_svd(objective.get()), &limits)?.stoppable(stop);
+    let trees = template.is_any_tree();
+    let spectra = spectra.mattering(matters(objective.get()).filter(|_| trees));
+    // Some time is for what follows from them. Of very many modes the bound over all trees needs few cuts.
+    if !trees || searched.dims().len() <= ALL_TREES {
+        spectra.prepare_within(&limits, &stop.within_part(0.8))?;
     }
     let bound = CutBound::new(spectra);
-    let stop = &interrupt;
-    let mut relaxation =
+    let relaxation = || {
         Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
-            .within(limit.bytes() as f64 / 2.0);
-    let proof = prove(&mut relaxation, objective.get(), args.nodes, &interrupt);
+            .within(limit.bytes() as f64 / 2.0)
+    };
+    let proof = match trees {
+        true => prove_trees(&bound, objective.get(), stop),
+        false => prove(&mut relaxation(), objective.get(), args.nodes, stop),
+    };
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
     let needed = objective.max_error().filter(|_| proof.impossible);
@@ -192,7 +245,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
     };
     report.write(&summary, || {
-        text(
+        let mut out = text(
             args,
             objective.get(),
             &template,
@@ -202,7 +255,9 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             &binding,
             needed,
             seconds,
-        )
+        );
+        preparation_lines(&mut out, &bound);
+        out
     })?;
     Ok(match net {
         _ if interrupt.is_set() => Exit::Interrupted,
@@ -237,14 +292,14 @@ fn score(
 }
 
 /// Solves the relaxed problem as far as the nodes go. The bound is valid whenever it ends.
-fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrupt: &Stop) -> Proof {
-    // Node by node, to see Ctrl-C.
+fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, stop: &Stop) -> Proof {
+    // Node by node, to see Ctrl-C and the time.
     let next = loop {
         let before = relaxation.expanded();
         let next = relaxation.next(1.min(nodes - before));
         // Where none was expanded, there was no room for more.
         let stuck = relaxation.expanded() == before;
-        if !matches!(next, Next::Spent(_)) || stuck || interrupt.is_set() {
+        if !matches!(next, Next::Spent(_)) || stuck || stop.is_set() {
             break next;
         }
     };
@@ -275,6 +330,20 @@ fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrup
     }
 }
 
+/// The bound over all trees; what it relaxes to is a tree that no cut rules out.
+fn prove_trees(bound: &CutBound, objective: Objective, interrupt: &Stop) -> Proof {
+    let trees = TreeBound::new(bound.spectra(), interrupt);
+    let value = trees.value(objective);
+    let tree = objective.max_error().and_then(|eps| trees.tree(eps)?.structure().ok());
+    let relaxed = tree.zip(value).map(|(structure, value)| {
+        let rse = bound.rse(&structure.canonical().graph, f64::INFINITY);
+        Candidate { structure, value, rse }
+    });
+    let complete = trees.is_whole() && !interrupt.is_set();
+    let bound = value.map(|value| objective.lower_bound(value));
+    Proof { bound, relaxed, nodes: 0, complete, impossible: false, full: false }
+}
+
 fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {
     let reaches = objective.reached(score.params, score.error);
     NetReport {
@@ -300,7 +369,10 @@ fn text(
 ) -> String {
     let mut out = String::new();
     let (dims, names) = (data.target.dims(), data.names());
-    let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
+    let class = match template.is_any_tree() {
+        true => "tree of any topology and ranks".to_owned(),
+        false => format!("{} with ranks up to {}", template.name(), args.max_rank),
+    };
     data.lines(&mut out, &args.tensor);
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
     line(&mut out, "proven", proven_text(proof, objective, &class, needed));
@@ -323,9 +395,29 @@ fn text(
         picture_lines(&mut out, &relaxed.structure, dims, names);
         binding_lines(&mut out, binding, objective, dims.len(), names);
     }
+    if template.is_any_tree() {
+        let end = match proof.complete {
+            true => "all trees, by dynamic programming over sets of modes",
+            false => "all trees; for so many modes the bound is that of a part of them",
+        };
+        line(&mut out, "searched", format!("{end}, in {}", duration(seconds)));
+        return out;
+    }
     let end = ended(proof, args.nodes);
     line(&mut out, "searched", format!("{} nodes, {end}, in {}", proof.nodes, duration(seconds)));
     out
+}
+
+/// What was made of the tensor before, and what of it was left out.
+fn preparation_lines(out: &mut String, bound: &CutBound) {
+    let target = bound.spectra().target();
+    if target.shrunk().is_some() {
+        let (dims, lost) = (shape(target.dims()), number(target.lost()));
+        line(out, "shrunk", format!("to {dims}, which loses {} {lost}", MEASURE.name));
+    }
+    if let Some(left_out) = bound.spectra().left_out().text() {
+        line(out, "left out", left_out);
+    }
 }
 
 /// How the relaxed problem ended, and what would take it further.
@@ -336,7 +428,7 @@ fn ended(proof: &Proof, nodes: u64) -> &'static str {
             "not solved: no more open nodes can be held, so more --nodes prove no more"
         }
         _ if proof.nodes >= nodes => "not solved; more --nodes may prove more",
-        _ => "not solved: it was interrupted",
+        _ => "not solved: it was interrupted, or the time was up",
     }
 }
 

@@ -4,7 +4,7 @@ use super::describe::MEASURE;
 use crate::text::number;
 use serde::Serialize;
 use tnsearch::bound::{BoundLimits, CutBound, CutReport, ModeSet, NeededRank};
-use tnsearch::problem::{Measure, Objective};
+use tnsearch::problem::{Measure, Objective, ShrinkLimits, Stop};
 use tnsearch::tensor::ModeNames;
 use tnsearch_io::MemoryLimit;
 
@@ -13,6 +13,15 @@ pub fn limits(threads: Option<usize>, limit: MemoryLimit) -> BoundLimits {
     BoundLimits::default().with(|l| {
         l.threads = threads;
         l.max_bytes = Some(limit.bytes());
+    })
+}
+
+/// What shrinking the tensor before may use.
+pub fn shrink_limits(limits: &BoundLimits, stop: &Stop) -> ShrinkLimits {
+    ShrinkLimits::default().with(|l| {
+        l.max_bytes = limits.max_bytes;
+        l.threads = limits.threads;
+        l.stop = stop.clone();
     })
 }
 

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::decompose::{
-    BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, ring_ranks, tr_als,
-    tr_als_ar, tr_lm, tr_svd, tree_svd, tt_svd,
+    BayesSettings, DecomposeError, Decomposition, Goal, Limits, Shares, bayes_tr, ring_ranks,
+    tr_als, tr_als_ar, tr_lm, tr_svd, tree_svd, tt_svd, tucker,
 };
 use tnsearch::fit::{CheckedFit, FitSettings};
 use tnsearch::graph::{FAMILIES, Layout, Template};
@@ -32,10 +32,11 @@ use tnsearch_io::{MemoryLimit, network, output::Output};
   tr-svd      tensor ring by SVDs               tr-als-ar   the same, ranks grown one at a time
   tr-lm       the smallest ring of many such    bayes-tr    tensor ring, ranks shrunk by Bayesian
   ht-svd      hierarchical Tucker by SVDs                   inference
-  tree-svd    any tree (--template) by SVDs
+  hosvd       Tucker by SVDs                    tree-svd    any tree (--template) by SVDs
 
 Examples:
   tnsearch decompose X.npy --method tt-svd --max-rse 1e-4 -o net.safetensors
+  tnsearch decompose X.npy --method hosvd --max-re 0.01 --max-seconds 10
   tnsearch decompose X.npy --method tr-als --ranks 3,2,4,2 --perm 0,2,1,3
   tnsearch decompose X.npy --method tree-svd --template star --json -")]
 pub struct Decompose {
@@ -45,7 +46,7 @@ pub struct Decompose {
     numbers: DtypeOptions,
     #[command(flatten)]
     reshaping: ReshapeOptions,
-    /// tt-svd, tr-svd, tr-lm, ht-svd, tree-svd, tr-als, tr-als-ar or bayes-tr
+    /// tt-svd, tr-svd, tr-lm, ht-svd, hosvd, tree-svd, tr-als, tr-als-ar or bayes-tr
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Method,
     #[arg(long, value_name = "NAME|FILE", help = format!("The tree of tree-svd: {}, or a JSON file with a graph", trees()))]
@@ -56,6 +57,12 @@ pub struct Decompose {
     /// Choose the ranks so that the RSE is at most this [default: 1e-4]
     #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true, conflicts_with = "ranks")]
     max_rse: Option<f64>,
+    /// The same as the root of it: at most this part of the norm is missed, 0.1 for 10 %
+    #[arg(long, value_name = "RE", value_parser = real, allow_negative_numbers = true, conflicts_with_all = ["ranks", "max_rse"])]
+    max_re: Option<f64>,
+    /// How the methods by SVDs share the error out: so that the parameters are fewest, or in equal parts
+    #[arg(long, value_name = "optimal|equal", value_parser = shares, default_value = "optimal", hide_default_value = true)]
+    shares: Shares,
     /// The ranks instead: along the path or ring (the closing edge last), of other trees in the order of
     /// the template's edges; one number for all alike
     #[arg(long, value_name = "R,R,...", value_delimiter = ',', value_parser = count::<usize>, allow_negative_numbers = true)]
@@ -68,6 +75,9 @@ pub struct Decompose {
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
     max_memory: Option<u64>,
+    /// End after this many seconds with the best so far
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Write the network (safetensors)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -99,6 +109,7 @@ enum Method {
     TrSvd,
     TrLm,
     HtSvd,
+    Hosvd,
     TreeSvd,
     TrAls,
     TrAlsAr,
@@ -106,11 +117,12 @@ enum Method {
 }
 
 impl Method {
-    const ALL: [(&'static str, Method); 8] = [
+    const ALL: [(&'static str, Method); 9] = [
         ("tt-svd", Method::TtSvd),
         ("tr-svd", Method::TrSvd),
         ("tr-lm", Method::TrLm),
         ("ht-svd", Method::HtSvd),
+        ("hosvd", Method::Hosvd),
         ("tree-svd", Method::TreeSvd),
         ("tr-als", Method::TrAls),
         ("tr-als-ar", Method::TrAlsAr),
@@ -164,7 +176,8 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let wanted = args.reshaping.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     // A wrong number is refused before a large file is read.
-    let rse_goal = Goal::max_rse(args.max_rse.unwrap_or(1e-4))?;
+    let rse_goal = args.rse_goal()?;
+    let time = args.check_seconds()?;
     let fit = args.fit_settings()?;
     let tensor = tensor_path(&args.tensor);
     let template_file = args.template.as_deref().unwrap_or_default();
@@ -186,10 +199,16 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let interrupt = interrupt::on_ctrl_c()?;
     let limits = Limits::none().with(|l| {
         l.max_bytes = Some(limit.bytes());
-        l.stop = interrupt.clone();
+        l.stop = interrupt.within_seconds(time.unwrap_or(f64::INFINITY));
     });
     let begun = Instant::now();
     let found = match args.decompose(target, &template, &goal, &fit, &limits) {
+        Err(DecomposeError::Interrupted) if !interrupt.is_set() => {
+            let seconds = time.unwrap_or_default();
+            bail!(
+                "--max-seconds {seconds}: the time was up before there was a result; nothing is written"
+            );
+        }
         Err(DecomposeError::Interrupted) => {
             terminal::note("interrupted", "there was no result yet; nothing is written");
             return Ok(Exit::Interrupted);
@@ -280,8 +299,28 @@ impl Decompose {
             Method::TreeSvd => load_template(self.template.as_deref().unwrap_or_default(), order)?,
             Method::TtSvd => Template::path(order)?,
             Method::HtSvd => Template::ht(order)?,
+            Method::Hosvd => tucker(order)?,
             _ => Template::ring(order)?,
         })
+    }
+
+    /// The error asked for.
+    fn rse_goal(&self) -> anyhow::Result<Goal> {
+        if let Some(re) = self.max_re.filter(|re| !(0.0..1.0).contains(re)) {
+            bail!("max-re is {re}; it must be at least 0 and below 1");
+        }
+        let rse = self.max_re.map(|re| re * re).or(self.max_rse).unwrap_or(1e-4);
+        Ok(Goal::max_rse(rse)?.sharing(self.shares))
+    }
+
+    /// The time allowed.
+    fn check_seconds(&self) -> anyhow::Result<Option<f64>> {
+        match self.max_seconds {
+            Some(s) if !(s > 0.0 && s.is_finite()) => {
+                bail!("max-seconds is {s}; it must be above 0")
+            }
+            seconds => Ok(seconds),
+        }
     }
 
     fn ranks_goal(&self, template: &Template) -> anyhow::Result<Goal> {
@@ -340,7 +379,9 @@ impl Decompose {
         };
         match self.method {
             Method::TtSvd => tt_svd(target, &perm, goal, limits),
-            Method::TreeSvd | Method::HtSvd => tree_svd(target, template, &perm, goal, limits),
+            Method::TreeSvd | Method::HtSvd | Method::Hosvd => {
+                tree_svd(target, template, &perm, goal, limits)
+            }
             Method::TrSvd => tr_svd(target, &perm, goal, limits),
             Method::TrLm => tr_lm(target, &perm, goal, limits),
             Method::TrAls => tr_als(target, &perm, goal, fit, self.seed, limits),
@@ -359,10 +400,18 @@ fn trees() -> String {
     trees.map(|family| family.written()).collect::<Vec<_>>().join(", ")
 }
 
+fn shares(text: &str) -> Result<Shares, String> {
+    match text {
+        "optimal" => Ok(Shares::Optimal),
+        "equal" => Ok(Shares::Equal),
+        _ => Err("use optimal or equal".into()),
+    }
+}
+
 fn method(text: &str) -> Result<Method, String> {
     let found = Method::ALL.iter().find(|(name, _)| *name == text).map(|&(_, method)| method);
     found.ok_or_else(|| {
         let names: Vec<&str> = Method::ALL.iter().map(|m| m.0).collect();
-        format!("use {} or {}", names[..7].join(", "), names[7])
+        format!("use {} or {}", names[..8].join(", "), names[8])
     })
 }

@@ -1,11 +1,14 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
 use super::cuts;
+use std::sync::Arc;
 use tnsearch::bound::{CutBound, needed_rank};
-use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tt_svd};
+use tnsearch::decompose::{
+    DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
+};
 use tnsearch::fit::{FitSettings, fit};
-use tnsearch::graph::Structure;
-use tnsearch::problem::{Objective, Stop, Target};
+use tnsearch::graph::{Structure, Template};
+use tnsearch::problem::{Objective, Reason, Stop, Target};
 use tnsearch_io::MemoryLimit;
 use tnsearch_io::journal::JournalFile;
 use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
@@ -19,7 +22,7 @@ const LEAST_ERROR: f64 = 1e-10;
 /// Singular values of a cut that go to the page.
 const MAX_VALUES: usize = 64;
 
-/// Works out the facts about the answer of a search. Whatever takes too much is left out, with the reason.
+/// Works out the facts about the answer of a search, from the tensor or the smaller one that was searched in its place. Whatever takes too much is left out, with the reason.
 pub fn facts(
     target: &Target,
     bound: Option<&CutBound>,
@@ -29,10 +32,12 @@ pub fn facts(
     interrupt: &Stop,
 ) -> Facts {
     let mut facts = Facts::default();
-    if interrupt.is_set() {
-        facts
-            .notes
-            .push("The search was interrupted: nothing was compared with its answer.".into());
+    if let Some(reason) = interrupt.reason() {
+        let why = match reason {
+            Reason::Deadline => "The time was up",
+            _ => "The search was interrupted",
+        };
+        facts.notes.push(format!("{why}: nothing was compared with its answer."));
         return facts;
     }
     let objective = journal.header.objective;
@@ -92,9 +97,13 @@ fn peers(
         l.stop = interrupt.clone();
     });
     type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
-    let methods: [(&str, Method); 3] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd)];
+    let methods: [(&str, Method); 4] =
+        [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd), ("Tucker (HOSVD)", tucker)];
     for (name, method) in methods {
         match method(target, &order, &goal, &limits) {
+            Ok(made) if made.interrupted => {
+                facts.notes.push(format!("{name} is left out: the time was up."));
+            }
             Ok(made) => facts.peers.push(Peer {
                 name: name.to_owned(),
                 how: match asked {
@@ -102,13 +111,23 @@ fn peers(
                     None => "to the error of the answer, modes in the original order",
                 }
                 .to_owned(),
-                params: made.network.structure().params(target.dims()),
+                params: made.network.structure().params(target.full_dims()),
                 error: made.rse,
                 least_error: None,
             }),
             Err(e) => facts.notes.push(format!("{name} is left out: {e}.")),
         }
     }
+}
+
+fn tucker(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let template = Arc::new(Template::tucker(target.dims().len())?);
+    tree_svd(target, &template, permutation, goal, limits)
 }
 
 /// The answer's ranks with the modes in the original order.
@@ -143,10 +162,13 @@ fn original_order(
     }
     let Ok(settings) = settings.check() else { return };
     match fit(target, &graph, &settings, 0, None, interrupt) {
+        Ok(fitted) if fitted.interrupted => {
+            facts.notes.push("The original order was not fitted: the time was up.".into());
+        }
         Ok(fitted) => facts.peers.push(Peer {
             name: "original order".to_owned(),
             how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
-            params: identity.params(target.dims()),
+            params: identity.params(target.full_dims()),
             error: fitted.error,
             least_error: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
         }),

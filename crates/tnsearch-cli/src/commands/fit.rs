@@ -86,6 +86,7 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Fit) -> anyhow::Result<Exit> {
+    let started = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
     let settings = args.fitting.settings(args.method, args.max_seconds, limit);
     let rescue = args.fitting.rescue.unwrap_or(RESCUE);
@@ -110,8 +111,12 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let begun = Instant::now();
     let graph = structure.canonical().graph;
+    // What it took to read the tensor is part of the limit.
+    let left = |s: f64| (s - started.elapsed().as_secs_f64()).max(s / 20.0);
+    let timed = FitSettings::clone(&settings).with(|s| s.max_seconds = s.max_seconds.map(left));
+    let timed = timed.check()?;
     let fitted =
-        pool.install(|| fit::fit_parallel(target, &graph, &settings, args.seed, None, &interrupt))?;
+        pool.install(|| fit::fit_parallel(target, &graph, &timed, args.seed, None, &interrupt))?;
     let seconds = begun.elapsed().as_secs_f64();
 
     let found = Network::from_fitted(structure.clone(), dims.to_vec(), fitted.cores)?;

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::str::FromStr;
 use tnsearch::SettingError;
 use tnsearch::fit::{FitSettings, Method};
-use tnsearch::graph::{Family, Template, family_list};
+use tnsearch::graph::{GraphError, Template, family_list};
 use tnsearch::problem::{CheckedObjective, Objective, Target};
-use tnsearch::search::SearchSettings;
+use tnsearch::search::{Budget, SearchSettings};
 use tnsearch::tensor::Kind;
 use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
 
@@ -193,6 +193,11 @@ fn kind(text: &str) -> Result<Kind, String> {
     text.parse().map_err(|e: SettingError| e.expected.into_owned())
 }
 
+/// Refuses a limit on time that nothing could be done in.
+pub fn check_seconds(seconds: Option<f64>) -> Result<(), SettingError> {
+    Budget::default().with(|b| b.max_seconds = seconds).check()
+}
+
 /// Reads a tensor as the kind asked for and checks that it can be fitted.
 pub fn load_target(
     name: &str,
@@ -205,15 +210,15 @@ pub fn load_target(
 
 /// What `--help` says about a template.
 pub fn template_help(more: &str) -> String {
-    format!("{}, or a JSON file with a graph{more}", family_list())
+    format!("{}, any-tree, or a JSON file with a graph{more}", family_list())
 }
 
 /// The template a user names, or that is in a JSON file, for a tensor of that order.
 pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
     let path = Path::new(spec);
-    let unknown = match Family::parse(spec) {
-        Ok(family) => return Ok(family.build(order)?),
-        Err(unknown) => unknown,
+    let unknown = match Template::parse(spec, order) {
+        Err(unknown @ GraphError::UnknownTemplate(_)) => unknown,
+        known => return Ok(known?),
     };
     let is_path = path.exists() || spec.contains('/') || spec.ends_with(".json");
     if !is_path {

@@ -9,6 +9,7 @@ pub use words::proof;
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
+use super::cuts::impossible;
 use super::data::{Data, ReshapeOptions};
 use super::describe::MEASURE;
 use super::options::{
@@ -22,6 +23,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
 use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
@@ -74,6 +76,10 @@ pub struct Search {
     /// Fit every structure that is proposed, also where a bound proves that it cannot win
     #[arg(long, help_heading = "Search")]
     no_prune: bool,
+    /// Search the tensor as it is, also where a smaller one in its place would do: every mode projected on its leading
+    /// singular vectors
+    #[arg(long, help_heading = "Search")]
+    no_shrink: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none (200000 take seconds)
     #[arg(long, value_name = "N", default_value_t = 200_000, help_heading = "Search")]
     certificate_nodes: u64,
@@ -128,6 +134,7 @@ pub struct Search {
 }
 
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
     let settings = args.settings(limit)?;
     let wanted = args.reshaping.check()?;
@@ -154,7 +161,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let quiet = args.report.quiet;
     let mut display =
         Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
-    let search = Run::new(target, template.clone()).settings(settings).stop(&stop);
+    let search = Run::new(target, template.clone()).settings(settings).stop(&stop).begun(begun);
     let search = search.front(args.pareto.is_some());
     let mut search = search.listen(&mut display).check()?;
     let header = args.header(&search, &template, &data)?;
@@ -171,7 +178,13 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let described = summary::Described::new(args, &search, &template, &data);
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
-    let bound = prepared.bound().cloned();
+    if let (Some(needed), Some(eps), false) = (prepared.needed_rank(), described.max_error(), quiet)
+    {
+        // Before the fits that cannot get there.
+        let said = impossible(&described.class(), &MEASURE, eps, Some(needed));
+        terminal::note("note", &said);
+    }
+    let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
     let result = prepared.run()?;
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
@@ -179,7 +192,10 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let exit = described.finish(result, output.as_ref(), front.as_ref(), &report)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
-        shown.write(name, target, bound.as_ref(), limit, &stop, page)?;
+        // Some more time than the search, so that it can say something.
+        let seconds = 1.05 * args.max_seconds.unwrap_or(f64::INFINITY) + 0.5;
+        let stop = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
+        shown.write(name, &searched, bound.as_ref(), limit, &stop, page)?;
     }
     Ok(exit)
 }
@@ -193,6 +209,7 @@ impl Search {
         settings.runs = self.runs;
         settings.seed = self.seed;
         settings.prune = !self.no_prune;
+        settings.shrink = !self.no_shrink;
         settings.certificate_nodes = self.certificate_nodes;
         settings.fit = self.fitting.settings(self.fit, None, limit);
         settings.rescue = self.fitting.rescue;
@@ -245,6 +262,7 @@ impl Search {
             fit,
             max_phi: Some(self.max_phi),
             max_cost: search.max_cost(),
+            shrink: !self.no_shrink,
             seed: self.seed,
             runs: self.runs as u64,
         })

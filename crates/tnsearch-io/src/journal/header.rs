@@ -56,6 +56,8 @@ pub struct Header {
     pub max_phi: Option<f64>,
     /// Nor those of which a sweep takes more than this many multiply-adds per entry.
     pub max_cost: Option<f64>,
+    /// Whether a smaller tensor may be searched in the place of this one.
+    pub shrink: bool,
     /// The seed.
     pub seed: u64,
     /// The number of independent runs.
@@ -82,8 +84,15 @@ struct FirstLine {
     fit: Value,
     max_phi: Option<f64>,
     max_cost: Option<f64>,
+    /// Left out where it is so.
+    #[serde(default = "yes")]
+    shrink: bool,
     seed: u64,
     runs: u64,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -150,6 +159,7 @@ impl Header {
             fit: first.fit,
             max_phi: first.max_phi,
             max_cost: first.max_cost,
+            shrink: first.shrink,
             seed: first.seed,
             runs: first.runs,
         })
@@ -177,6 +187,9 @@ impl Header {
         });
         if self.measure != Measure::RSE {
             value["measure"] = json!(self.measure);
+        }
+        if !self.shrink {
+            value["shrink"] = json!(false);
         }
         value
     }
@@ -234,6 +247,7 @@ pub(super) mod tests {
             fit: json!({"restarts": 4}),
             max_phi: Some(10.0),
             max_cost: None,
+            shrink: true,
             seed: 1,
             runs: 2,
         }
@@ -259,10 +273,11 @@ pub(super) mod tests {
         let objective = Objective::MaxParams(u128::MAX);
         let measure = Measure::new("kl", "KL", "Kullback-Leibler divergence", None);
         let strategy = "my own".to_owned();
-        let left = Header { searched: complete, strategy, objective, measure, ..header };
+        let left =
+            Header { searched: complete, strategy, objective, measure, shrink: false, ..header };
         let read = Header::parse(left.to_value().to_string().as_bytes()).unwrap();
         assert_eq!(read.measure, left.measure);
-        assert_eq!(read.searched.name(), "complete");
+        assert_eq!((read.searched.name(), read.shrink), ("complete", false));
         assert_eq!(read.objective, Objective::MaxParams(u64::MAX.into()));
     }
 

@@ -11,7 +11,25 @@ use tnsearch::tensor::{ModeNames, size};
 
 /// What the template asked for is called in a sentence.
 pub(super) fn template(digest: &Digest<'_>) -> String {
-    digest.journal().header.template.words()
+    let template = &digest.journal().header.template;
+    match template.name() {
+        ANY_TREE => "tree".to_owned(),
+        "any" => "network".to_owned(),
+        _ => template.words(),
+    }
+}
+
+/// The template that stands for all trees: no rank is too large for it.
+const ANY_TREE: &str = "any-tree";
+
+/// Which ranks were allowed, to stand after what was searched; nothing where all were.
+fn scope(digest: &Digest<'_>) -> String {
+    let header = &digest.journal().header;
+    match header.max_rank() {
+        _ if header.template.name() == ANY_TREE => " of any topology and ranks".to_owned(),
+        Some(rank) => format!(" with ranks up to {rank}"),
+        None => String::new(),
+    }
 }
 
 /// The tensor's name: as the user gave it, else the journal's.
@@ -55,7 +73,7 @@ pub(super) fn title(digest: &Digest<'_>) -> String {
 fn format(digest: &Digest<'_>) -> String {
     match digest.found.as_ref().and_then(|f| Some((f, f.format.as_deref()?))) {
         Some((found, name)) => match name {
-            "any-tree" => "tree".to_owned(),
+            ANY_TREE => "tree".to_owned(),
             "any" => "network".to_owned(),
             _ if found.structure.template().family().is_some() => {
                 found.structure.template().words()
@@ -114,6 +132,10 @@ pub(super) fn missed(digest: &Digest<'_>, found: &Found) -> (String, String) {
 fn capped(digest: &Digest<'_>, found: &Found) -> Option<String> {
     let header = &digest.journal().header;
     let most = usize::try_from(header.max_rank()?).ok()?;
+    // A tree of any topology has the ranks it needs.
+    if found.format.as_deref() == Some(ANY_TREE) {
+        return None;
+    }
     let optimal = digest.journal().end.as_ref().is_some_and(|end| end.certified_optimal);
     let at = found.structure.edges_at(most, &header.dims);
     let may = match (digest.target_reached, header.objective.max_error()) {
@@ -173,16 +195,18 @@ fn asked(digest: &Digest<'_>) -> String {
         false => " Its strategy may leave that format: it searches all graphs.",
     };
     let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
-    let rank = header.max_rank().map_or(String::new(), |r| format!(", with ranks up to {r}"));
+    let as_what = match digest.formats.len() {
+        0 | 1 => format!("as a {}{}", escape(&template(digest)), scope(digest)),
+        n => format!("in one of {n} formats"),
+    };
     let aim = header.objective.aim(&marked_up(&header.measure), number);
     format!(
-        "The tensor <b>{}</b> has {} modes, {}, which is {} numbers. Of all ways to write it as a {}{rank}, \
+        "The tensor <b>{}</b> has {} modes, {}, which is {} numbers. Of all ways to write it {as_what}, \
          the search was for {aim}.{free}",
         escape(&tensor(digest)),
         dims.len(),
         escape(&shape.join(" × ")),
         number(size(dims) as f64),
-        escape(&template(digest)),
     )
 }
 
@@ -284,7 +308,7 @@ fn against(digest: &Digest<'_>, found: &Found, peer: &Peer) -> String {
 pub(super) fn certificate(digest: &Digest<'_>) -> String {
     let journal = digest.journal();
     let header = &journal.header;
-    let scope = header.max_rank().map_or(String::new(), |r| format!(" with ranks up to {r}"));
+    let scope = scope(digest);
     let what = escape(&template(digest));
     if journal.end.as_ref().is_some_and(|end| end.proven_impossible) {
         let why = digest.search.facts.as_ref().and_then(|facts| facts.needed.as_ref());

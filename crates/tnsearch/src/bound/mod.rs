@@ -5,6 +5,7 @@
 //! `||X - Z||^2 >= sum over j > c_S of sigma_j(X_(S))^2`. The largest of these over all S is a lower bound
 //! on the RSE of *every* fit of the structure. See `docs/bounds.md`.
 
+mod compressed;
 mod cuts;
 mod needed;
 mod order;
@@ -16,6 +17,7 @@ mod spectra;
 mod spectrum;
 mod table;
 mod trees;
+mod watch;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
 pub use needed::{NeededRank, needed_rank};
@@ -23,4 +25,5 @@ pub use prepare::{BoundError, BoundLimits, check_template, matters, needs_svd};
 pub use relax::{Candidate, Next, Relaxation};
 pub use spectra::{LeftOut, ModeSet, Spectra, SpectraSettings};
 pub use spectrum::Spectrum;
-pub use trees::{ModeTree, Priced, Pricing, TreeBound};
+pub(crate) use trees::counted;
+pub use trees::{ALL_TREES, ModeTree, Priced, Pricing, TreeBound};

@@ -1,5 +1,6 @@
 //! Cut spectra within limits of time and memory.
 
+use super::trees::ALL_TREES;
 use super::{CutBound, MAX_MODES, Spectra, SpectraSettings};
 use crate::graph::Template;
 use crate::problem::{Objective, Stop, Target};
@@ -148,7 +149,10 @@ impl CutBound {
         check_template(template)?;
         let spectra = Spectra::within(target, needs_svd(objective), limits)?.stoppable(stop);
         let spectra = spectra.mattering(matters(objective));
-        spectra.prepare_within(limits, hurry)?;
+        // Of the cuts of very many modes a search over all trees needs few.
+        if !template.is_any_tree() || template.order() <= ALL_TREES {
+            spectra.prepare_within(limits, hurry)?;
+        }
         Ok(CutBound::new(spectra))
     }
 }

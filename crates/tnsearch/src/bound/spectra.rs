@@ -1,6 +1,7 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
 use super::Spectrum;
+use super::compressed::{Compressed, Small};
 use super::sketch::{FIRST, Sketch, sketch};
 use super::table::Table;
 use crate::problem::{Stop, Target};
@@ -8,6 +9,7 @@ use crate::tensor::{AxisPlan, Kind, Scalar, Tensor, sum_of_squares};
 use crate::{dispatch, linalg};
 use rayon::prelude::*;
 use std::any::Any;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A set of modes, as bits.
@@ -24,6 +26,10 @@ const WHOLE_FLOPS: f64 = 5e8;
 const WHOLE_SIDE: usize = 96;
 /// A sketch misses at most this part of the error that matters.
 const SMALL_PART: f64 = 0.01;
+/// Projections of groups lose at most this part.
+const PROJECTED: f64 = 0.06;
+/// Tensors of fewer entries are not projected.
+const COMPRESSED: usize = 1 << 18;
 /// The error that matters where none is given.
 const MATTERS: f64 = 1e-4;
 
@@ -59,6 +65,10 @@ pub struct Spectra {
     /// By the modes of the side without mode 0, shifted by one.
     known: Table<Option<Spectrum>>,
     left_out: Counters,
+    /// Projections of groups of modes, where they were made.
+    compressed: OnceLock<Option<Compressed>>,
+    /// Good orders of the modes, once they were asked for.
+    pub(super) orders: OnceLock<Vec<Vec<usize>>>,
     /// Set when the preparation was ended: what is not known then is not computed any more.
     abandoned: AtomicBool,
     /// And when this is set.
@@ -71,8 +81,10 @@ impl Spectra {
         let order = target.dims().len();
         let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
         let (target, stop, left_out) = (target.clone(), Stop::new(), Counters::default());
+        let known = Table::new(cuts);
+        let (compressed, orders) = (OnceLock::new(), OnceLock::new());
         let abandoned = AtomicBool::new(false);
-        Spectra { target, settings, known: Table::new(cuts), left_out, abandoned, stop }
+        Spectra { target, settings, known, left_out, compressed, orders, abandoned, stop }
     }
 
     /// Computes no more when this is set; what is not known then bounds nothing.
@@ -127,11 +139,23 @@ impl Spectra {
         if let Some(known) = self.known.get(cut) {
             return known.as_ref();
         }
-        if self.abandoned.load(Ordering::Relaxed) || self.stop.is_set() {
+        if self.abandoned.load(Ordering::Relaxed) || !self.stop.has_time_for(self.flops(cut)) {
             self.left_out.late.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         self.known.get_or_init(cut, || self.compute(self.normal(set))).as_ref()
+    }
+
+    /// Projects groups of modes that stand side by side in an order, where the tensor is large and an error matters: of
+    /// all cuts asked for from now on the spectra are those of smaller tensors, known from two sides.
+    pub(super) fn compress(&self, order: &[usize]) {
+        let Some(eps) = self.settings.matters else { return };
+        self.compressed.get_or_init(|| {
+            let large = self.target.entries() >= COMPRESSED;
+            let budget = PROJECTED * eps * self.target.norm_squared();
+            let new = || dispatch!(self.target.tensor(), x => Compressed::new(x, order, budget, &self.stop));
+            if large { new() } else { None }
+        });
     }
 
     /// The spectrum of a cut where it was computed before.
@@ -141,10 +165,11 @@ impl Spectra {
     }
 
     /// Computes all cuts in parallel on the current thread pool, until it is told to stop. What is left out
-    /// then bounds nothing.
+    /// then bounds nothing. A cut that would take longer than the time left is not begun.
     pub fn prepare(&self, stop: &Stop) {
         (1..self.known.len()).into_par_iter().for_each(|cut| match stop.is_set() {
-            false => drop(self.of((cut as ModeSet) << 1)),
+            false if stop.has_time_for(self.flops(cut)) => drop(self.of((cut as ModeSet) << 1)),
+            false => {}
             true => self.abandoned.store(true, Ordering::Relaxed),
         });
     }
@@ -161,21 +186,23 @@ impl Spectra {
     /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its
     /// eigenvalues, or a sketch.
     pub fn prepare_flops(&self) -> f64 {
-        let dims = self.target.dims();
-        if dims.len() > PREPARED_ORDER {
+        if self.order() > PREPARED_ORDER {
             return f64::INFINITY;
         }
+        (1..self.known.len()).map(|cut| self.flops(cut)).sum()
+    }
+
+    /// Those of one cut, by the modes of the side without mode 0, shifted by one.
+    fn flops(&self, cut: usize) -> f64 {
+        let dims = self.target.dims();
         let entries = self.target.entries() as f64;
-        let flops = |cut: usize| {
-            let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
-            let rows: f64 = inside.map(|n| dims[n] as f64).product();
-            let side = rows.min(entries / rows);
-            match self.sketches(side as usize, entries) {
-                true => 8.0 * entries * FIRST as f64 * 2.0,
-                false => whole_flops(side, entries),
-            }
-        };
-        (1..self.known.len()).map(flops).sum()
+        let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
+        let rows: f64 = inside.map(|n| dims[n] as f64).product();
+        let side = rows.min(entries / rows);
+        match self.sketches(side as usize, entries) {
+            true => 8.0 * entries * FIRST as f64 * 2.0,
+            false => whole_flops(side, entries),
+        }
     }
 
     /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side or a sketch, of
@@ -198,7 +225,36 @@ impl Spectra {
         dispatch!(self.target.tensor(), x => self.compute_of(x, set))
     }
 
+    /// The spectrum of a cut of a tensor in the place of X.
+    fn compute_small<W: Scalar>(
+        &self,
+        x: &Tensor<W>,
+        small: &Small,
+        set: ModeSet,
+    ) -> Option<Spectrum> {
+        let inside = |a: &usize| small.axes[*a] & set != 0;
+        let (rows, columns): (Vec<usize>, Vec<usize>) = (0..small.axes.len()).partition(inside);
+        let m: usize = rows.iter().map(|&a| x.dims()[a]).product();
+        let (side, long) = (m.min(x.len() / m), m.max(x.len() / m));
+        let axes: Vec<usize> = match side == m {
+            true => rows.into_iter().chain(columns).collect(),
+            false => columns.into_iter().chain(rows).collect(),
+        };
+        let mut copy = vec![W::ZERO; x.len()];
+        AxisPlan::new(x.dims(), &axes).apply(x.data(), &mut copy);
+        let about = Shape { side, long, whole: self.side(set), missed: small.missed };
+        self.unfolding(&copy, about, set, self.target.kind())
+    }
+
     fn compute_of<T: Scalar>(&self, x: &Tensor<T>, set: ModeSet) -> Option<Spectrum> {
+        let compressed = self.compressed.get().and_then(Option::as_ref);
+        if let Some(small) = compressed.and_then(|c| c.of_cut(x, set)) {
+            let found = dispatch!(&small.tensor, x => self.compute_small(x, &small, set));
+            if found.is_none() {
+                self.left_out.failed.fetch_add(1, Ordering::Relaxed);
+            }
+            return found;
+        }
         let dims = self.target.dims();
         let inside = |n: &usize| set >> n & 1 == 1;
         let (rows, columns): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(inside);
@@ -216,12 +272,13 @@ impl Spectra {
         let order = AxisPlan::new(dims, &axes);
         // Numbers of 64 bits that lie right need no copy.
         let wide = (x as &dyn Any).downcast_ref::<Tensor<T::Wide>>();
+        let about = Shape { side, long: m.max(n), whole: side, missed: 0.0 };
         let found = match wide.filter(|_| order.is_identity()) {
-            Some(x) => self.unfolding(x.data(), side, m.max(n), set, T::KIND),
+            Some(x) => self.unfolding(x.data(), about, set, T::KIND),
             None => {
                 let mut copy = vec![T::Wide::ZERO; m * n];
                 order.apply_map(x.data(), &mut copy, Scalar::widen);
-                self.unfolding(&copy, side, m.max(n), set, T::KIND)
+                self.unfolding(&copy, about, set, T::KIND)
             }
         };
         if found.is_none() {
@@ -234,25 +291,25 @@ impl Spectra {
     fn unfolding<W: Scalar>(
         &self,
         data: &[W],
-        side: usize,
-        long: usize,
+        shape: Shape,
         set: ModeSet,
         kind: Kind,
     ) -> Option<Spectrum> {
-        let about = Rounding { side, long, by_svd: self.settings.svd, kind };
+        let Shape { side, long, whole: all_values, missed } = shape;
+        let about = Rounding { side: all_values, long, by_svd: self.settings.svd, kind };
         let whole = || {
             let squares = match self.settings.svd {
                 true => squares_by_svd(data, side, long),
                 false => squares_by_gram(data, side, long),
             };
-            Some(spectrum(squares?, 0.0, self.target.norm_squared(), about))
+            Some(spectrum(squares?, missed, self.target.norm_squared(), about))
         };
         if !self.sketches(side, data.len() as f64) {
             return whole();
         }
         let about = Rounding { by_svd: false, ..about };
         let all = self.target.norm_squared();
-        let made = |s: &Sketch| spectrum(s.squares.clone(), s.missed, all, about);
+        let made = |s: &Sketch| spectrum(s.squares.clone(), s.missed + missed, all, about);
         let eps = self.settings.matters.unwrap_or(MATTERS);
         let mut before = sum_of_squares(data);
         let mut last = None;
@@ -275,6 +332,15 @@ impl Spectra {
             false => last,
         }
     }
+}
+
+/// An unfolding: its shorter and longer side, how many singular values that of X has, and how much of X it misses.
+#[derive(Clone, Copy)]
+struct Shape {
+    side: usize,
+    long: usize,
+    whole: usize,
+    missed: f64,
 }
 
 /// Why spectra that were asked for are not known.
@@ -449,6 +515,22 @@ mod tests {
             assert_eq!((s.rank(0.0), s.bound(2)), (2, 0.0));
             assert!(s.bound(1) <= edge && s.bound(1) > edge - 1e-12);
         }
+    }
+
+    #[test]
+    fn what_is_not_computed_in_time_bounds_nothing_and_is_counted() {
+        let target = random(&[3, 4, 5, 2], 6);
+        let spectra = || Spectra::new(&target, SpectraSettings::default());
+        let late = Stop::new().within(std::time::Duration::ZERO);
+        let stopped = spectra().stoppable(&late);
+        stopped.prepare(&Stop::new());
+        assert_eq!((stopped.of(0b10), stopped.left_out().late), (None, 8));
+        let abandoned = spectra();
+        abandoned.prepare(&late);
+        assert_eq!((abandoned.of(0b10), abandoned.left_out().late), (None, 1));
+        let whole = spectra().stoppable(&Stop::new().within_seconds(1e9));
+        whole.prepare(&Stop::new().within_seconds(1e9));
+        assert_eq!(whole.left_out(), LeftOut::default());
     }
 
     #[test]

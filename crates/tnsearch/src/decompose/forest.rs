@@ -1,9 +1,11 @@
 //! The cores of a structure without cycles, by [`tree_svd`].
 
 use super::{DecomposeError, Goal, Limits, tree_svd};
-use crate::graph::{ModeGraph, Structure};
+use crate::dispatch;
+use crate::graph::{ModeGraph, Structure, Template};
 use crate::problem::Target;
-use crate::tensor::AnyTensor;
+use crate::tensor::{AnyTensor, Scalar, Tensor};
+use std::sync::Arc;
 
 /// Fits the cores of a mode graph without cycles by truncated SVDs: the cores and their RSE. None where the
 /// graph has a cycle, or ranks larger than the unfoldings they belong to.
@@ -21,6 +23,53 @@ pub fn forest_svd(
     let found = tree_svd(target, template, tree.permutation(), &goal, limits)?;
     let (same, cores) = found.network.to_mode_graph();
     Ok((same == *graph).then_some((cores, found.rse)))
+}
+
+/// The cores of any mode graph from truncated SVDs: those of a forest in it (the edges of largest rank that close no
+/// cycle), its other edges filled with what `fill` gives for a core of that root mean square. With them the RSE of the
+/// forest alone, that is of the cores with the others filled by zeros; where the graph is a forest, that of the cores.
+pub(crate) fn spanning_svd(
+    target: &Target,
+    graph: &ModeGraph,
+    limits: &Limits,
+    mut fill: impl FnMut(f64) -> f64,
+) -> Result<(Vec<AnyTensor>, f64), DecomposeError> {
+    let dims = target.dims();
+    let mut edges: Vec<(usize, usize, usize)> = graph.edges().to_vec();
+    edges.sort_by_key(|e| std::cmp::Reverse(e.2));
+    let mut part: Vec<usize> = (0..graph.vertices()).collect();
+    let mut join = |u: usize, v: usize| {
+        let (p, q) = (part[u], part[v]);
+        part.iter_mut().filter(|x| **x == q).for_each(|x| *x = p);
+        p != q
+    };
+    edges.retain(|&(u, v, _)| join(u, v));
+    edges.extend((1..graph.vertices()).filter(|&v| join(0, v)).map(|v| (0, v, 1)));
+    let external = (0..graph.vertices()).map(|v| v < graph.modes()).collect();
+    let ends = edges.iter().map(|&(u, v, _)| (u, v)).collect();
+    let template = Arc::new(Template::from_graph("tree", external, ends)?);
+    let rank = |&(u, v): &(usize, usize)| {
+        edges.iter().find(|e| (e.0.min(e.1), e.0.max(e.1)) == (u, v)).map_or(1, |e| e.2)
+    };
+    let goal = Goal::ranks(template.edges().iter().map(rank).collect())?;
+    let permutation: Vec<usize> = (0..graph.modes()).collect();
+    let found = tree_svd(target, &template, &permutation, &goal, limits)?;
+    let ranks = found.ranks();
+    // Both have their edges in order: axes of length 1 come and go.
+    let kept = |(u, v, _): (usize, usize, usize)| {
+        template.edges().binary_search(&(u, v)).map_or(1, |e| ranks[e])
+    };
+    let cores = found.network.cores().iter().enumerate().map(|(v, core)| {
+        let mut shape: Vec<usize> = graph.incident(v).map(|e| kept(graph.edges()[e])).collect();
+        shape.extend(dims.get(v).copied().filter(|_| v < graph.modes()));
+        let rms = (core.norm_squared() / core.len() as f64).sqrt();
+        let full = graph.core_dims(v, dims);
+        dispatch!(core, core => {
+            let shaped = Tensor::new(shape, core.data().to_vec())?;
+            Ok(shaped.widened(full, || Scalar::from_parts(fill(rms), 0.0)).into())
+        })
+    });
+    Ok((cores.collect::<Result<_, DecomposeError>>()?, found.rse))
 }
 
 #[cfg(test)]
@@ -59,6 +108,26 @@ mod tests {
             // A truncation for each edge of the tree, those of rank 1 that join its parts included.
             let edges = (graph.vertices() - 1) as f64;
             assert!(rse <= edges * fitted.error * (1.0 + 1e-12), "{graph}: {} {rse}", fitted.error);
+        }
+    }
+
+    #[test]
+    fn any_graph_begins_at_the_error_of_its_forest() {
+        let target = noise(&[2, 3, 3, 2, 2]);
+        for graph in [
+            ModeGraph::new(5, 0, vec![(0, 1, 2), (1, 2, 3), (2, 3, 2), (3, 4, 2)]),
+            ModeGraph::new(5, 0, vec![(0, 1, 2), (1, 2, 3), (2, 3, 2), (3, 4, 2), (0, 4, 3)]),
+            ModeGraph::new(5, 0, vec![(0, 1, 9), (0, 2, 2)]),
+            ModeGraph::new(5, 2, vec![(0, 5, 2), (1, 5, 2), (5, 6, 3), (2, 6, 2), (0, 6, 2)]),
+        ] {
+            let none = Limits::none();
+            let (cores, rse) = spanning_svd(&target, &graph, &none, |_| 0.0).unwrap();
+            for (v, core) in cores.iter().enumerate() {
+                assert_eq!(core.dims(), graph.core_dims(v, target.dims()), "{graph}");
+            }
+            let typed: Vec<Tensor> = cores.iter().map(|c| c.typed().unwrap()).cloned().collect();
+            let z = crate::network::contract(&graph, target.dims(), &typed);
+            assert!((target.rse_of(&z.into()) - rse).abs() < 1e-12, "{graph}");
         }
     }
 

@@ -17,7 +17,22 @@ const ROUNDING: f64 = 1e-14;
 /// assert!(Goal::ranks(vec![2, 0]).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Goal(pub(super) Aim);
+pub struct Goal {
+    pub(super) aim: Aim,
+    pub(super) shares: Shares,
+}
+
+/// How an error is shared out among the truncations of a decomposition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shares {
+    /// Every truncation may lose as much as every other.
+    Equal,
+    /// The ranks that need the fewest parameters, by the tails of all the unfoldings at once; what the error then
+    /// leaves is used up by lowering ranks one at a time.
+    #[default]
+    Optimal,
+}
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Aim {
@@ -34,7 +49,7 @@ impl Goal {
                 SettingError::new("max-rse", eps, "it must be at least 0 and below 1").into()
             );
         }
-        Ok(Goal(Aim::MaxRse(eps)))
+        Ok(Goal { aim: Aim::MaxRse(eps), shares: Shares::default() })
     }
 
     /// These ranks, one for each of the template's edges in its order. A rank that is larger than the
@@ -44,12 +59,18 @@ impl Goal {
             let value = format!("{ranks:?}");
             return Err(SettingError::new("ranks", value, "every rank is at least 1").into());
         }
-        Ok(Goal(Aim::Ranks(ranks)))
+        Ok(Goal { aim: Aim::Ranks(ranks), shares: Shares::default() })
+    }
+
+    /// The same with the error shared out in that way (given ranks are not changed by it).
+    pub fn sharing(mut self, shares: Shares) -> Self {
+        self.shares = shares;
+        self
     }
 
     /// The error asked for, if one was.
     pub fn rse(&self) -> Option<f64> {
-        match self.0 {
+        match self.aim {
             Aim::MaxRse(eps) => Some(eps),
             Aim::Ranks(_) => None,
         }
@@ -65,7 +86,7 @@ impl Goal {
 
     /// The ranks asked for, if they were, after a check that there is one per edge.
     pub(super) fn ranks_for(&self, edges: usize) -> Result<Option<&[usize]>, DecomposeError> {
-        match &self.0 {
+        match &self.aim {
             Aim::MaxRse(_) => Ok(None),
             Aim::Ranks(ranks) if ranks.len() == edges => Ok(Some(ranks)),
             Aim::Ranks(ranks) => {
@@ -89,6 +110,16 @@ impl Budget {
     pub fn new(eps: f64, norm_squared: f64, edges: usize, kind: Kind) -> Self {
         let rounding = kind.tolerance(ROUNDING);
         Budget { left: (eps.sqrt() - rounding).max(0.0).powi(2) * norm_squared, edges }
+    }
+
+    /// What is left of it.
+    pub fn left(&self) -> f64 {
+        self.left
+    }
+
+    /// A part of it, for the same truncations.
+    pub fn part(&self, part: f64) -> Self {
+        Budget { left: part * self.left, ..self.clone() }
     }
 
     /// What the next truncation may throw away, if it counts as this many.
@@ -123,6 +154,11 @@ impl Limits {
     pub(super) fn check_entries<T: Scalar>(&self, entries: f64) -> Result<(), DecomposeError> {
         let bytes = T::KIND.bytes() as f64 * entries;
         Ok(MemoryError::check("the decomposition", bytes, self.max_bytes)?)
+    }
+
+    /// Ends a method before a step that cannot be interrupted and takes longer than the time left.
+    pub(super) fn check_time(&self, flops: f64) -> Result<(), DecomposeError> {
+        if self.stop.has_time_for(flops) { Ok(()) } else { Err(DecomposeError::Interrupted) }
     }
 
     /// Ends a method that has nothing to show yet.

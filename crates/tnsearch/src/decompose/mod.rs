@@ -6,12 +6,14 @@
 //! [`tr_lm`] the smallest of its variants.
 
 mod bayes_tr;
+pub(crate) mod compress;
 mod error;
 mod forest;
 mod goal;
 mod ring;
 mod rooted;
 mod round;
+mod spend;
 mod tr_als;
 mod tr_lm;
 mod tr_svd;
@@ -19,18 +21,20 @@ mod tr_svd;
 mod tree_svd;
 mod truncate;
 mod variational;
+pub(crate) mod water;
 
 pub use bayes_tr::{BayesSettings, CheckedBayes, bayes_tr};
 pub use error::DecomposeError;
 pub use forest::forest_svd;
-pub use goal::{Goal, Limits};
+pub(crate) use forest::spanning_svd;
+pub use goal::{Goal, Limits, Shares};
 pub use ring::ring_ranks;
 pub use round::{RoundGoal, Rounded, round, round_onto};
 pub use tr_als::{tr_als, tr_als_ar};
 pub use tr_lm::tr_lm;
 pub use tr_svd::tr_svd;
 
-pub use tree_svd::{ht_svd, tree_svd, tt_svd};
+pub use tree_svd::{hosvd, ht_svd, tree_svd, tt_svd, tucker};
 
 use crate::network::Network;
 use crate::tensor::{Scalar, Tensor};

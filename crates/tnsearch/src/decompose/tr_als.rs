@@ -212,7 +212,10 @@ impl<'s> Ring<'s> {
         warm: &Network,
     ) -> Result<Option<Decomposition>, DecomposeError> {
         match self.fit(along, Some(warm)) {
-            Err(DecomposeError::Interrupted | DecomposeError::Fit(FitError::Memory(_))) => Ok(None),
+            Err(
+                DecomposeError::Interrupted
+                | DecomposeError::Fit(FitError::Memory(_) | FitError::Time),
+            ) => Ok(None),
             found => found.map(Some),
         }
     }

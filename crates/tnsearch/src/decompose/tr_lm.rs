@@ -1,16 +1,18 @@
 //! Low-storage tensor ring by SVDs (Mickelin & Karaman 2018, "On algorithms for and computing with the tensor
 //! ring decomposition").
 
+use super::compress::compressed;
+use super::spend::Choice;
 use super::tr_svd::{Opened, Taken, ring_template};
 use super::truncate::Keep;
-use super::{DecomposeError, Decomposition, Goal, Limits, tree_svd};
+use super::{DecomposeError, Decomposition, Goal, Limits, Shares, tr_svd, tree_svd};
 use crate::dispatch;
 use crate::graph::Template;
 use crate::problem::Target;
 use crate::tensor::{Scalar, Tensor};
 use std::sync::Arc;
 
-/// Tensor ring by TR-LM: [`tr_svd`](super::tr_svd) from every vertex of the ring and with every way to split the
+/// Tensor ring by TR-LM: [`tr_svd`] from every vertex of the ring and with every way to split the
 /// rank of the first truncation in two factors; the network with the fewest parameters is kept (the first of
 /// equal ones). Needs a largest RSE.
 ///
@@ -37,7 +39,53 @@ pub fn tr_lm(
     if target.dims().len() == 2 {
         return tree_svd(target, &template, permutation, goal, limits);
     }
-    dispatch!(target.tensor(), x => smallest((target, x), &template, permutation, eps, limits))
+    if goal.shares == Shares::Equal {
+        return dispatch!(target.tensor(), x => {
+            smallest((target, x), &template, permutation, eps, limits)
+        });
+    }
+    let plain = tr_svd(target, permutation, goal, limits)?;
+    let found = compressed(target, eps, limits, |(target, dims), eps| {
+        dispatch!(target.tensor(), x => {
+            of_all_openings((target, x), dims, &template, permutation, eps, limits)
+        })
+    });
+    Ok(match found {
+        Err(DecomposeError::Interrupted) => plain,
+        found => match found? {
+            found if found.network.params() < plain.network.params() => found,
+            found => Decomposition { interrupted: found.interrupted, ..plain },
+        },
+    })
+}
+
+/// The smallest ring over all openings and splits, each with its ranks chosen as [`tr_svd`] does.
+fn of_all_openings<T: Scalar>(
+    (target, x): (&Target, &Tensor<T>),
+    dims: &[usize],
+    template: &Arc<Template>,
+    permutation: &[usize],
+    eps: f64,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let divisors = |rank: usize| {
+        let left = (1..=rank).filter(|d| rank.is_multiple_of(*d));
+        left.map(|left| (left, rank / left)).collect()
+    };
+    let mut best: Option<(u128, Opened<T>, Taken<T>)> = None;
+    for start in 0..target.dims().len() {
+        let ring = Opened::new((target, x), template, permutation, start, limits)?;
+        let taken = match ring.smallest(dims, eps, divisors) {
+            Err(DecomposeError::Interrupted) if best.is_some() => break,
+            taken => taken?,
+        };
+        let params = taken.params_with(&ring.counted(dims));
+        if best.as_ref().is_none_or(|b| params < b.0) {
+            best = Some((params, ring, taken));
+        }
+    }
+    let (_, ring, taken) = best.ok_or(DecomposeError::Interrupted)?;
+    Ok(Decomposition { interrupted: limits.stop.is_set(), ..ring.finish(taken) })
 }
 
 /// The smallest ring over all openings and splits.
@@ -52,9 +100,12 @@ fn smallest<T: Scalar>(
     for start in 0..target.dims().len() {
         let ring = Opened::new((target, x), template, permutation, start, limits)?;
         let first = ring.first(Keep::Within(ring.budget(eps).share(2)))?;
+        let mut budget = ring.budget(eps);
+        budget.spend(first.lost, 2);
         let mut here: Option<Taken<T>> = None;
         for left in (1..=first.rank).filter(|d| first.rank.is_multiple_of(*d)) {
-            let taken = ring.rest(&first, (left, first.rank / left), None, ring.budget(eps));
+            let mut shares = Choice::Shares(budget.clone());
+            let taken = ring.rest(&first, (left, first.rank / left), &mut shares);
             let taken = match taken {
                 // Interrupted: the best so far stands.
                 Err(DecomposeError::Interrupted) if best.is_some() || here.is_some() => break,

@@ -1,8 +1,11 @@
 //! Tensor ring by SVDs (Zhao et al. 2016, algorithm 1).
 
-use super::goal::{Aim, Budget};
+use super::compress::compressed;
+use super::goal::{Aim, Budget, Shares};
 use super::ring::{along_ring, modes_along, ring_network};
+use super::spend::{Choice, FINE, Made, passes, smaller_of, spend};
 use super::truncate::{Basis, Keep, expand, left_basis, project};
+use super::water::{Curve, Water};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply, tree_svd};
 use crate::SettingError;
 use crate::dispatch;
@@ -17,8 +20,9 @@ use std::sync::Arc;
 /// The unfolding "mode at vertex 0 x the rest" is truncated to a rank that is split in two, `r_0 r_1`, as evenly
 /// as its divisors allow: the ranks of the two edges at vertex 0. What is left is a tensor with one more mode
 /// `r_0` at its end and is taken apart as a tensor train. All truncations are orthogonal projections, so their
-/// errors add up; with a largest RSE the first may lose two N-th parts of it, each of the others one (and what
-/// the earlier ones did not use). The signs (phases) of the first singular vectors are those that make the largest entry of
+/// errors add up. With a largest RSE several ranks of the first are tried, and the others chosen as [`tree_svd`] does;
+/// with [`Shares::Equal`] the first may lose two N-th parts of it, each of the others one (and what the earlier ones did
+/// not use). The signs (phases) of the first singular vectors are those that make the largest entry of
 /// each positive, since the rest depends on them.
 ///
 /// The two ranks at vertex 0 multiply to its dimension at most: where a mode is short, the ring is hardly more
@@ -42,6 +46,16 @@ pub fn tr_svd(
     if target.dims().len() == 2 {
         return tree_svd(target, &template, permutation, goal, limits);
     }
+    if let (Aim::MaxRse(eps), Shares::Optimal) = (&goal.aim, goal.shares) {
+        return compressed(target, *eps, limits, |small, eps| {
+            let (target, dims) = small;
+            dispatch!(target.tensor(), x => {
+                let ring = Opened::new((target, x), &template, permutation, 0, limits)?;
+                let taken = ring.smallest(dims, eps, |rank| vec![balanced(rank)])?;
+                Ok(Decomposition { interrupted: limits.stop.is_set(), ..ring.finish(taken) })
+            })
+        });
+    }
     dispatch!(target.tensor(), x => {
         take_apart(goal, Opened::new((target, x), &template, permutation, 0, limits)?)
     })
@@ -54,11 +68,13 @@ fn take_apart<T: Scalar>(
 ) -> Result<Decomposition, DecomposeError> {
     let edges = ring.template.edges().len();
     let along = goal.ranks_for(edges)?.map(along_ring);
-    let taken = match (&goal.0, along) {
+    let taken = match (&goal.aim, along) {
         (Aim::MaxRse(eps), _) => {
             let first = ring.first(Keep::Within(ring.budget(*eps).share(2)))?;
             let split = balanced(first.rank);
-            ring.rest(&first, split, None, ring.budget(*eps))?
+            let mut budget = ring.budget(*eps);
+            budget.spend(first.lost, 2);
+            ring.rest(&first, split, &mut Choice::Shares(budget))?
         }
         (Aim::Ranks(_), along) => {
             let along = along.unwrap_or_default();
@@ -72,7 +88,7 @@ fn take_apart<T: Scalar>(
                 return Err(SettingError::new("ranks", value, expected).into());
             }
             let first = ring.first(Keep::Leading(left * right))?;
-            ring.rest(&first, (left, right), Some(&along[1..edges - 1]), ring.budget(0.0))?
+            ring.rest(&first, (left, right), &mut Choice::Ranks(&along[1..edges - 1]))?
         }
     };
     Ok(ring.finish(taken))
@@ -96,6 +112,22 @@ fn balanced(rank: usize) -> (usize, usize) {
     (small, rank / small)
 }
 
+/// Ranks of the first truncation that are worth a try: those that lose less and less of a budget, and the next ones
+/// that split more evenly.
+fn first_ranks<T>(first: &Basis<T>, budget: f64) -> Vec<usize> {
+    let curve = Curve::new(first.squares.iter().take(first.rank).copied());
+    let mut ranks = Vec::new();
+    for part in [0.7, 0.4, 0.2, 0.1, 0.03, 0.0] {
+        let rank = curve.rank_within(part * budget);
+        let root = (rank as f64).sqrt() as usize;
+        let even = [root, root + 1].map(|side| side.max(1) * rank.div_ceil(side.max(1)));
+        ranks.extend([rank, even[0], even[1]].iter().filter(|&&r| r <= first.rank));
+    }
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
 /// A ring opened at one of its vertices: the tensor with its modes along it.
 pub(super) struct Opened<'s, T> {
     target: &'s Target,
@@ -114,9 +146,43 @@ pub(super) struct Taken<T> {
     first: Basis<T>,
     bases: Vec<Basis<T>>,
     last: Vec<T>,
+    /// The squared norm of the whole.
+    all: f64,
+}
+
+impl<T> Made for Taken<T> {
+    fn lost(&self) -> f64 {
+        let rest: f64 = self.bases.iter().map(|basis| basis.lost).sum();
+        (self.first.lost + rest) / self.all
+    }
+
+    fn ranks(&self) -> Vec<usize> {
+        self.bases.iter().map(|basis| basis.rank).collect()
+    }
 }
 
 impl<T> Taken<T> {
+    /// How the ranks of the chain can be chosen, by the singular values met here; `sizes` are the dimensions along it.
+    fn water(&self, sizes: &[f64]) -> Water {
+        let (split, n) = (self.split, sizes.len());
+        let mut sizes = sizes.to_vec();
+        sizes[0] *= (split.0 * split.1) as f64;
+        sizes[1] *= split.1 as f64;
+        sizes[n - 1] *= split.0 as f64;
+        let curves = self.bases.iter().map(|basis| {
+            let squares = basis.squares.iter().take(basis.rank).map(|s| s / self.all);
+            Arc::new(Curve::new(squares))
+        });
+        let ends: Vec<(usize, usize)> = (1..n - 1).map(|v| (v, v + 1)).collect();
+        Water::new(&ends, sizes, &curves.collect::<Vec<_>>(), usize::MAX)
+    }
+
+    /// The same where the modes along the ring have these dimensions.
+    pub fn params_with(&self, sizes: &[f64]) -> u128 {
+        let water = self.water(sizes);
+        water.params(&water.of_choices(&self.ranks())) as u128
+    }
+
     /// The number of entries of all cores.
     pub fn params(&self) -> usize {
         self.first.u.len() + self.bases.iter().map(|b| b.u.len()).sum::<usize>() + self.last.len()
@@ -147,6 +213,11 @@ impl<'s, T: Scalar> Opened<'s, T> {
         Budget::new(eps, self.target.norm_squared(), self.dims.len(), T::KIND)
     }
 
+    /// Dimensions in the order of the ring.
+    pub fn counted(&self, dims: &[usize]) -> Vec<f64> {
+        modes_along(self.permutation, self.start).iter().map(|&n| dims[n] as f64).collect()
+    }
+
     fn first_shape(&self) -> (usize, usize) {
         (self.dims[0], self.data.len() / self.dims[0])
     }
@@ -157,16 +228,13 @@ impl<'s, T: Scalar> Opened<'s, T> {
         Ok(left_basis(&self.data, self.first_shape(), keep, self.limits)?.with_signs())
     }
 
-    /// All others, given how the first rank is split. `ranks` are those of the edges from vertex 1 to the
-    /// last; without them each truncation takes its share of the budget.
+    /// All others, given how the first rank is split: edge 0 of the choice is the one from vertex 1 on.
     pub fn rest(
         &self,
         first: &Basis<T>,
         split: (usize, usize),
-        ranks: Option<&[usize]>,
-        mut budget: Budget,
+        choice: &mut Choice<'_>,
     ) -> Result<Taken<T>, DecomposeError> {
-        budget.spend(first.lost, 2);
         let n = self.first_shape().1;
         let c = project(first, &self.data, self.first_shape());
         // [r_0, r_1, rest] -> [r_1, rest, r_0].
@@ -178,17 +246,63 @@ impl<'s, T: Scalar> Opened<'s, T> {
             self.limits.check_stop()?;
             let rows = left * self.dims[k];
             let shape = (rows, rest.len() / rows);
-            let keep = match ranks {
-                Some(ranks) => Keep::Rank(ranks[k - 1]),
-                None => Keep::Within(budget.share(1)),
-            };
-            let basis = left_basis(&rest, shape, keep, self.limits)?;
-            budget.spend(basis.lost, 1);
+            let basis = left_basis(&rest, shape, choice.keep(k - 1, rows), self.limits)?;
+            choice.spend(basis.lost);
             rest = project(&basis, &rest, shape);
             left = basis.rank;
             bases.push(basis);
         }
-        Ok(Taken { split, first: first.clone(), bases, last: rest })
+        let all = self.target.norm_squared();
+        Ok(Taken { split, first: first.clone(), bases, last: rest, all })
+    }
+
+    /// The ring with the fewest parameters found, those counted with the dimensions given, over several ranks of the
+    /// first truncation and the given ways to split each.
+    pub fn smallest(
+        &self,
+        dims: &[usize],
+        eps: f64,
+        splits: impl Fn(usize) -> Vec<(usize, usize)>,
+    ) -> Result<Taken<T>, DecomposeError> {
+        let all = self.target.norm_squared();
+        let budget = self.budget(eps);
+        let first = self.first(Keep::Within(budget.part(FINE).share(2)))?;
+        let sizes = self.counted(dims);
+        let mut best: Option<(f64, Taken<T>, Water)> = None;
+        for rank in first_ranks(&first, budget.left()) {
+            let first = first.leading(rank);
+            for split in splits(rank) {
+                let mut chain = budget.clone();
+                chain.spend(first.lost, 2);
+                let taken = match self.rest(&first, split, &mut Choice::fine(&chain)) {
+                    // The best so far stands.
+                    Err(DecomposeError::Interrupted) if best.is_some() => break,
+                    taken => taken?,
+                };
+                let water = taken.water(&sizes);
+                let ranks = water.quickly_within(chain.left() / all);
+                let ranks = ranks.unwrap_or_else(|| water.of_choices(&taken.ranks()));
+                let params = water.params(&ranks);
+                if best.as_ref().is_none_or(|b| params < b.0) {
+                    best = Some((params, taken, water));
+                }
+            }
+        }
+        let (_, taken, water) = best.ok_or(DecomposeError::Interrupted)?;
+        let (first, split) = (taken.first.clone(), taken.split);
+        let mut chain = budget.clone();
+        chain.spend(first.lost, 2);
+        let equal = self.rest(&first, split, &mut Choice::Shares(chain));
+        let taken = smaller_of(&water, taken, equal)?;
+        let eps = budget.left() / all;
+        spend(
+            &water,
+            (eps, eps - first.lost / all),
+            passes(self.data.len()),
+            taken,
+            self.limits,
+            |ranks| self.rest(&first, split, &mut Choice::Ranks(ranks)),
+        )
     }
 
     /// The network and its error.
@@ -213,7 +327,7 @@ impl<'s, T: Scalar> Opened<'s, T> {
     }
 
     fn network(&self, taken: Taken<T>) -> Network {
-        let Taken { split, first, bases, last } = taken;
+        let Taken { split, first, bases, last, .. } = taken;
         let tensor = |dims: Vec<usize>, data: Vec<T>| {
             Tensor::new(dims, data).unwrap_or_else(|e| unreachable!("{e}"))
         };

@@ -1,11 +1,14 @@
 //! Hierarchical SVD on any tree: truncations from the leaves to the root, no iteration.
 
-use super::goal::Budget;
+use super::compress::compressed;
+use super::goal::{Aim, Budget, Shares};
 use super::rooted::Rooted;
-use super::truncate::{Basis, Keep, expand, left_basis, project};
+use super::spend::{Choice, Made, passes, smaller_of, spend};
+use super::truncate::{Basis, expand, left_basis, project};
+use super::water::{Curve, Water};
 use super::{DecomposeError, Decomposition, Goal, Limits, multiply};
 use crate::dispatch;
-use crate::graph::{Structure, Template};
+use crate::graph::{GraphError, Structure, Template};
 use crate::network::Network;
 use crate::problem::Target;
 use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
@@ -22,8 +25,9 @@ use std::sync::Arc;
 ///
 /// `RSE = sum over edges of lost_e / ||X||^2 <= sum over edges of tau_e(r_e) / ||X||^2`.
 ///
-/// With a largest RSE, each truncation may lose its share of what the earlier ones have left of `eps ||X||^2`.
-/// Among the networks with the same ranks the error is at most (number of edges) times the least one.
+/// With a largest RSE, the ranks are those that need the fewest parameters with a sum of tails of at most eps; since less
+/// than that is lost, they are then lowered for as long as the error is kept. With [`Shares::Equal`] each truncation may
+/// lose its share of what the earlier ones have left of `eps ||X||^2`. Among the networks with the same ranks the error is at most (number of edges) times the least one.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,16 +50,17 @@ pub fn tree_svd(
     limits: &Limits,
 ) -> Result<Decomposition, DecomposeError> {
     let placed = place(target, template, permutation)?;
-    let mut dim = vec![1; template.vertices()];
-    for (&v, &d) in permutation.iter().zip(target.dims()) {
-        dim[v] *= d;
-    }
-    let rooted = Rooted::at_centre(template, &dim)?;
-    dispatch!(target.tensor(), x => Sweep::new((target, x), &placed, &rooted, limits)?.run(goal))
+    let rooted = Rooted::at_centre(template, &placed_dims(target.dims(), &placed))?;
+    take_apart(target, &placed, &rooted, goal, limits)
 }
 
-/// Tensor train by TT-SVD, from the first vertex of the path to the last: [`tree_svd`] hung up at its end, in
-/// the order of the textbook. `permutation[n]` is the place of mode `n` along the train.
+/// The dimension of the modes at each vertex together, 1 where there are none.
+fn placed_dims(dims: &[usize], placed: &Structure) -> Vec<usize> {
+    placed.groups().iter().map(|modes| modes.iter().map(|&n| dims[n]).product()).collect()
+}
+
+/// Tensor train by TT-SVD. With given ranks or equal shares from the first vertex of the path to the last, in the order
+/// of the textbook; else as [`tree_svd`]. `permutation[n]` is the place of mode `n` along the train.
 ///
 /// ```
 /// use tnsearch::decompose::{Goal, Limits, tt_svd};
@@ -72,8 +77,13 @@ pub fn tt_svd(
 ) -> Result<Decomposition, DecomposeError> {
     let template = Arc::new(Template::path(target.dims().len())?);
     let placed = place(target, &template, permutation)?;
-    let rooted = Rooted::at(&template, template.vertices() - 1)?;
-    dispatch!(target.tensor(), x => Sweep::new((target, x), &placed, &rooted, limits)?.run(goal))
+    let rooted = match (&goal.aim, goal.shares) {
+        (Aim::MaxRse(_), Shares::Optimal) => {
+            Rooted::at_centre(&template, &placed_dims(target.dims(), &placed))?
+        }
+        _ => Rooted::at(&template, template.vertices() - 1)?,
+    };
+    take_apart(target, &placed, &rooted, goal, limits)
 }
 
 /// Hierarchical Tucker by HSVD: [`tree_svd`] on [`Template::ht`]. `permutation[n]` is the leaf of mode `n`.
@@ -85,6 +95,34 @@ pub fn ht_svd(
 ) -> Result<Decomposition, DecomposeError> {
     let template = Arc::new(Template::ht(target.dims().len())?);
     tree_svd(target, &template, permutation, goal, limits)
+}
+
+/// Tucker by the sequentially truncated HOSVD (Vannieuwenhoven et al. 2012): a core without a mode, joined to a basis for
+/// each mode. [`tree_svd`] on a star whose centre, the last vertex, carries no mode. `permutation[n]` is the vertex of
+/// mode `n`.
+///
+/// ```
+/// use tnsearch::decompose::{Goal, Limits, hosvd};
+/// use tnsearch::{problem::Target, tensor::Tensor};
+/// let sum = |n: usize| (n / 16 + n / 4 % 4 + n % 4) as f64;
+/// let x = Target::new(Tensor::new(vec![4; 3], (0..64).map(sum).collect()).unwrap()).unwrap();
+/// let found = hosvd(&x, &[0, 1, 2], &Goal::max_rse(1e-12).unwrap(), &Limits::none()).unwrap();
+/// assert_eq!(found.network.params(), 3 * 4 * 2 + 2 * 2 * 2);
+/// ```
+pub fn hosvd(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let template = Arc::new(tucker(target.dims().len())?);
+    tree_svd(target, &template, permutation, goal, limits)
+}
+
+/// The template of the Tucker format: the modes' vertices, then the core.
+pub fn tucker(order: usize) -> Result<Template, GraphError> {
+    let external = (0..=order).map(|v| v < order).collect();
+    Template::from_graph("tucker", external, (0..order).map(|v| (v, order)).collect())
 }
 
 /// The checked placement: a structure whose ranks are yet to be found.
@@ -101,6 +139,70 @@ fn place(
     let structure = Structure::new(template.clone(), permutation.to_vec(), ranks)?;
     structure.check_order(order)?;
     Ok(structure)
+}
+
+/// The network of a placement whose tree is hung up somewhere.
+fn take_apart(
+    target: &Target,
+    placed: &Structure,
+    rooted: &Rooted,
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let edges = placed.template().edges().len();
+    let ranks = goal.ranks_for(edges)?;
+    let budget = Budget::new(
+        target.net(goal.rse().unwrap_or(0.0)),
+        target.norm_squared(),
+        edges,
+        target.kind(),
+    );
+    let (Aim::MaxRse(eps), Shares::Optimal) = (&goal.aim, goal.shares) else {
+        let mut shares = ranks.map_or(Choice::Shares(budget), Choice::Ranks);
+        return dispatch!(target.tensor(), x => {
+            Sweep::new((target, x), placed, rooted, limits)?.run(&mut shares)?.finish()
+        });
+    };
+    compressed(
+        target,
+        *eps,
+        limits,
+        |small, eps| dispatch!(small.0.tensor(), x => smallest(small, x, placed, rooted, eps, limits)),
+    )
+}
+
+/// The network with the fewest parameters found, those counted with the dimensions given.
+fn smallest<T: Scalar>(
+    (target, dims): (&Target, &[usize]),
+    x: &Tensor<T>,
+    placed: &Structure,
+    rooted: &Rooted,
+    eps: f64,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let template = placed.template();
+    let edges = template.edges().len();
+    let all = target.norm_squared();
+    let budget = Budget::new(eps, all, edges, T::KIND);
+    let mut choice = Choice::fine(&budget);
+    let first = Sweep::new((target, x), placed, rooted, limits)?.run(&mut choice)?;
+    let mut curves = vec![Arc::new(Curve::new([].into_iter())); edges];
+    for step in &first.steps {
+        let Some((edge, _)) = rooted.parent[step.vertex] else { continue };
+        let squares = step.basis.squares.iter().take(step.basis.rank).map(|s| s / all);
+        curves[edge] = Arc::new(Curve::new(squares));
+    }
+    let sizes = placed_dims(dims, placed).into_iter().map(|d| d as f64).collect();
+    let water = Water::new(template.edges(), sizes, &curves, usize::MAX);
+    let most = passes(x.len());
+    let equal =
+        Sweep::new((target, x), placed, rooted, limits)?.run(&mut Choice::Shares(budget.clone()));
+    let first = smaller_of(&water, first, equal)?;
+    let eps = budget.left() / all;
+    let best = spend(&water, (eps, eps), most, first, limits, |ranks| {
+        Sweep::new((target, x), placed, rooted, limits)?.run(&mut Choice::Ranks(ranks))
+    })?;
+    Ok(Decomposition { interrupted: limits.stop.is_set(), ..best.finish()? })
 }
 
 /// An axis of what is left of the tensor: mode `n` is `n`, edge `e` is `order + e`.
@@ -131,6 +233,19 @@ struct Sweep<'s, T> {
     /// How many branches of each vertex are still to be cut off; none once it was itself.
     waits_for: Vec<Option<usize>>,
     steps: Vec<Step<T>>,
+    /// What is left at the root, once all truncations were made, and its axes.
+    rest: Vec<T>,
+    axes: Vec<Axis>,
+}
+
+impl<T: Scalar> Made for Sweep<'_, T> {
+    fn lost(&self) -> f64 {
+        self.steps.iter().map(|step| step.basis.lost).sum::<f64>() / self.target.norm_squared()
+    }
+
+    fn ranks(&self) -> Vec<usize> {
+        self.lengths[self.target.dims().len()..].to_vec()
+    }
 }
 
 impl<'s, T: Scalar> Sweep<'s, T> {
@@ -159,14 +274,13 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             lengths,
             waits_for,
             steps: Vec::new(),
+            rest: Vec::new(),
+            axes: Vec::new(),
         })
     }
 
-    fn run(mut self, goal: &Goal) -> Result<Decomposition, DecomposeError> {
-        let edges = self.template.edges().len();
-        let ranks = goal.ranks_for(edges)?;
-        let (eps, all) = (self.target.net(goal.rse().unwrap_or(0.0)), self.target.norm_squared());
-        let mut budget = Budget::new(eps, all, edges, T::KIND);
+    /// Makes the truncations.
+    fn run(mut self, choice: &mut Choice<'_>) -> Result<Self, DecomposeError> {
         let mut rest: Cow<[T]> = Cow::Borrowed(self.x.data());
         let mut axes: Vec<Axis> = (0..self.target.dims().len()).collect();
         while let Some((vertex, edge)) = self.next() {
@@ -176,22 +290,24 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             let unfolded: Vec<Axis> = rows.iter().chain(columns).copied().collect();
             let shape = (self.size(&rows), self.size(&unfolded[rows.len()..]));
             let matrix = self.reorder(rest, &axes, &unfolded);
-            let keep = match ranks {
-                Some(ranks) => Keep::Rank(ranks[edge]),
-                None => Keep::Within(budget.share(1)),
-            };
-            let basis = left_basis(&matrix, shape, keep, self.limits)?;
-            budget.spend(basis.lost, 1);
+            let basis = left_basis(&matrix, shape, choice.keep(edge, shape.0), self.limits)?;
+            choice.spend(basis.lost);
             rest = Cow::Owned(project(&basis, &matrix, shape));
             let axis = self.edge_axis(edge);
             self.lengths[axis] = basis.rank;
             let after = [axis].into_iter().chain(unfolded[rows.len()..].iter().copied()).collect();
             let before = std::mem::replace(&mut axes, after);
-            self.finish(vertex);
+            self.cut_off(vertex);
             self.steps.push(Step { vertex, basis, shape, before, unfolded });
         }
-        let rse = self.rse(&rest, &axes);
-        let network = self.network(rest, &axes)?;
+        (self.rest, self.axes) = (rest.into_owned(), axes);
+        Ok(self)
+    }
+
+    /// The network that the truncations give, and its error.
+    fn finish(self) -> Result<Decomposition, DecomposeError> {
+        let rse = self.rse();
+        let network = self.network()?;
         Ok(Decomposition { network, rse, sweeps: 0, interrupted: false })
     }
 
@@ -204,7 +320,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
     }
 
     /// Notes that a vertex was cut off.
-    fn finish(&mut self, vertex: usize) {
+    fn cut_off(&mut self, vertex: usize) {
         self.waits_for[vertex] = None;
         if let Some((_, up)) = self.rooted.parent[vertex] {
             self.waits_for[up] = self.waits_for[up].map(|n| n - 1);
@@ -239,9 +355,9 @@ impl<'s, T: Scalar> Sweep<'s, T> {
     }
 
     /// The error, by undoing the truncations one after the other.
-    fn rse(&self, rest: &[T], axes: &[Axis]) -> f64 {
-        let mut z: Cow<[T]> = Cow::Borrowed(rest);
-        let mut now = axes;
+    fn rse(&self) -> f64 {
+        let mut z: Cow<[T]> = Cow::Borrowed(&self.rest);
+        let mut now = &self.axes;
         for step in self.steps.iter().rev() {
             debug_assert_eq!(z.len(), self.size(now));
             z = Cow::Owned(expand(&step.basis, &z, step.shape));
@@ -254,7 +370,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
     }
 
     /// The cores, each brought into its order.
-    fn network(&self, rest: Cow<[T]>, axes: &[Axis]) -> Result<Network, DecomposeError> {
+    fn network(&self) -> Result<Network, DecomposeError> {
         let edges = 0..self.template.edges().len();
         let ranks = edges.map(|e| self.lengths[self.edge_axis(e)]).collect();
         let permutation = self.structure.permutation().to_vec();
@@ -270,7 +386,8 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             cores[step.vertex] = core.into_owned();
         }
         let root = self.rooted.root;
-        cores[root] = self.reorder(rest, axes, &self.core_axes(root, None)).into_owned();
+        let rest = Cow::Borrowed(&self.rest[..]);
+        cores[root] = self.reorder(rest, &self.axes, &self.core_axes(root, None)).into_owned();
         let shaped = cores.into_iter().enumerate().map(|(v, data)| {
             let core = Tensor::new(structure.core_dims(v, dims), data);
             core.unwrap_or_else(|e| unreachable!("{e}"))

@@ -28,6 +28,8 @@ pub(super) struct Basis<T> {
     pub rank: usize,
     /// An upper bound on `||A - U U^H A||^2`, the squares of the singular values left out.
     pub lost: f64,
+    /// The squares of the singular values, falling; none where they were not needed.
+    pub squares: Vec<f64>,
 }
 
 /// The leading left singular vectors of `a` (m x n, row-major).
@@ -45,7 +47,7 @@ pub(super) fn left_basis<T: Scalar>(
         && r >= m
         && m <= n
     {
-        return Ok(Basis { u: identity(m), rank: m, lost: 0.0 });
+        return Ok(Basis { u: identity(m), rank: m, lost: 0.0, squares: Vec::new() });
     }
     // "A few ulp" as for the spectra of cuts: 4 times the number of values and the root of the length.
     let eta = 4.0 * (m.min(n) as f64 + (m.max(n) as f64).sqrt()) * T::KIND.epsilon();
@@ -63,7 +65,7 @@ pub(super) fn left_basis<T: Scalar>(
         if matches!(keep, Keep::Within(_)) || squares[rank - 1] >= clear * all {
             // Eigenvectors come in the order of rising eigenvalues.
             let column = |j: usize| &vectors[(m - 1 - j) * m..(m - j) * m];
-            return Ok(Basis { u: from_columns(m, rank, column), rank, lost });
+            return Ok(Basis { u: from_columns(m, rank, column), rank, lost, squares });
         }
     }
     let (values, vectors) = thin_svd(a, m, n, limits)?;
@@ -73,7 +75,8 @@ pub(super) fn left_basis<T: Scalar>(
     let error = eta * all.sqrt();
     let round = |tail: f64| tail + 2.0 * error * (count * tail).sqrt() + count * error * error;
     let (rank, lost) = choose(&squares, keep, round, error * error);
-    Ok(Basis { u: from_columns(m, rank, |j| &vectors[j * m..(j + 1) * m]), rank, lost })
+    let u = from_columns(m, rank, |j| &vectors[j * m..(j + 1) * m]);
+    Ok(Basis { u, rank, lost, squares })
 }
 
 /// The rank to keep and what is lost with it, from squared singular values in falling order. `round` adds the
@@ -111,6 +114,8 @@ fn gram_evd<T: Scalar>(
     limits: &Limits,
 ) -> Result<Option<Values<T>>, DecomposeError> {
     limits.check_entries::<T>(2.0 * (a.len() as f64) + 4.0 * (m * m) as f64)?;
+    // Eigenvectors of m rows take about as long as 25 m^3 operations of a product.
+    limits.check_time(2.0 * (a.len() * m) as f64 + 25.0 * (m as f64).powi(3))?;
     let Some((values, vectors)) = linalg::eigen(&linalg::gram(a, m, n), m) else {
         return Ok(None);
     };
@@ -127,6 +132,7 @@ fn thin_svd<T: Scalar>(
 ) -> Result<Values<T>, DecomposeError> {
     let side = m.min(n);
     limits.check_entries::<T>(4.0 * (m as f64) * n as f64 + 4.0 * (side * side) as f64)?;
+    limits.check_time(10.0 * (a.len() * side) as f64 + 25.0 * (side as f64).powi(3))?;
     let found = linalg::left_singular(a, m, n);
     found.ok_or(DecomposeError::NoConvergence { rows: m, columns: n })
 }
@@ -143,6 +149,15 @@ fn from_columns<'c, T: Scalar>(m: usize, rank: usize, column: impl Fn(usize) -> 
 }
 
 impl<T: Scalar> Basis<T> {
+    /// The first vectors alone, of a basis in the order of its singular values.
+    pub fn leading(&self, rank: usize) -> Self {
+        let rank = rank.min(self.rank);
+        let rows = self.u.chunks_exact(self.rank).flat_map(|row| &row[..rank]);
+        let tail: f64 = self.squares[rank.min(self.squares.len())..].iter().rev().sum();
+        let lost = if rank == self.rank { self.lost } else { self.lost.max(tail) };
+        Basis { u: rows.copied().collect(), rank, lost, squares: self.squares.clone() }
+    }
+
     /// Turns every vector so that its largest entry is real and positive (the first of equal ones): singular vectors
     /// have no sign or phase of their own.
     pub fn with_signs(mut self) -> Self {

@@ -53,6 +53,9 @@ pub enum FitError {
     /// The fit would take more memory than it may.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Not one sweep of the fit would be done in the time left.
+    #[error("fitting this structure takes longer than the time left")]
+    Time,
     /// The given cores do not fit the structure.
     #[error("warm start: core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     WarmStart {
@@ -224,6 +227,24 @@ pub fn error_of(
     cores: &[AnyTensor],
     max_bytes: Option<u64>,
 ) -> Result<f64, FitError> {
+    if graph.is_grouped() {
+        if graph.modes() != target.dims().len() {
+            return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
+        }
+        let cores = grouped::merged_cores(graph, target.dims(), cores)?;
+        let merged = grouped::merged(target, graph, max_bytes)?;
+        return error_of(&merged, &graph.plain(), &cores, max_bytes);
+    }
+    if graph.vertices() == 1 {
+        let expected = target.dims().to_vec();
+        return match cores {
+            [core] if core.dims() == expected => Ok(target.rse_of(core)),
+            _ => {
+                let found = cores.first().map_or(Vec::new(), |core| core.dims().to_vec());
+                Err(FitError::WarmStart { vertex: 0, found, expected })
+            }
+        };
+    }
     dispatch!(target.tensor(), x => {
         let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
         let mut ws = Workspace::new(&plan);

@@ -178,6 +178,14 @@ impl<'x, T: Scalar> Plan<'x, T> {
         scratch
     }
 
+    /// Floating-point operations of an ALS sweep in real numbers, about: the contractions, and a Cholesky factor for each
+    /// core.
+    pub fn sweep_flops(&self) -> f64 {
+        let solves = self.leaves.iter().map(|l| (l.width as f64).powi(3) / 3.0 * 2.0);
+        let factor = if T::KIND.is_complex() { 4.0 } else { 1.0 };
+        factor * (self.walk_flops() + solves.sum::<f64>())
+    }
+
     /// Floating-point operations of the contractions of one walk.
     pub fn walk_flops(&self) -> f64 {
         let flops = |step: &Step| match step {

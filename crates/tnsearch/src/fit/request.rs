@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub enum Effort {
     /// One start, to sort out what is easy.
     Quick,
+    /// Truncated SVDs, and sweeps from there: never worse than what the SVDs give.
+    Direct,
     /// All the starts that the fit's settings ask for.
     #[default]
     Full,

@@ -56,6 +56,9 @@ impl<'s, T: Scalar> Starts<'s, T> {
         let plan = Plan::new((target, x), graph, method.walk(), settings.max_bytes)?;
         let bytes = plan.bytes + T::KIND.bytes() as f64 * method.extra_entries(&plan);
         check_bytes(bytes, settings.max_bytes)?;
+        if stop.remaining().is_some() && !stop.is_set() && !stop.has_time_for(plan.sweep_flops()) {
+            return Err(FitError::Time);
+        }
         let warm = warm.map(|cores| checked_cores(graph, target.dims(), cores)).transpose()?;
         Ok(Starts {
             plan,

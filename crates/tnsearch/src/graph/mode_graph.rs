@@ -165,6 +165,15 @@ impl ModeGraph {
         }
     }
 
+    /// A plain graph on the groups of this one, as [`ModeGraph::plain`] is, with its modes as groups again.
+    ///
+    /// # Panics
+    /// If it has another number of modes than this one has external vertices.
+    pub fn regrouped(&self, plain: &ModeGraph) -> ModeGraph {
+        assert_eq!(plain.modes, self.external(), "one mode for each group");
+        ModeGraph { modes: self.modes, groups: self.groups.clone(), ..plain.clone() }
+    }
+
     /// The dimension of each vertex with modes: the product of theirs (saturating).
     ///
     /// # Panics
@@ -286,7 +295,8 @@ impl FromStr for ModeGraph {
             }
         };
         let (modes, internal) = (number(modes)?, number(internal)?);
-        if !groups.is_empty() && !(groups.len() < modes && is_partition(&groups, modes)) {
+        let grouped = groups.len() < modes && is_partition(&groups, modes);
+        if !groups.is_empty() && !grouped {
             return Err(bad());
         }
         let external = if groups.is_empty() { modes } else { groups.len() };

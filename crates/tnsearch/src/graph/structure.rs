@@ -226,6 +226,29 @@ impl Structure {
         size.into_iter().fold(0, u128::saturating_add)
     }
 
+    /// The same structure with its ranks cut down to what the ends of each edge can carry: every tensor of this one is one
+    /// of that, see [`ModeGraph::useful_ranks`](super::ModeGraph::useful_ranks).
+    pub fn without_useless_ranks(&self, dims: &[usize]) -> Structure {
+        let (template, mut ranks) = (&self.template, self.ranks.clone());
+        let sizes = self.groups().into_iter().map(|modes| modes.iter().map(|&n| dims[n]).product());
+        let sizes: Vec<usize> = sizes.collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (v, &size) in sizes.iter().enumerate() {
+                for e in template.incident(v) {
+                    let others = template.incident(v).filter(|&f| f != e);
+                    let held = others.fold(size, |held, f| held.saturating_mul(ranks[f]));
+                    if held < ranks[e] {
+                        ranks[e] = held;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        Structure { ranks, ..self.clone() }
+    }
+
     /// phi = params / product of the dimensions, the paper's complexity term.
     pub fn phi(&self, dims: &[usize]) -> f64 {
         self.params(dims) as f64 / crate::tensor::size(dims) as f64

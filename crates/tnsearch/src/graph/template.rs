@@ -19,6 +19,9 @@ pub struct Template {
     edges: Vec<(usize, usize)>,
 }
 
+/// What stands for all trees.
+const ANY_TREE: &str = "any-tree";
+
 /// A vertex of a JSON template: `{"mode": true}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,7 +41,21 @@ struct GraphFile {
 impl Template {
     /// The template a user names, one of [`FAMILIES`](super::FAMILIES), for a tensor of `order` modes.
     pub fn parse(spec: &str, order: usize) -> Result<Self, GraphError> {
-        Family::parse(spec)?.build(order)
+        match spec {
+            ANY_TREE => Self::any_tree(order),
+            _ => Family::parse(spec)?.build(order),
+        }
+    }
+
+    /// All trees, of any topology and with any number of modes at a vertex: no graph of its own, but what a search over all
+    /// of them is asked for with. (It stands there as a path.)
+    pub fn any_tree(order: usize) -> Result<Self, GraphError> {
+        Ok(Template { name: ANY_TREE.to_owned(), ..Self::path(order)? })
+    }
+
+    /// Whether this stands for all trees.
+    pub fn is_any_tree(&self) -> bool {
+        self.name == ANY_TREE && Self::any_tree(self.order()).as_ref() == Ok(self)
     }
 
     /// A template from its vertices (whether each carries modes) and edges. A single vertex with a mode is one
@@ -125,7 +142,7 @@ impl Template {
 
     /// How a file names this template: by name if it is a named one, else by its graph.
     pub fn to_ref(&self) -> TemplateRef {
-        if self.family().is_some() {
+        if self.family().is_some() || self.is_any_tree() {
             return TemplateRef::Name(self.name.clone());
         }
         self.to_graph()

@@ -237,7 +237,13 @@ fn leading<T: Scalar>(
 ) -> Option<Option<Tensor<T>>> {
     let along = Along::new(x.dims(), mode);
     let (len, rest) = (along.len(), along.rest());
-    if len.min(rest) > MAX_SIDE {
+    // Eigenvectors, or an SVD, in units of matrix products; they cannot be interrupted.
+    let side = len.min(rest);
+    let flops = match len <= rest {
+        true => 25.0 * (side as f64).powi(3),
+        false => 10.0 * (x.len() * side) as f64 + 25.0 * (side as f64).powi(3),
+    };
+    if side > MAX_SIDE || !stop.has_time_for(flops) {
         allowance.spend(0.0);
         return Some(None);
     }

@@ -5,7 +5,7 @@ use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
 use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, Relaxation, check_template, needed_rank};
+use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
@@ -44,6 +44,7 @@ pub struct Search<'a> {
     records: Vec<Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     stop: Stop,
+    begun: Option<Instant>,
     speculate: bool,
     front: bool,
 }
@@ -62,6 +63,7 @@ impl<'a> Search<'a> {
             records: Vec::new(),
             listeners: Vec::new(),
             stop: Stop::new(),
+            begun: None,
             speculate: true,
             front: false,
         }
@@ -180,6 +182,13 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Counts the time from an earlier moment than its preparation: what it took to read the tensor is then part of the
+    /// limit.
+    pub fn begun(mut self, begun: Instant) -> Self {
+        self.begun = Some(begun);
+        self
+    }
+
     /// Whether idle workers fit what may be asked for next (the default). It changes no result.
     pub fn speculate(mut self, speculate: bool) -> Self {
         self.speculate = speculate;
@@ -206,7 +215,18 @@ impl<'a> Search<'a> {
     }
 
     /// Checks everything; nothing is computed yet.
-    pub fn check(self) -> Result<CheckedSearch<'a>, SearchError> {
+    pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
+        if self.own.is_none() && self.template.is_any_tree() {
+            self.settings.strategy.name = match self.settings.strategy.name.as_str() {
+                "auto" | "trees" => "trees".to_owned(),
+                other => {
+                    let expected = "template any-tree is searched by trees (or auto)";
+                    return Err(
+                        SettingError::new("strategy", format!("'{other}'"), expected).into()
+                    );
+                }
+            };
+        }
         let description = match &self.own {
             Some((own, _)) => own,
             None => self.settings.strategy.description()?,
@@ -276,7 +296,7 @@ impl<'a> CheckedSearch<'a> {
     /// The graph whose structures are proposed.
     pub fn searched(&self) -> Result<Arc<Template>, SearchError> {
         Ok(match self.graphs {
-            Graphs::Template => self.search.template.clone(),
+            Graphs::Template | Graphs::Trees => self.search.template.clone(),
             Graphs::All => Arc::new(Template::complete(self.search.target.dims().len())?),
         })
     }
@@ -327,13 +347,15 @@ impl<'a> CheckedSearch<'a> {
 
     /// Shrinks the tensor and computes what bounds need, in at most a third of the time allowed.
     pub fn prepare(self) -> Result<PreparedSearch<'a>, SearchError> {
-        let begun = Instant::now();
         let Search { target, template, settings, stop, .. } = &self.search;
+        let begun = self.search.begun.unwrap_or_else(Instant::now);
         let budget = &settings.budget;
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
-        let late = stop.within_seconds(seconds);
-        let hurry = late.within_seconds(seconds / 3.0);
-        let shrunk = self.shrunk(&hurry).map(|target| (target, begun.elapsed().as_secs_f64()));
+        let late = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
+        let clock = Instant::now();
+        let shrunk = self.shrunk(&late.within_part(0.5));
+        let shrunk = shrunk.map(|target| (target, clock.elapsed().as_secs_f64()));
+        let hurry = late.within_part(1.0 / 3.0);
         let target = shrunk.as_ref().map_or(target, |(small, _)| small);
         let squared = self.search.loss.is_squared_error();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
@@ -344,7 +366,9 @@ impl<'a> CheckedSearch<'a> {
         let bound = match wanted && squared {
             false => None,
             true => {
-                let stops = (&late, &hurry);
+                // What is not prepared is computed when it is asked for, in half of the time at most.
+                let half = late.within_part(0.5);
+                let stops = (&half, &hurry);
                 match CutBound::prepared(target, template, settings.objective, &limits, stops) {
                     Ok(bound) => Some(bound),
                     Err(e) if self.bounds == Bounds::Needed => return Err(e.into()),
@@ -388,6 +412,16 @@ impl PreparedSearch<'_> {
         self.bound.as_ref()
     }
 
+    /// The rank that the template needs at least for the error asked for, where that is above the largest allowed: then
+    /// nothing can be the answer, which is known before the first fit.
+    pub fn needed_rank(&self) -> Option<NeededRank> {
+        let Search { template, settings, .. } = &self.checked.search;
+        let (eps, bound) = (settings.objective.max_error()?, self.bound.as_ref()?);
+        let templates = self.checked.graphs == Graphs::Template;
+        needed_rank(template, bound.spectra(), eps)
+            .filter(|needed| templates && needed.rank > settings.max_rank)
+    }
+
     /// Runs the search.
     pub fn run(self) -> Result<SearchResult, SearchError> {
         let certifies = self.checked.certifies();
@@ -407,9 +441,13 @@ impl PreparedSearch<'_> {
             stop,
             speculate,
             front,
+            ..
         } = search;
         let (dims, budget) = (target.dims(), &settings.budget);
         let small = shrunk.as_ref().map_or(&target, |(small, _)| small);
+        // However long the preparation took, something is to be fitted.
+        let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 20.0));
+        let ending = stop.within_seconds(left.unwrap_or(f64::INFINITY));
         let open_bytes = budget.max_bytes.map(|bytes| bytes as f64 / 4.0 / settings.runs as f64);
         let relaxation = |bound: &CutBound, hurry: &Stop| {
             let relaxation = Relaxation::stoppable(
@@ -417,7 +455,7 @@ impl PreparedSearch<'_> {
                 objective,
                 bound,
                 settings.max_rank,
-                &late,
+                &ending,
                 hurry,
             );
             match open_bytes {
@@ -433,7 +471,7 @@ impl PreparedSearch<'_> {
             dims,
             objective,
             bound: bound.as_ref(),
-            stop: &late,
+            stop: &ending,
             relaxation: &relax,
         };
         let strategy = |seed: u64| match (&own, &plan) {
@@ -443,8 +481,6 @@ impl PreparedSearch<'_> {
         };
         let strategies = (0..settings.runs).map(|k| strategy(rng::derived_seed(settings.seed, k)));
         let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
-        // However long the preparation took, something is to be fitted.
-        let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 100.0));
         let mut engine = Engine::new(dims, objective, fit.for_target(small).into_owned())
             .runs(settings.seed, settings.runs, |_| {
                 strategies.next().unwrap_or_else(|| unreachable!("one per run"))
@@ -457,7 +493,7 @@ impl PreparedSearch<'_> {
             .resume(records)
             .measure(loss.measure())
             .home(searched)
-            .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
+            .stop(&ending)
             .begun(begun);
         for listener in listeners {
             engine = engine.listen(listener);
@@ -516,10 +552,12 @@ fn expanded(
     max_bytes: Option<u64>,
     late: &Stop,
 ) -> Fitted {
+    /// What the residual takes for each entry, about.
+    const FLOPS: f64 = 200.0;
     let cores = expand_cores(small, graph, fitted.cores);
-    let error = match late.is_set() {
-        true => fitted.error,
-        false => fit::error_of(full, graph, &cores, max_bytes).unwrap_or(fitted.error),
+    let error = match late.has_time_for(FLOPS * full.entries() as f64) {
+        true => fit::error_of(full, graph, &cores, max_bytes).unwrap_or(fitted.error),
+        false => fitted.error,
     };
     Fitted { cores, error, ..fitted }
 }

@@ -19,6 +19,8 @@ pub enum Graphs {
     Template,
     /// Those of all formats: the complete graph, whatever the template.
     All,
+    /// All trees, whatever the template: vertices with none, one or several modes.
+    Trees,
 }
 
 /// What a strategy does with bounds on the error.
@@ -93,7 +95,7 @@ pub(super) const fn option(
 }
 
 /// The strategies there are, the default first.
-pub const STRATEGIES: [&Description; 9] = [
+pub const STRATEGIES: [&Description; 11] = [
     &strategies::AUTO,
     &strategies::EXACT,
     &strategies::TNLS,
@@ -101,8 +103,10 @@ pub const STRATEGIES: [&Description; 9] = [
     &strategies::TNGA_PLUS,
     &strategies::ANNEALING,
     &strategies::RANDOM,
+    &strategies::WALK,
     &strategies::TNGA_STAR,
     &strategies::GREEDY,
+    &strategies::TREES,
 ];
 
 impl Description {

@@ -5,6 +5,7 @@ mod description;
 mod engine;
 mod error;
 mod executor;
+mod incumbents;
 mod settings;
 mod strategies;
 mod strategy;
@@ -26,11 +27,13 @@ pub use engine::{
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
+pub use incumbents::incumbents;
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
-    Annealing, AnnealingSettings, CheckedAnnealing, CheckedExact, CheckedGreedy, CheckedRandom,
-    CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls, Formats, GoOn,
-    Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
-    Tnls, TnlsSettings, sample_neighbour,
+    Annealing, AnnealingSettings, Begin, CheckedAnnealing, CheckedExact, CheckedGreedy,
+    CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, CheckedWalk, Exact,
+    ExactSettings, ExactThenTnls, Formats, GoOn, Greedy, GreedySettings, RandomSearch,
+    RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings, Trees,
+    TreesSettings, Walk, WalkSettings, sample_neighbour,
 };
 pub use strategy::{Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

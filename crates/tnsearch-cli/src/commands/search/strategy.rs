@@ -79,9 +79,10 @@ fn strategies_help() -> String {
         of.map(|d| format!("{} ({})", d.name, d.summary)).collect::<Vec<_>>().join("; ")
     };
     format!(
-        "How structures are proposed: {}; over all graphs, leaving the template: {}",
+        "How structures are proposed: {}; over all graphs, leaving the template: {}; over all trees: {}",
         said(Graphs::Template),
-        said(Graphs::All)
+        said(Graphs::All),
+        said(Graphs::Trees)
     )
 }
 

@@ -6,7 +6,7 @@ use crate::commands::cuts::NeededReport;
 use crate::commands::data::Data;
 use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
 use crate::commands::outputs::{Folder, Report};
-use crate::text::{duration, number};
+use crate::text::{duration, number, shape};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{LowerBound, Measure, Objective};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
-    SearchResult, SearchSettings, StoppedBy, chosen_format,
+    SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
@@ -36,6 +36,7 @@ struct Summary<'a> {
     counts: Counts,
     speculative: u64,
     seconds: f64,
+    shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
@@ -133,6 +134,7 @@ pub(super) struct Described<'a> {
     fit: FitSettings,
     max_cost: Option<f64>,
     leaves_template: bool,
+    all_trees: bool,
 }
 
 impl<'a> Described<'a> {
@@ -151,7 +153,23 @@ impl<'a> Described<'a> {
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
+            all_trees: search.graphs() == Graphs::Trees,
         }
+    }
+
+    /// What is searched, for a sentence.
+    pub fn class(&self) -> String {
+        match self.all_trees {
+            true => "tree of any topology and ranks".to_owned(),
+            false => {
+                format!("{} with ranks up to {}", self.template.name(), self.settings.max_rank)
+            }
+        }
+    }
+
+    /// The error asked for, if one was.
+    pub fn max_error(&self) -> Option<f64> {
+        self.settings.objective.max_error()
     }
 
     /// Writes the network and the reports.
@@ -177,7 +195,8 @@ impl<'a> Described<'a> {
             None => self.template.to_ref(),
         };
         let pareto = result.pareto.iter().map(|p| PointReport::new(p, &answer)).collect();
-        let format_preserved = best.and_then(|b| self.template.holds(&b.graph));
+        let asked = Some(&self.template).filter(|_| !self.all_trees);
+        let format_preserved = best.and_then(|b| asked?.holds(&b.graph));
         let summary = Summary {
             strategy: &result.strategy,
             structure: match best {
@@ -192,12 +211,15 @@ impl<'a> Described<'a> {
             counts: result.counts,
             speculative: result.speculative,
             seconds: result.seconds,
+            shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
-            edges_at_max_rank: best.map(|b| b.structure.edges_at(self.settings.max_rank, dims)),
+            edges_at_max_rank: best
+                .filter(|_| !self.all_trees)
+                .and_then(|b| words::edges_at(&b.structure, dims, self.settings.max_rank)),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
@@ -255,11 +277,19 @@ impl<'a> Described<'a> {
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
-        let asked =
-            format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}");
+        let asked = match self.all_trees {
+            true => format!("{objective}; all trees, seed {seed}{runs}"),
+            false => {
+                format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
+            }
+        };
         line(&mut out, "asked", asked);
         if let Some(hint) = args.objective.hint() {
             line(&mut out, "mind", hint);
+        }
+        if let Some(ShrunkSummary { dims, lost, .. }) = &result.shrunk {
+            let (small, name) = (shape(dims), &result.measure.name);
+            line(&mut out, "shrunk", format!("to {small}, which loses {name} {}", number(*lost)));
         }
         self.found_lines(&mut out, result);
         self.format_lines(&mut out, result);
@@ -284,8 +314,7 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        let class = format!("{name} with ranks up to {rank}");
-        line(&mut out, "proof", words::proof(result, settings.objective, &class));
+        line(&mut out, "proof", words::proof(result, settings.objective, &self.class()));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
@@ -331,7 +360,13 @@ impl<'a> Described<'a> {
         let (dims, names) = (self.data.target.dims(), self.data.names());
         structure_lines(out, &best.structure, dims, names, measure, best.score.error);
         let (most, reached) = (self.settings.max_rank, result.target_reached);
-        let capped = words::capped(&best.structure, dims, most, objective, reached);
+        let capped = match self.all_trees {
+            false => words::capped(&best.structure, dims, most, objective, reached),
+            true if best.structure.template().vertices() == 1 => Some(
+                "only the tensor itself, as one core, is small enough and near enough".to_owned(),
+            ),
+            true => None,
+        };
         // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
         if let Some(capped) = capped
             && !result.certified_optimal

@@ -9,7 +9,9 @@ use super::least::ALL_TREES;
 use super::sets::Sets;
 use super::{ModeTree, affinity, counted};
 use crate::problem::Stop;
+use crate::rng;
 use crate::tensor::size;
+use rand::Rng as _;
 use rayon::prelude::*;
 
 /// The most ranks that are looked at for an edge.
@@ -39,6 +41,8 @@ pub struct Pricing<'s> {
     families: Vec<Sets>,
     /// Ranks that cannot reach this error are not looked at.
     eps: Option<f64>,
+    /// Not 0: each set's price is changed by a factor of its own, so that other trees come out.
+    twist: u64,
     stop: Stop,
 }
 
@@ -48,11 +52,32 @@ impl<'s> Pricing<'s> {
         let dims = counted(spectra.target()).to_vec();
         let families = match dims.len() <= ALL_TREES {
             true => vec![Sets::All { modes: dims.len() }],
-            false => affinity::orders(spectra, stop).into_iter().map(Sets::arcs).collect(),
+            false => affinity::orders(spectra, stop).iter().cloned().map(Sets::arcs).collect(),
         };
-        let pricing = Pricing { spectra, dims, families, eps, stop: stop.clone() };
+        if let [Sets::Arcs { order, .. }, ..] = &families[..] {
+            spectra.compress(order);
+        }
+        let pricing = Pricing { spectra, dims, families, eps, twist: 0, stop: stop.clone() };
         pricing.ask();
         pricing
+    }
+
+    /// The same with prices that differ from set to set by up to a factor of 2, for trees that are nearly as good.
+    pub fn twisted(mut self, twist: u64) -> Self {
+        self.twist = twist;
+        self
+    }
+
+    /// The price of an error at a cut.
+    fn price(&self, set: ModeSet, price: f64) -> f64 {
+        match self.twist {
+            0 => price,
+            twist => {
+                let label = self.spectra.normal(set).to_le_bytes();
+                let bits = rng::stream(twist, &label).next_u32();
+                price * (2.0 * f64::from(bits) / f64::from(u32::MAX) - 1.0).exp2()
+            }
+        }
     }
 
     /// Computes the spectra that will be needed, in parallel.
@@ -68,6 +93,7 @@ impl<'s> Pricing<'s> {
     fn choices(&self, set: ModeSet, price: f64, limit: f64) -> Vec<Choice> {
         let Some(spectrum) = self.spectra.of(set) else { return Vec::new() };
         let most = self.spectra.side(set);
+        let price = self.price(set, price);
         // Less would be too dear, or cannot reach the error.
         let least = spectrum.reach(limit / price).max(self.eps.map_or(1, |eps| spectrum.rank(eps)));
         let least = least.clamp(1, most);
@@ -144,6 +170,51 @@ impl<'s> Pricing<'s> {
             }
         }
         Some(best)
+    }
+
+    /// Trees of at most so many parameters with sums of tails as small as were found, the smallest first.
+    pub fn affordable(&self, most: u128) -> Vec<Priced> {
+        let (mut low, mut high) = (1.0f64, 1.0 / FINEST);
+        let mut found: Vec<Priced> = Vec::new();
+        for _ in 0..2 * STEPS {
+            let middle = (low * high).sqrt();
+            let Some(tree) = self.tree(middle) else { break };
+            if tree.params <= most {
+                low = middle;
+                let grown = self.grown(&tree, most);
+                if !found.iter().any(|f| f.tree == grown.tree) {
+                    found.push(grown);
+                }
+            } else {
+                high = middle;
+            }
+            if high / low < 1.02 {
+                break;
+            }
+        }
+        found.sort_by(|a, b| a.tails.total_cmp(&b.tails));
+        found.truncate(4);
+        found
+    }
+
+    /// The tree with some ranks raised, those that gain most for each parameter first, up to so many parameters.
+    pub fn grown(&self, from: &Priced, most: u128) -> Priced {
+        let mut at = from.clone();
+        loop {
+            let splits = at.tree.splits();
+            let raise = |e: usize| {
+                let rank = at.tree.edges[e].2;
+                let room = rank < self.spectra.side(splits[e]);
+                let tree = room.then(|| at.tree.with_rank(e, rank + 1))?;
+                self.priced(tree).filter(|p| p.params <= most && p.tails < at.tails)
+            };
+            let rate = |p: &Priced| (at.tails - p.tails) / (p.params - at.params).max(1) as f64;
+            let raised = (0..splits.len()).filter_map(raise);
+            match raised.max_by(|a, b| rate(a).total_cmp(&rate(b))) {
+                Some(next) => at = next,
+                None => return at,
+            }
+        }
     }
 
     /// The tree with some ranks lowered, the cheapest in error first, until the sum of tails would exceed the budget.

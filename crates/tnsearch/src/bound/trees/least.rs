@@ -10,7 +10,7 @@ use crate::tensor::size;
 use std::sync::OnceLock;
 
 /// Up to this order every tree is looked at.
-pub(super) const ALL_TREES: usize = 14;
+pub const ALL_TREES: usize = 14;
 /// The smallest error that anything is said about.
 const LEAST: f64 = 1e-16;
 /// How exactly an error or a loss is bounded, relatively.
@@ -59,9 +59,8 @@ impl<'s> TreeBound<'s> {
 
     /// No tree with an RSE of at most `eps` has fewer parameters.
     pub fn params(&self, eps: f64) -> u128 {
-        // One entry for each entry of a mode: no network has less.
-        let trivial = self.dims.iter().fold(0u128, |sum, &d| sum + d as u128);
-        let trivial = trivial.min(size(&self.dims));
+        // One entry for each entry of a mode: no network has less (a product is no less than the sum, but for ones).
+        let trivial: u128 = self.dims.iter().filter(|&&d| d > 1).map(|&d| d as u128).sum();
         let bound = match self.is_whole() {
             // Sums of whole numbers.
             true => self.fronts(eps).and_then(|f| f.best()).map(|(value, _)| value.round() as u128),

@@ -18,12 +18,12 @@ mod tree;
 mod brute;
 
 pub use curve::{Priced, Pricing};
-pub use least::TreeBound;
+pub use least::{ALL_TREES, TreeBound};
 pub use tree::ModeTree;
 
 use crate::problem::Target;
 
 /// The dimensions that parameters are counted with.
 pub(crate) fn counted(target: &Target) -> &[usize] {
-    target.dims()
+    target.full_dims()
 }

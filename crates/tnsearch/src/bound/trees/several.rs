@@ -41,8 +41,11 @@ impl TreeBound<'_> {
     /// About `count` trees (with their ranks) that no cut rules out for an RSE of `eps`, the fewest parameters first, none
     /// with `below` or more; ranks are at most three above the least. Empty where not all trees are looked at.
     pub fn several(&self, eps: f64, count: usize, below: u128) -> Vec<(u128, ModeTree)> {
+        if !self.is_whole() {
+            return Vec::new();
+        }
         let least_value = self.params(eps) as f64;
-        if !self.is_whole() || below as f64 <= least_value {
+        if below as f64 <= least_value {
             return Vec::new();
         }
         let mut found: Vec<(u128, ModeTree)> = Vec::new();
@@ -75,7 +78,10 @@ impl Search<'_> {
     /// All trees of at most so many parameters.
     fn trees(&mut self, limit: f64) -> Vec<ModeTree> {
         let root = self.dims[self.fronts.sets.root()] as f64;
-        let tops = self.vertex(self.fronts.sets.len() - 1, root, limit);
+        // The root has a mode of its own, so all others may hang on one edge.
+        let (rest, mut tops) = (self.fronts.sets.len() - 1, Vec::new());
+        let top = Top { width: 1.0, cost: 0.0, bare: 0, below: Vec::new() };
+        self.extend(Index::MAX, rest, root, limit, top, &mut tops);
         let root_mode = 1 << self.fronts.sets.root();
         let tree = |top: &Branch| {
             let mut tree = ModeTree { modes: vec![root_mode | top.bare], edges: Vec::new() };
@@ -99,6 +105,7 @@ impl Search<'_> {
         bundles.map(|b| weight * width * b.width + cost + b.cost).fold(f64::INFINITY, f64::min)
     }
 
+    /// Adds all ways to complete a top on a set. A vertex with nothing but an edge to all of `whole` is none.
     fn extend(
         &mut self,
         whole: Index,

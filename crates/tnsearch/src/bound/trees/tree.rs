@@ -1,6 +1,7 @@
 //! A tree on the modes of a tensor.
 
 use super::super::{ModeSet, Spectra};
+use crate::graph::{GraphError, Structure};
 
 /// A tree: the modes at each vertex, and its edges `(u, v, rank)`.
 ///
@@ -57,7 +58,7 @@ impl ModeTree {
         (0..self.edges.len()).map(side).collect()
     }
 
-    /// The sum of the tails of all edges: what truncated SVDs lose at most, as an RSE. None where a cut that is
+    /// The sum of the tails of all edges (and what shrinking lost): what truncated SVDs lose at most, as an RSE. None where a cut that is
     /// narrower than both of its sides has no known spectrum.
     pub fn tails(&self, spectra: &Spectra) -> Option<f64> {
         let splits = self.splits();
@@ -67,7 +68,15 @@ impl ModeTree {
             }
             Some(spectra.of(set)?.tail(r))
         };
-        splits.iter().zip(&self.edges).map(tail).sum()
+        let tails: Option<f64> = splits.iter().zip(&self.edges).map(tail).sum();
+        Some(spectra.target().lost() + tails?)
+    }
+
+    /// The tree as a structure on a graph of its own.
+    pub fn structure(&self) -> Result<Structure, GraphError> {
+        let list = |&set: &ModeSet| (0..64).filter(|n| set >> n & 1 == 1).collect();
+        let modes: Vec<Vec<usize>> = self.modes.iter().map(list).collect();
+        Structure::from_groups("graph", &modes, &self.edges)
     }
 
     /// The same tree with one rank changed.

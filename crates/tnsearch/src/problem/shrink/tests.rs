@@ -1,7 +1,7 @@
 use super::*;
 use crate::bound::{CutBound, Spectra, SpectraSettings};
 use crate::fit::{FitSettings, error_of, fit};
-use crate::graph::testing;
+use crate::graph::{Structure, testing};
 use crate::network::{Network, expand_cores};
 use crate::rng::stream;
 use crate::tensor::{Complex, unflatten};
@@ -62,6 +62,27 @@ fn accounts_for_everything<T: Scalar>() {
         ] {
             assert!((explicit - error).abs() < tolerance, "{} {explicit} {error}", T::KIND);
         }
+    }
+}
+
+#[test]
+fn vertices_with_several_modes_are_expanded_along_each() {
+    let x = low::<f64>(&[9, 12, 6, 10], 0.03, 3);
+    let small = shrink(&x, Objective::MaxError(0.1)).unwrap();
+    let settings = FitSettings { max_sweeps: 4, ..FitSettings::default() }.check().unwrap();
+    let groups = [vec![0, 2], vec![1], vec![3]];
+    let path = Structure::from_groups("pair", &groups, &[(0, 1, 3), (1, 2, 2)]).unwrap();
+    let whole = Structure::from_groups("whole", &[vec![0, 1, 2, 3]], &[]).unwrap();
+    for structure in [path, whole] {
+        let graph = structure.canonical().graph;
+        let fitted = fit(&small, &graph, &settings, 1, None, &Stop::new()).unwrap();
+        let network = Network::from_fitted(structure, small.dims().to_vec(), fitted.cores.clone());
+        let z = network.unwrap().expanded(&small).unwrap().to_tensor(None).unwrap();
+        let cores = expand_cores(&small, &graph, fitted.cores);
+        for error in [x.rse_of(&z), error_of(&x, &graph, &cores, None).unwrap()] {
+            assert!((error - fitted.error).abs() < 1e-13, "{graph} {error} {}", fitted.error);
+        }
+        assert!(fitted.error >= small.lost() && small.lost() > 1e-4);
     }
 }
 

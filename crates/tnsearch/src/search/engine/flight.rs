@@ -4,8 +4,8 @@ use super::assembly::Assembly;
 use super::run::{Job, Place, Resolved};
 use super::speculate::{Key, key};
 use super::warm::grown;
-use super::{Driver, Evaluation, Event, OtherFormat, TICK};
-use crate::fit::{Effort, FitError, Fitted, Request};
+use super::{Driver, Evaluation, Event, OtherFormat, StoppedBy, TICK};
+use crate::fit::{Effort, FitError, FitSettings, Fitted, Request};
 use crate::graph::Structure;
 use crate::network::Network;
 use crate::problem::Score;
@@ -26,6 +26,12 @@ pub(super) enum Flight {
     /// A fit that was given up.
     Nothing,
 }
+
+/// Fits that would take longer than the time left before the search ends: those that follow will, too.
+const MOST_OUT_OF_TIME: u32 = 16;
+
+/// What a fit of the answer's cores may take when the search is to end.
+const LAST_SECONDS: f64 = 1.0;
 
 impl Driver<'_, '_> {
     /// Has the jobs fitted that a run waits for, or finds them on record or fitted already.
@@ -86,6 +92,13 @@ impl Driver<'_, '_> {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
             // Not written down: with more memory it may not be refused the next time.
             Err(FitError::Memory(_)) => self.take(k, index, Resolved::Refused),
+            Err(FitError::Time) => {
+                self.out_of_time += 1;
+                if self.out_of_time > MOST_OUT_OF_TIME && self.stopped_by.is_none() {
+                    self.stopped_by = Some(StoppedBy::MaxSeconds);
+                }
+                self.take(k, index, Resolved::Refused);
+            }
             Err(error) => self.fail(job.place, error),
         }
     }
@@ -166,7 +179,7 @@ impl Driver<'_, '_> {
                     let cores = network.and_then(|network| grown(&network, &job.structure, seed));
                     request.warm = cores.map(Arc::new);
                 }
-                Err(FitError::Interrupted) => return Ok(None),
+                Err(FitError::Interrupted | FitError::Time) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -314,7 +327,8 @@ impl Driver<'_, '_> {
     }
 
     /// Fits a structure once more, from its parent if it has one. Not an evaluation: its result is known. Where it may
-    /// be stopped, a stop is an error: cut short, it is not what it was.
+    /// be stopped, a stop is an error: cut short, it is not what it was. Where it may not, for the answer's cores, it
+    /// gets a second (and its ancestors theirs) once the search is to end.
     pub(super) fn fit_again(
         &mut self,
         run: usize,
@@ -353,7 +367,13 @@ impl Driver<'_, '_> {
     ) -> Result<Fitted, FitError> {
         let seed = self.engine.runs[run].seed;
         let graph = structure.canonical().graph;
-        let mut request = Request::new(graph, self.engine.fit.clone(), seed);
+        let mut settings = self.engine.fit.clone();
+        if !stoppable && self.engine.stop.is_set() {
+            let seconds = settings.max_seconds.map_or(LAST_SECONDS, |s| s.min(LAST_SECONDS));
+            let short = FitSettings { max_seconds: Some(seconds), ..FitSettings::clone(&settings) };
+            settings = Arc::new(short.check()?);
+        }
+        let mut request = Request::new(graph, settings, seed);
         request.effort = effort;
         request.warm = parent.and_then(|p| grown(p, structure, seed)).map(Arc::new);
         self.compute_again(request, stoppable)

@@ -291,6 +291,8 @@ struct Driver<'a, 'e> {
     /// Requests sent that nothing came of so far.
     speculative: u64,
     stopped_by: Option<StoppedBy>,
+    /// Fits refused because they would take longer than the time left.
+    out_of_time: u32,
     /// Of several errors of fits the first in order, so that the message is the same every time.
     failure: Option<(run::Place, FitError)>,
     listener_error: Option<ListenerError>,
@@ -319,6 +321,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             seen: progress::Seen::default(),
             speculative: 0,
             stopped_by: None,
+            out_of_time: 0,
             failure: None,
             listener_error: None,
             cut_short: None,
@@ -326,6 +329,7 @@ impl<'a, 'e> Driver<'a, 'e> {
     }
 
     fn drive(mut self) -> Result<SearchResult, SearchError> {
+        self.executor.until(&self.engine.stop);
         loop {
             self.look_at_stop();
             if self.stopped_by.is_some() || self.failure.is_some() {
@@ -363,6 +367,8 @@ impl<'a, 'e> Driver<'a, 'e> {
             return Err(error.into());
         }
         self.enter_the_rest();
+        // What is still to be fitted is needed.
+        self.executor.until(&Stop::new());
         self.finish()
     }
 

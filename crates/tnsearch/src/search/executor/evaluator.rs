@@ -1,9 +1,10 @@
 //! What a worker does with a request.
 
+use super::direct::fit_direct;
 use super::merged::MergedTargets;
 use crate::decompose::{Limits, forest_svd};
 use crate::fit::grouped::fit_merged;
-use crate::fit::{self, FitError, FitSettings, Fitted, Request};
+use crate::fit::{self, Effort, FitError, FitSettings, Fitted, Request};
 use crate::graph::ModeGraph;
 use crate::problem::{Loss, Stop, Target};
 use crate::tensor::AnyTensor;
@@ -11,8 +12,8 @@ use std::sync::Arc;
 
 /// Fits structures. Called from several threads at once.
 ///
-/// The result must be a pure function of the request. [`FitError::Memory`] says that this structure is too large
-/// (the search goes on without it), [`FitError::Interrupted`] that the stop was seen; every other error ends the
+/// The result must be a pure function of the request. [`FitError::Memory`] says that this structure is too large,
+/// [`FitError::Time`] that it is for the time left (the search goes on without it), [`FitError::Interrupted`] that the stop was seen; every other error ends the
 /// search.
 pub trait Evaluator: Send + Sync {
     /// Fits the cores of one structure.
@@ -71,6 +72,9 @@ fn evaluate(
             Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
             None => fit::fit(target, graph, settings, *seed, warm, stop),
         };
+    }
+    if *effort == Effort::Direct {
+        return fit_direct(target, graph, request, stop);
     }
     let quick = FitSettings::clone(settings);
     let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };

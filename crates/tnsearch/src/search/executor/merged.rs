@@ -6,13 +6,16 @@ use crate::problem::Target;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many are held at most.
-const HELD: usize = 8;
+const MOST: usize = 8;
 /// How many bytes they may take together.
 const HELD_BYTES: u64 = 1 << 30;
 
 /// The merged forms of one tensor, those used last. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MergedTargets(Arc<Mutex<Vec<(Vec<Vec<usize>>, Target)>>>);
+pub(super) struct MergedTargets(Arc<Mutex<Vec<Held>>>);
+
+/// The modes of each group, and the tensor with those merged.
+type Held = (Vec<Vec<usize>>, Target);
 
 impl MergedTargets {
     /// The tensor that a graph with several modes at a vertex is fitted to. As many are held as fit into a quarter of
@@ -36,7 +39,7 @@ impl MergedTargets {
         }
         let merged = grouped::merged(target, graph, max_bytes)?;
         let bytes = max_bytes.map_or(HELD_BYTES, |limit| (limit / 4).min(HELD_BYTES));
-        let most = HELD.min((bytes / (merged.tensor().bytes() as u64).max(1)) as usize);
+        let most = MOST.min((bytes / (merged.tensor().bytes() as u64).max(1)) as usize);
         let mut held = lock();
         if !held.iter().any(|(known, _)| *known == groups) {
             held.push((groups, merged.clone()));

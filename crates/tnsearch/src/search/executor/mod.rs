@@ -4,6 +4,7 @@
 //! result is a pure function of its request, it makes no difference to the answer where, how often or in which
 //! order they are run.
 
+mod direct;
 mod evaluator;
 mod local;
 mod merged;
@@ -12,6 +13,7 @@ pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator};
 pub use local::Local;
 
 use crate::fit::{FitError, Fitted, Request};
+use crate::problem::Stop;
 use std::time::Duration;
 
 /// The name of a request under way, chosen by the caller.
@@ -27,6 +29,10 @@ pub trait Executor {
     fn makes_single_starts(&self) -> bool {
         false
     }
+
+    /// Until when results of requests submitted from now on are of use. A fit that could not make one sweep by then may
+    /// be refused with [`FitError::Time`]; the default takes no notice.
+    fn until(&mut self, _stop: &Stop) {}
 
     /// Takes a request. Each one submitted has exactly one result, also one that was cancelled.
     fn submit(&mut self, ticket: Ticket, request: Request);

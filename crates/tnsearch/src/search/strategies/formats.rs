@@ -3,6 +3,7 @@
 use super::{Ask, CheckedObjective, Outcome, Strategy};
 use crate::graph::Structure;
 use crate::problem::Score;
+use crate::search::strategy::Found;
 
 /// Makes the strategy that goes on from the best structure; none where nothing was fitted.
 pub type GoOn = Box<dyn FnOnce(Option<&Structure>) -> Option<Box<dyn Strategy>> + Send>;
@@ -83,6 +84,17 @@ impl Strategy for Formats {
             }
         }
         part.strategy.tell(outcomes);
+    }
+
+    fn tell_found(&mut self, found: &[Option<Found>]) {
+        let Some(part) = self.parts.get_mut(self.turn) else { return };
+        // What was asked for is where the walks began.
+        for (asked, found) in part.asked.iter_mut().zip(found) {
+            if let Some(found) = found {
+                *asked = found.structure.clone();
+            }
+        }
+        part.strategy.tell_found(found);
     }
 
     fn lower_bound(&self) -> Option<f64> {

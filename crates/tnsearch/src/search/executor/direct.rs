@@ -1,0 +1,164 @@
+//! Fits that begin where truncated SVDs end.
+
+use crate::decompose::{Limits, spanning_svd};
+use crate::fit::{FitError, FitSettings, Fitted, Request, fit, sweep_cost};
+use crate::graph::ModeGraph;
+use crate::problem::{Stop, Target};
+use crate::rng;
+use crate::tensor::AnyTensor;
+use rand::RngExt as _;
+use rand_distr::StandardNormal;
+
+/// Sweeps that polish a structure without cycles.
+const POLISH: usize = 30;
+
+/// Multiply-adds that all sweeps together may take: some seconds.
+const WORK: f64 = 5e10;
+/// Fewer sweeps than this are of no use.
+const FEWEST: usize = 4;
+
+/// The standard deviation of the entries that an edge beyond the forest gets, in units of the root mean square of those
+/// that the SVDs gave. Much smaller ones leave a ring at a saddle point.
+const FILL: f64 = 0.1;
+
+/// Fits a structure from the truncated SVDs of a forest in it ([`spanning_svd`]). Without cycles it is polished by a
+/// few sweeps where the SVDs do not reach the error; with cycles, whose other edges begin small, it is fitted as the
+/// settings say, that start the first of several, where sweeps are cheap enough for that. Where even a few sweeps would
+/// take long there are none. Never worse than the forest alone.
+pub(super) fn fit_direct(
+    target: &Target,
+    graph: &ModeGraph,
+    request: &Request,
+    stop: &Stop,
+) -> Result<Fitted, FitError> {
+    let Request { settings, seed, .. } = request;
+    let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
+    let forest = {
+        let mut label = graph.to_bytes();
+        label.extend(b"/direct");
+        let mut rng = rng::stream(*seed, &label);
+        spanning_svd(target, graph, &limits, |rms| {
+            FILL * rms * rng.sample::<f64, _>(StandardNormal)
+        })
+    };
+    let cycles = graph.edges().len() + parts(graph) > graph.vertices();
+    let settings = FitSettings { scouts: 1, rescue: 0, ..FitSettings::clone(settings) };
+    let affordable = (WORK / sweep_cost(graph, target.dims())) as usize;
+    let settings = match cycles {
+        true => {
+            let max_sweeps = settings.max_sweeps.min(affordable.max(FEWEST));
+            let restarts = (affordable / max_sweeps).clamp(1, settings.restarts);
+            FitSettings { restarts, max_sweeps, ..settings }
+        }
+        false => {
+            let max_sweeps = settings.max_sweeps.min(POLISH).min(affordable.max(FEWEST));
+            FitSettings { restarts: 1, max_sweeps, ..settings }
+        }
+    };
+    // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
+    let Ok((warm, error)) = forest else {
+        return fit(target, graph, &settings.check()?, *seed, None, stop);
+    };
+    let alone = |interrupted: bool| -> Result<Fitted, FitError> {
+        let cores = spanning_svd(target, graph, &Limits::none(), |_| 0.0);
+        let cores: Vec<AnyTensor> = cores.map_or_else(|_| warm.clone(), |found| found.0);
+        Ok(Fitted {
+            cores,
+            error,
+            sweeps: 0,
+            restarts: 0,
+            rescued: false,
+            interrupted,
+            graph: None,
+        })
+    };
+    if error <= settings.enough_rse.max(settings.stop_rse) || affordable < FEWEST {
+        return alone(false);
+    }
+    match fit(target, graph, &settings.check()?, *seed, Some(&warm), stop) {
+        Ok(fitted) if fitted.error <= error => Ok(fitted),
+        Ok(fitted) => {
+            let Fitted { sweeps, restarts, interrupted, .. } = fitted;
+            Ok(Fitted { sweeps, restarts, ..alone(interrupted)? })
+        }
+        Err(FitError::Interrupted | FitError::Memory(_)) => alone(stop.is_set()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The number of parts that hang together.
+fn parts(graph: &ModeGraph) -> usize {
+    let mut part: Vec<usize> = (0..graph.vertices()).collect();
+    for &(u, v, _) in graph.edges() {
+        let (p, q) = (part[u], part[v]);
+        part.iter_mut().filter(|x| **x == q).for_each(|x| *x = p);
+    }
+    part.sort_unstable();
+    part.dedup();
+    part.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decompose::forest_svd;
+    use crate::fit::Effort;
+    use crate::search::{Evaluator, FitEvaluator};
+    use crate::tensor::{Complex, Scalar, Tensor};
+    use std::sync::Arc;
+
+    fn noise<T: Scalar>(dims: &[usize]) -> Target {
+        let mut rng = rng::stream(4, b"direct");
+        let data = (0..dims.iter().product()).map(|_| T::normal(&mut rng)).collect();
+        Target::new(Tensor::<T>::new(dims.to_vec(), data).unwrap()).unwrap()
+    }
+
+    fn never_worse<T: Scalar>() {
+        let target = noise::<T>(&[3, 2, 3, 2, 2]);
+        let evaluator = FitEvaluator::new(&target);
+        for edges in [
+            vec![(0, 1, 2), (1, 2, 3), (2, 3, 2), (3, 4, 2)],
+            vec![(0, 1, 2), (3, 4, 2)],
+            vec![(0, 1, 2), (1, 2, 2), (2, 3, 2), (3, 4, 2), (0, 4, 2)],
+            vec![(0, 1, 7), (1, 2, 2)],
+        ] {
+            let graph = ModeGraph::new(5, 0, edges);
+            let settings = FitSettings { max_sweeps: 20, restarts: 2, ..FitSettings::default() };
+            let mut request = Request::new(graph.clone(), Arc::new(settings.check().unwrap()), 1);
+            request.effort = Effort::Direct;
+            let fitted = evaluator.evaluate(&request, &Stop::new()).unwrap();
+            assert_eq!(fitted, evaluator.evaluate(&request, &Stop::new()).unwrap());
+            let (_, forest) = spanning_svd(&target, &graph, &Limits::none(), |_| 0.0).unwrap();
+            assert!(fitted.error <= forest * (1.0 + 1e-6), "{graph}: {} {forest}", fitted.error);
+            if let Some((_, svd)) = forest_svd(&target, &graph, &Limits::none()).unwrap() {
+                assert!(fitted.error <= svd * (1.0 + 1e-6), "{graph}: {} {svd}", fitted.error);
+            }
+            // It is the error of its cores.
+            let settings = FitSettings { restarts: 1, max_sweeps: 1, ..FitSettings::default() };
+            let settings = settings.check().unwrap();
+            let again = fit(&target, &graph, &settings, 1, Some(&fitted.cores), &Stop::new());
+            assert!(again.unwrap().error <= fitted.error * (1.0 + 1e-3));
+        }
+    }
+
+    #[test]
+    fn it_is_never_worse_than_the_svds_it_begins_with() {
+        never_worse::<f64>();
+        never_worse::<f32>();
+        never_worse::<Complex<f64>>();
+    }
+
+    #[test]
+    fn an_error_that_the_svds_reach_is_enough() {
+        let target = noise::<f64>(&[3, 2, 3]);
+        let graph = ModeGraph::new(3, 0, vec![(0, 1, 2), (1, 2, 2)]);
+        let (_, svd) = forest_svd(&target, &graph, &Limits::none()).unwrap().unwrap();
+        for (enough, sweeps) in [(1.01 * svd, false), (0.9 * svd, true)] {
+            let settings = FitSettings { enough_rse: enough, ..FitSettings::default() };
+            let mut request = Request::new(graph.clone(), Arc::new(settings.check().unwrap()), 1);
+            request.effort = Effort::Direct;
+            let fitted = fit_direct(&target, &request.graph, &request, &Stop::new()).unwrap();
+            assert_eq!(fitted.sweeps > 0, sweeps);
+        }
+    }
+}
