@@ -82,8 +82,8 @@ pub struct Rounded {
 /// the leaves to the root make the cores. Their errors add up exactly:
 /// `||Z - Z'||^2 = sum over edges of lost_e <= sum over edges of tau_e(r_e)`.
 ///
-/// On a graph with cycles, the Gram matrices on both sides of each edge come from messages along the doubled network
-/// `<Z|Z>`, edges are truncated by SVDs whitened with them, and sweeps of alternating least squares against Z follow,
+/// On a graph with cycles, the Gram matrices on both sides of each edge come from the doubled network `<Z|Z>` with that edge
+/// cut, edges are truncated by SVDs whitened with them, and sweeps of alternating least squares against Z follow,
 /// in which every environment is a contraction of networks. The error is `||Z||^2 - 2 Re <Z, Z'> + ||Z'||^2`.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Rounding onto a tree: orthogonal towards a root, truncated from the leaves.
 
-use super::fill::{Ranks, Spectra, at_most, tail, ways_down, within};
-use super::part::{Order, Part, entries};
+use super::fill::{Ranks, Spectra, at_most, tail, ways_down};
+use super::part::{Order, Part};
 use super::{Aim, RoundGoal, Rounded, core_labels, modes_at, network, parts};
 use crate::SettingError;
 use crate::decompose::{DecomposeError, Limits};
@@ -12,7 +12,9 @@ use crate::tensor::{Scalar, Tensor};
 /// What rounding adds to the error of a network of 64-bit numbers, relative to its norm.
 const ROUNDING: f64 = 1e-14;
 /// The sum of the tails is an upper bound: what is lost may be less, so more is tried by these factors.
-const BEYOND: [f64; 6] = [1.3, 1.7, 2.2, 3.0, 4.5, 7.0];
+const BEYOND: [f64; 5] = [1.3, 2.0, 3.0, 5.0, 8.0];
+/// And then this many places between what was enough and what was too much.
+const HALVINGS: usize = 4;
 
 /// A spanning tree that has every edge wider than 1, hung up in its middle.
 #[derive(Debug, Clone)]
@@ -240,10 +242,6 @@ impl<T: Scalar> Built<T> {
         }
         network(&self.target, &self.dims, &self.parts, &self.lengths, self.exponent)
     }
-
-    fn params(&self) -> usize {
-        self.parts.iter().map(|p| entries(&p.labels, &self.lengths)).sum()
-    }
 }
 
 fn relative(mut squares: Vec<f64>) -> Vec<f64> {
@@ -293,21 +291,24 @@ fn smallest<T: Scalar>(
     budget: f64,
     limits: &Limits,
 ) -> Result<(Built<T>, f64), DecomposeError> {
-    let first = within(ways, budget);
-    let mut best = built.truncated(&first.ranks, limits)?;
-    let mut tried = first;
-    for factor in BEYOND {
-        let next = within(ways, budget * factor);
-        if next == tried || limits.stop.is_set() {
+    let place = |budget: f64| ways.partition_point(|w| w.tails <= budget).max(1) - 1;
+    // The last way known to lose no more than the budget, and the first known to lose more.
+    let (mut good, mut bad) = (place(budget), ways.len());
+    let mut best = built.truncated(&ways[good].ranks, limits)?;
+    let bold = BEYOND.iter().map(|factor| Some(place(budget * factor)));
+    for next in bold.chain([None; HALVINGS]) {
+        let next = match next {
+            Some(next) if bad == ways.len() => next,
+            Some(_) => continue,
+            None => good + (bad - good) / 2,
+        };
+        if next <= good || next >= bad || limits.stop.is_set() {
             continue;
         }
-        tried = next;
-        let (cut, lost) = built.truncated(&next.ranks, limits)?;
-        if lost > budget {
-            break;
-        }
-        if cut.params() < best.0.params() {
-            best = (cut, lost);
+        let (cut, lost) = built.truncated(&ways[next].ranks, limits)?;
+        match lost <= budget {
+            true => (good, best) = (next, (cut, lost)),
+            false => bad = next,
         }
     }
     Ok(best)

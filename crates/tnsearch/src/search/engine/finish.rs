@@ -8,6 +8,9 @@ use crate::problem::{LowerBound, Reason, Score};
 use crate::search::SearchError;
 use std::sync::Arc;
 
+/// A point of the front: its parameters, its error, and where they come from.
+type OnFront = (u128, f64, (Arc<Job>, Arc<Evaluation>));
+
 impl Driver<'_, '_> {
     pub(super) fn finish(mut self) -> Result<SearchResult, SearchError> {
         let best = self.best()?;
@@ -82,10 +85,7 @@ impl Driver<'_, '_> {
 
     /// The networks of the Pareto front, where they are asked for. Cores that came from a journal are fitted again, as
     /// long as no stop is set: points whose cores are not at hand then are left out.
-    fn front(
-        &mut self,
-        points: &[(u128, f64, (Arc<Job>, Arc<Evaluation>))],
-    ) -> Result<Vec<Best>, SearchError> {
+    fn front(&mut self, points: &[OnFront]) -> Result<Vec<Best>, SearchError> {
         if !self.engine.keeps_front {
             return Ok(Vec::new());
         }
@@ -167,7 +167,7 @@ impl Driver<'_, '_> {
     }
 }
 
-fn point((params, error, (job, _)): (u128, f64, (Arc<Job>, Arc<Evaluation>))) -> ParetoPoint {
+fn point((params, error, (job, _)): OnFront) -> ParetoPoint {
     let (structure, run, effort) = (job.structure.clone(), job.place.run, job.effort);
     ParetoPoint { params, error, structure, run, effort }
 }
