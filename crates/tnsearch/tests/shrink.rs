@@ -68,20 +68,20 @@ fn a_shrunk_search_finds_as_good_an_answer() {
 #[test]
 fn every_objective_is_asked_of_the_full_tensor() {
     let x = field();
-    for objective in [Objective::Lambda(0.01), Objective::MaxParams(300)] {
+    // With ranks up to 3 every path is within the budget.
+    for objective in [Objective::Lambda(0.01), Objective::MaxParams(600)] {
         let of = |shrink: bool| {
-            let search = search(&x, "path", shrink).objective(objective);
+            let search = search(&x, "path", shrink).objective(objective).max_rank(3);
             search.strategy(StrategySpec::new("tnls").set("iterations", 2).set("samples", 4))
         };
-        let result = of(true).run().unwrap();
-        checked(&x, &result);
-        if let Some(shrunk) = &result.shrunk {
-            // What is lost matters at most in the third digit.
-            let full = of(false).run().unwrap();
-            let loss = |r: &SearchResult| r.best.as_ref().unwrap().score.loss;
-            assert!(loss(&result) <= 1.05 * loss(&full), "{} {}", loss(&result), loss(&full));
-            assert!(shrunk.lost > 0.0);
-        }
+        let small = of(true).run().unwrap();
+        checked(&x, &small);
+        assert!(small.target_reached);
+        assert!(small.shrunk.is_some() || objective == Objective::MaxParams(600));
+        // What is lost matters at most in the second digit.
+        let full = of(false).run().unwrap();
+        let loss = |r: &SearchResult| r.best.as_ref().unwrap().score.loss;
+        assert!(loss(&small) <= 1.05 * loss(&full), "{} {}", loss(&small), loss(&full));
     }
 }
 
