@@ -5,11 +5,12 @@ mod common;
 use common::{Place, doubles, entries, npy};
 use serde_json::json;
 
-const METHODS: [&str; 8] = [
+const METHODS: [&str; 9] = [
     "tt-svd",
     "tr-svd",
     "tr-lm",
     "ht-svd",
+    "hosvd",
     "tree-svd --template star",
     "tr-als",
     "tr-als-ar",
@@ -107,6 +108,28 @@ fn bad_usage_is_refused() {
     ] {
         place.refuses(&format!("decompose {args}"), words);
     }
+}
+
+#[test]
+fn an_error_may_be_given_as_its_root_and_be_shared_out_equally() {
+    let place = Place::new();
+    place.ring("X.npy", 5, 3);
+    let (code, by_re) = place.json("decompose X.npy --method tt-svd --max-re 0.1");
+    let (_, by_rse) = place.json("decompose X.npy --method tt-svd --max-rse 0.01");
+    let (_, equal) = place.json("decompose X.npy --method tt-svd --max-re 0.1 --shares equal");
+    assert_eq!((code, &by_re["params"], &by_re["rse"]), (0, &by_rse["params"], &by_rse["rse"]));
+    assert!(by_re["re"].as_f64().unwrap() <= 0.1);
+    assert!(by_re["params"].as_u64().unwrap() <= equal["params"].as_u64().unwrap());
+    for (args, words) in [
+        ("--max-re 1", "max-re is 1"),
+        ("--shares some", "use optimal or equal"),
+        ("--max-seconds 0", "max-seconds is 0"),
+    ] {
+        place.refuses(&format!("decompose X.npy --method tt-svd {args}"), words);
+    }
+    let late = place.run("decompose X.npy --method tt-svd --max-seconds 1e-9 -o late.safetensors");
+    assert_eq!(late.code, 1);
+    assert!(late.stderr.contains("the time was up before there was a result"), "{}", late.stderr);
 }
 
 #[test]

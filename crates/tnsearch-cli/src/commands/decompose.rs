@@ -204,10 +204,9 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let found = match args.decompose(target, &template, &goal, &fit, &limits) {
         Err(DecomposeError::Interrupted) if !interrupt.is_set() => {
-            let seconds = time.unwrap_or_default();
-            bail!(
-                "--max-seconds {seconds}: the time was up before there was a result; nothing is written"
-            );
+            let words = "the time was up before there was a result; nothing is written";
+            terminal::note("--max-seconds", words);
+            return Ok(Exit::NotReached);
         }
         Err(DecomposeError::Interrupted) => {
             terminal::note("interrupted", "there was no result yet; nothing is written");

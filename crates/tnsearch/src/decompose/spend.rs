@@ -10,6 +10,8 @@ use std::collections::HashSet;
 pub(super) const FINE: f64 = 0.01;
 /// From so many rows on that pass may lose as much at a time as [`COARSE`] says, so that noise does not fill it.
 const MANY_ROWS: usize = 512;
+/// The part of the error by which ranks may be predicted to miss it and still be tried.
+const DOUBT: f64 = 0.1;
 /// See [`MANY_ROWS`].
 const COARSE: f64 = 0.125;
 
@@ -30,11 +32,11 @@ impl Choice<'_> {
     }
 
     /// What the truncation of an edge keeps.
-    pub fn keep(&self, edge: usize, rows: usize) -> Keep {
+    pub fn keep(&self, edge: usize, (rows, entries): (usize, usize)) -> Keep {
         match self {
             Choice::Ranks(ranks) => Keep::Rank(ranks[edge]),
             Choice::Shares(budget) => Keep::Within(budget.share(1)),
-            Choice::Fine { whole, .. } if rows > MANY_ROWS => Keep::Within(COARSE * whole),
+            Choice::Fine { whole, .. } if rows > many(entries) => Keep::Within(COARSE * whole),
             Choice::Fine { fine, .. } => Keep::Within(fine.share(1)),
         }
     }
@@ -50,6 +52,11 @@ impl Choice<'_> {
             }
         }
     }
+}
+
+/// From so many rows on a matrix of so many entries has many.
+fn many(entries: usize) -> usize {
+    ((1 << 30) / entries.max(1)).clamp(32, MANY_ROWS)
 }
 
 /// Truncations that were made.
@@ -182,7 +189,7 @@ impl<M: Made, P: FnMut(&[usize]) -> Result<M, DecomposeError>> Search<'_, M, P> 
             part * (curve.tail(to) - curve.tail(from))
         };
         let left = self.eps - self.best.lost();
-        let mut found: Option<(f64, Vec<usize>)> = None;
+        let mut found: Option<((bool, f64), Vec<usize>)> = None;
         for step in steps_of(best.len()) {
             let new: Option<Vec<usize>> = best
                 .iter()
@@ -192,9 +199,10 @@ impl<M: Made, P: FnMut(&[usize]) -> Result<M, DecomposeError>> Search<'_, M, P> 
             let Some(new) = new else { continue };
             let more: f64 = (0..best.len()).map(|c| rise(c, best[c], new[c])).sum();
             let trial = water.useful(&new);
-            let now = water.params(&trial);
-            let smaller = now < params && found.as_ref().is_none_or(|f| now < f.0);
-            if more <= left && smaller && !self.tried.contains(&trial) {
+            // Those that should keep the error first, then those that may.
+            let now = (more > left, water.params(&trial));
+            let next = now.1 < params && found.as_ref().is_none_or(|f| now < f.0);
+            if more <= left + DOUBT * self.eps && next && !self.tried.contains(&trial) {
                 found = Some((now, trial));
             }
         }

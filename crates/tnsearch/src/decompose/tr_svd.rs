@@ -246,7 +246,8 @@ impl<'s, T: Scalar> Opened<'s, T> {
             self.limits.check_stop()?;
             let rows = left * self.dims[k];
             let shape = (rows, rest.len() / rows);
-            let basis = left_basis(&rest, shape, choice.keep(k - 1, rows), self.limits)?;
+            let basis =
+                left_basis(&rest, shape, choice.keep(k - 1, (rows, rest.len())), self.limits)?;
             choice.spend(basis.lost);
             rest = project(&basis, &rest, shape);
             left = basis.rank;

@@ -290,7 +290,12 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             let unfolded: Vec<Axis> = rows.iter().chain(columns).copied().collect();
             let shape = (self.size(&rows), self.size(&unfolded[rows.len()..]));
             let matrix = self.reorder(rest, &axes, &unfolded);
-            let basis = left_basis(&matrix, shape, choice.keep(edge, shape.0), self.limits)?;
+            let basis = left_basis(
+                &matrix,
+                shape,
+                choice.keep(edge, (shape.0, matrix.len())),
+                self.limits,
+            )?;
             choice.spend(basis.lost);
             rest = Cow::Owned(project(&basis, &matrix, shape));
             let axis = self.edge_axis(edge);

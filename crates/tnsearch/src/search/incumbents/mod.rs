@@ -69,7 +69,9 @@ impl Aim {
     /// This, and what leaves room for what a bound does not see.
     fn safer(self) -> Vec<Aim> {
         match self {
-            Aim::Error(eps) => [1.0, 4.0, 20.0, 100.0, 500.0].map(|k| Aim::Error(eps / k)).to_vec(),
+            Aim::Error(eps) => {
+                [4.0, 20.0, 100.0, 500.0, 2500.0].map(|k| Aim::Error(eps / k)).to_vec()
+            }
             other => vec![other],
         }
     }
