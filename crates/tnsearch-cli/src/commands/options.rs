@@ -210,7 +210,10 @@ pub fn load_target(
 
 /// What `--help` says about a template.
 pub fn template_help(more: &str) -> String {
-    format!("{}, any-tree, or a JSON file with a graph{more}", family_list())
+    format!(
+        "{}, any-tree (all trees), any (all graphs), or a JSON file with a graph{more}",
+        family_list()
+    )
 }
 
 /// The template a user names, or that is in a JSON file, for a tensor of that order.

@@ -467,6 +467,7 @@ impl PreparedSearch<'_> {
         let starts = direct.then(|| {
             let limits = Limits { max_bytes: budget.max_bytes, stop: ending.within_part(0.5) };
             let templates = match graphs {
+                Graphs::Template if template.is_any() => formats(dims.len()),
                 Graphs::Template => vec![template.clone()],
                 Graphs::Trees => Vec::new(),
                 Graphs::All => vec![searched.clone()],

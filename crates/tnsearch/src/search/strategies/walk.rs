@@ -6,7 +6,7 @@
 //! random permutation of the modes. It ends when so many generations in turn have brought nothing.
 
 use super::settings::count;
-use super::{Ask, CheckedObjective, Generation, Outcome, SettingError, Strategy};
+use super::{Ask, CheckedObjective, Formats, Generation, GoOn, Outcome, SettingError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::problem::Score;
 use crate::rng::{self, Rng};
@@ -24,6 +24,12 @@ use std::sync::Arc;
 
 /// A loss that falls by less than this part brings nothing.
 const PROGRESS: f64 = 1e-4;
+
+/// Structures that walks begin at, at most.
+const STARTS: usize = 4;
+
+/// Over all graphs, the walks on a ring have this part of the patience.
+const RING_PART: usize = 4;
 
 /// The settings of walks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,8 +109,28 @@ impl Plan for CheckedWalk {
     }
 
     fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
-        let template = context.template.clone();
-        Ok(Box::new(Walk::new(template, context.objective, self.clone(), Vec::new(), seed)))
+        let (template, objective) = (context.template.clone(), context.objective);
+        let mut walk = self.clone();
+        walk.0.max_rank = context.widest_rank.max(self.max_rank);
+        let starts = context.starts.unwrap_or_default();
+        let in_graph = |graph: &Arc<Template>| -> Vec<Structure> {
+            starts.iter().filter(|s| s.template() == graph).take(STARTS).cloned().collect()
+        };
+        if !template.is_any() || template.order() < 3 {
+            let starts = in_graph(&template);
+            return Ok(Box::new(Walk::new(template, objective, walk, starts, seed)));
+        }
+        // Over all graphs a ring comes first, from whose best the edges are set free.
+        let ring = Arc::new(Template::ring(template.order())?);
+        let mut short = walk.clone();
+        short.0.patience = walk.patience.div_ceil(RING_PART);
+        let first = Walk::new(ring.clone(), objective, short, in_graph(&ring), seed);
+        let go_on: GoOn = Box::new(move |best| {
+            let best = best.and_then(|s| Structure::in_template(&template, &s.canonical().graph));
+            let starts = best.into_iter().collect();
+            Some(Box::new(Walk::new(template, objective, walk, starts, seed)))
+        });
+        Ok(Box::new(Formats::new(objective, vec![Box::new(first)], go_on)))
     }
 }
 
