@@ -206,8 +206,8 @@ fn without_useless(structure: Structure, dims: &[usize]) -> Structure {
     let mut changed = true;
     while changed {
         changed = false;
-        for v in 0..template.vertices() {
-            let dim = modes[v].map_or(1, |n| dims[n]);
+        for (v, mode) in modes.iter().enumerate() {
+            let dim = mode.map_or(1, |n| dims[n]);
             for e in template.incident(v) {
                 let others = template.incident(v).filter(|&f| f != e);
                 let held = others.fold(dim, |held, f| held.saturating_mul(ranks[f]));
