@@ -51,7 +51,9 @@ def test_the_summary_of_a_search(searched):
         assert counts[key] == sum(run["counts"][key] for run in report["runs"])
     for point in report["history"]:
         assert set(point) == {"evaluations", "samples", "loss", "rse", "params", "seconds"}
-    assert all(set(point) == {"params", "rse"} for point in report["pareto"])
+    # The template and the effort are left out where they are those of the answer, and all.
+    needed = {"params", "rse", "permutation", "edges", "run"}
+    assert all(set(point) - {"template", "effort"} == needed for point in report["pareto"])
     assert report["target_reached"] and report["stopped_by"] == "finished"
 
 
@@ -77,16 +79,16 @@ def test_the_journal(searched):
     assert not others and lines[-1]["end"]["best"]["params"] == report["params"]
     assert len(records) == report["evaluations"] > 0
     for record in records:
-        # Left out where a fit was given all its starts, as TNLS's are.
-        assert set(record) | {"effort"} == documented("field of an evaluation")
+        # Left out where a fit was given all its starts, as TNLS's are, and where it is of the graph searched.
+        assert set(record) | {"effort", "format"} == documented("field of an evaluation")
     assert min(record["loss"] for record in records) == report["loss"]
 
 
 def test_the_metadata_of_a_network(searched):
     with safetensors.safe_open(searched / "net.safetensors", "numpy") as file:
         metadata = file.metadata()
-    # Left out where the cores are real.
-    assert set(metadata) | {"complex"} == documented("entry")
+    # Left out where the cores are real, and where the tensor has its own shape.
+    assert set(metadata) | {"complex", "reshaped"} == documented("entry")
     report = json.loads((searched / "out.json").read_text())
     assert float(metadata["rse"]) == report["rse"]
     assert int(metadata["params"]) == report["params"]
@@ -106,6 +108,19 @@ def test_the_other_commands(generate, fit, info, tnsearch, tmp_path):
     network = info(net)
     assert network["kind"] == "network" and structure < set(network)
     assert (set(network) - structure) | set(info(tensor)) <= fields_of("info")
+    rounded = json.loads(tnsearch("round", net, "--max-re", 0.01, "--json", "-"))
+    assert set(rounded) == fields_of("round") - {"fit", "null"} | structure
+    assert rounded["target_reached"] and rounded["params"] <= rounded["params_before"]
+
+
+def test_a_point_of_the_front(searched, tnsearch):
+    report = json.loads((searched / "out.json").read_text())
+    point = report["pareto"][0]
+    fields = {"template", "order", "dims", "permutation", "edges", "params", "phi", "log10_cr"}
+    for search in ("out.json", "run.jsonl"):
+        picked = json.loads(tnsearch("pick", searched / search, "--params", point["params"], "--json", "-"))
+        assert set(picked) == fields_of("pick") - {"fit"} | fields
+        assert (picked["params"], picked["rse"]) == (point["params"], point["rse"])
 
 
 def test_the_geometry_of_the_search_space(generate, tnsearch, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from conftest import relative_error
 
 METHODS = ["als", "adam", "lm"]
-TEMPLATES = ["path", "ring", "star", "tree", "complete", "peps:2x2", "ht", "mera"]
+TEMPLATES = ["path", "ring", "star", "tree", "complete", "peps:2x2", "tucker", "ht", "mera"]
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

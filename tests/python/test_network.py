@@ -39,6 +39,14 @@ STRUCTURES = {
         "permutation": [2, 1, 3, 0],
         "edges": [[0, 1, 2], [1, 2, 2], [2, 3, 2], [3, 4, 1]],
     },
+    "several modes at a vertex": {
+        "template": {
+            "vertices": [{"mode": True}, {"mode": False}, {"mode": True}, {"mode": True}],
+            "edges": [[0, 1], [1, 2], [1, 3]],
+        },
+        "permutation": [2, 0, 2, 3],
+        "edges": [[0, 1, 2], [1, 2, 3], [1, 3, 2]],
+    },
 }
 
 
@@ -81,3 +89,12 @@ def test_safetensors_reads_the_cores(fitted):
     for v in range(vertices):
         assert [d for d in cores[f"core.{v}"].shape if d > 1] == ranks[v]
     assert report["params"] == sum(core.size for core in cores.values())
+
+
+def test_a_single_vertex_is_the_tensor(fit, read_network, tmp_path):
+    x = np.random.default_rng(8).standard_normal((3, 4, 2))
+    np.save(tmp_path / "X.npy", x)
+    structure = {"template": {"vertices": [{"mode": True}], "edges": []}, "permutation": [0, 0, 0], "edges": []}
+    report, net = fit(tmp_path / "X.npy", structure)
+    assert (report["rse"], report["params"]) == (0, 24)
+    np.testing.assert_array_equal(read_network(net), x)

@@ -51,7 +51,11 @@ def test_the_page_loads_without_a_request_or_an_error(chromium, pages, name, wid
     assert page.problems == []
     assert page.requests == [(pages / f"{name}.html").as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("document.querySelectorAll('svg.tn-fig').length") >= 8
+    assert page.evaluate("document.querySelectorAll('svg.tn-fig').length") >= 6
+    # Nothing is cut off or has to be pushed aside: of two drawings the one that fits is shown.
+    boxes = "[...document.querySelectorAll('.scroll, main, .slider, table, svg.tn-fig')].filter((e) => e.clientWidth > 0)"
+    assert page.evaluate(f"{boxes}.filter((e) => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
+    assert page.evaluate(f"{boxes}.filter((e) => e.scrollWidth > e.clientWidth + 1 && innerWidth < 640).length") == 0
     assert NAME in page.evaluate("document.querySelector('h1').textContent" if name != "several" else "document.body.textContent")
 
 
@@ -72,6 +76,21 @@ def test_tooltips_by_pointer_and_by_keyboard(chromium, pages):
     assert len(set(said)) > 1 and all("evaluation" in text for text in said)
     page.press("Escape")
     assert page.evaluate("document.getElementById('tip').hidden") is True
+    assert page.problems == []
+
+
+def test_the_slider_walks_the_front(chromium, pages):
+    page = chromium.open(pages / "search.html")
+    assert page.evaluate("document.querySelector('.slider').hidden") is False
+    rows = page.evaluate("document.querySelectorAll('#front tbody tr').length")
+    assert rows > 1
+    seen = []
+    for k in range(rows):
+        page.evaluate(f"(() => {{ const s = document.getElementById('front-at'); s.value = {k}; s.dispatchEvent(new Event('input')); }})()")
+        seen.append(page.evaluate("document.querySelector('#front-says b').textContent"))
+        assert page.evaluate("document.querySelectorAll('circle.picked').length") == 2, "one in each drawing"
+    assert seen == page.evaluate("[...document.querySelectorAll('#front tbody tr')].map((r) => r.cells[0].textContent)")
+    assert "ranks" in page.evaluate("document.getElementById('front-says').textContent")
     assert page.problems == []
 
 

@@ -5,7 +5,7 @@ use crate::text::{duration, number};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tnsearch::problem::Measure;
+use tnsearch::problem::{Measure, Objective};
 use tnsearch::search::{Budget, Event, Listener, ListenerError, Progress};
 
 /// Time between two lines where there is no terminal.
@@ -15,6 +15,7 @@ const LINE_EVERY: Duration = Duration::from_secs(2);
 pub struct Display {
     way: Way,
     measure: Measure,
+    objective: Objective,
     max_evaluations: Option<u64>,
     max_seconds: Option<f64>,
     begun: Instant,
@@ -30,7 +31,13 @@ enum Way {
 
 impl Display {
     /// A display, if one is wanted: on a terminal unless quiet, elsewhere only if asked for.
-    pub fn new(quiet: bool, asked: bool, budget: &Budget, measure: &Measure) -> Self {
+    pub fn new(
+        quiet: bool,
+        asked: bool,
+        budget: &Budget,
+        objective: Objective,
+        measure: &Measure,
+    ) -> Self {
         let way = if quiet {
             Way::Hidden
         } else if std::io::stderr().is_terminal() {
@@ -50,6 +57,7 @@ impl Display {
         Display {
             way,
             measure: measure.clone(),
+            objective,
             max_evaluations: budget.max_evaluations,
             max_seconds: budget.max_seconds,
             begun: Instant::now(),
@@ -86,16 +94,15 @@ impl Display {
             number(fresh as f64 / elapsed.max(1e-3))
         ));
         if let Some(best) = p.best {
-            parts.push(format!(
-                "best loss {}, {} params, {} {}",
-                number(best.loss),
-                best.params,
-                self.measure.name,
-                number(best.error)
-            ));
+            let missed = if p.target_reached { "" } else { " (target not reached yet)" };
+            let best = self.objective.score_text(&best, &self.measure, number);
+            parts.push(format!("best {best}{missed}"));
         }
         if let Some(bound) = p.lower_bound {
-            parts.push(format!("proven at least {}", number(bound)));
+            let bound = self.objective.lower_bound(bound);
+            if !bound.says_nothing() {
+                parts.push(format!("proven {}", bound.short_text(&self.measure, number)));
+            }
         }
         let fraction = self.fraction(p);
         if fraction > 0.0 {

@@ -1,7 +1,7 @@
 //! Standard output and standard error.
 
 use anyhow::anyhow;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use tnsearch_io::io_text;
 
 /// Prints to standard output. A reader that has gone away (`| head`) is no error.
@@ -18,8 +18,11 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 /// One line on standard error, `kind: text`, whatever the text holds.
 pub fn note(kind: &str, text: &str) {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut err = std::io::stderr().lock();
+    // A bar may stand in the line.
+    let clear = if err.is_terminal() { "\r\u{1b}[K" } else { "" };
     // Where standard error is closed, nobody can be told.
-    let _ = writeln!(std::io::stderr().lock(), "{kind}: {line}");
+    let _ = writeln!(err, "{clear}{kind}: {line}");
 }
 
 /// The argument parser's complaint in one line: what is wrong, and its tip.

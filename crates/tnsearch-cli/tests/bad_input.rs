@@ -142,7 +142,7 @@ fn what_cannot_be_bounded_or_certified() {
         ),
         ("certify x.npy --net none", "none: no such file"),
         ("certify x.npy --net cut", "cut: "),
-        ("certify x.npy --net s.json", "s.json: not a .npy, .npz or .safetensors file"),
+        ("certify x.npy --net x.npy", "x.npy: not a network written by tnsearch"),
         ("certify x.npy --net net --json net", "--json and --net are the same file"),
         ("certify x.npy --max-memory 2kB", "only half of 2.0 kB may be used"),
         ("certify none.npy", "none.npy: no such file"),

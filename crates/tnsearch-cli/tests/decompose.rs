@@ -146,3 +146,20 @@ fn generate_places_modes_and_writes_the_hidden_network() {
     place.refuses("generate --order 4 --perm 0,1,2,2 -o Y.npy", "bad permutation [0, 1, 2, 2]");
     place.refuses("generate --order 4 -o Y.npy --network Y.npy", "are the same file");
 }
+
+#[test]
+fn generate_makes_examples() {
+    let place = Place::new();
+    let (code, made) = place.json("generate --example heisenberg --order 6 --seed 3 -o X.npy");
+    assert_eq!(
+        (code, &made["example"], &made["dims"]),
+        (0, &json!("heisenberg"), &json!(vec![2; 6]))
+    );
+    assert!((made["norm"].as_f64().unwrap() - 1.0).abs() < 1e-12);
+    place.refuses(
+        "generate --example heat -o Y.npy",
+        "use heisenberg, smooth, field, signal, weights",
+    );
+    place.refuses("generate --example smooth --order 4 -o Y.npy", "five modes of at least size 2");
+    place.refuses("generate --example field --ranks 1..2 -o Y.npy", "cannot be used with");
+}

@@ -25,7 +25,7 @@ use std::path::Path;
 use tnsearch::dispatch;
 use tnsearch::graph::{Structure, StructureFile};
 use tnsearch::network::Network;
-use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor, size};
+use tnsearch::tensor::{AnyTensor, Complex, Kind, Reshape, Tensor, size};
 
 /// The mark of our networks, in the metadata.
 const FORMAT: &str = "tnsearch-network";
@@ -34,7 +34,11 @@ const FORMAT: &str = "tnsearch-network";
 const AXES: &str = "the axes of core.<vertex> are the edges [u,v,rank] of 'structure' at that \
                     vertex, in their order there, then its mode if it has one";
 
-/// The same where the cores are complex numbers of two 64-bit parts, for which the format has no type.
+/// The same where some vertices carry several modes.
+const GROUPED_AXES: &str = "the axes of core.<vertex> are the edges [u,v,rank] of 'structure' at that \
+                            vertex, in their order there, then its modes in increasing order";
+
+/// What comes after it where the cores are complex numbers of two 64-bit parts, for which the format has no type.
 const COMPLEX_AXES: &str =
     "; a last axis of length 2 holds the real and the imaginary part of each entry";
 
@@ -46,14 +50,34 @@ pub struct StoredNetwork {
     pub network: Network,
     /// Its error on the tensor it was fitted to.
     pub rse: f64,
+    /// How the tensor was reshaped before: the network's modes are those after that.
+    pub reshape: Option<Reshape>,
     /// The version of the program that wrote it.
     pub written_by: String,
+}
+
+impl StoredNetwork {
+    /// The shape of the tensor that the network stands for.
+    pub fn shape(&self) -> &[usize] {
+        self.reshape.as_ref().map_or(self.network.dims(), Reshape::from)
+    }
 }
 
 /// Writes a network and its error. The same network gives the same bytes (the safetensors crate
 /// would write the metadata in any order).
 pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> {
+    write_reshaped(to, network, rse, None)
+}
+
+/// The same of a tensor that was reshaped before: the file remembers its own shape.
+pub fn write_reshaped(
+    to: &mut dyn Write,
+    network: &Network,
+    rse: f64,
+    reshape: Option<&Reshape>,
+) -> io::Result<()> {
     let kind = network.kind();
+    let axes = if network.structure().is_grouped() { GROUPED_AXES } else { AXES };
     let mut notes = json!({
         "format": FORMAT,
         "version": "1",
@@ -62,8 +86,11 @@ pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> 
         "dims": serde_json::to_string(network.dims())?,
         "rse": format!("{rse:e}"),
         "params": network.params().to_string(),
-        "axes": AXES,
+        "axes": axes,
     });
+    if let Some(reshape) = reshape {
+        notes["reshaped"] = serde_json::to_string(reshape)?.into();
+    }
     let dtype = match kind {
         Kind::F32 => "F32",
         Kind::F64 | Kind::C64 => "F64",
@@ -72,7 +99,7 @@ pub fn write(to: &mut dyn Write, network: &Network, rse: f64) -> io::Result<()> 
     let parts = kind == Kind::C64;
     if parts {
         notes["complex"] = "true".into();
-        notes["axes"] = format!("{AXES}{COMPLEX_AXES}").into();
+        notes["axes"] = format!("{axes}{COMPLEX_AXES}").into();
     }
     let mut header = format!("{{\"__metadata__\":{notes}");
     let mut start = 0;
@@ -138,6 +165,13 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
     let structure = Structure::from_file(&structure).map_err(|e| bad("structure", &e))?;
     let dims: Vec<usize> = serde_json::from_str(note("dims")?).map_err(|e| bad("dims", &e))?;
     let rse: f64 = note("rse")?.parse().map_err(|e| bad("rse", &e))?;
+    let reshape: Option<Reshape> = match notes.get("reshaped") {
+        Some(text) => Some(serde_json::from_str(text).map_err(|e| bad("reshaped", &e))?),
+        None => None,
+    };
+    if let Some(other) = reshape.as_ref().filter(|r| r.to() != dims) {
+        return Err(bad("reshaped", &format!("it ends in {:?}, not {dims:?}", other.to())));
+    }
 
     let keys = file.keys();
     let shapes = keys.iter().map(|key| Ok(size(&file.layout(key)?.dims)));
@@ -164,7 +198,7 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
     }
     let network = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;
     let written_by = notes.get("tnsearch").cloned().unwrap_or_else(|| "unknown".to_owned());
-    Ok(StoredNetwork { network, rse, written_by })
+    Ok(StoredNetwork { network, rse, reshape, written_by })
 }
 
 /// A complex core from one with a last axis of two parts.
@@ -228,6 +262,26 @@ mod tests {
     }
 
     #[test]
+    fn the_shape_before_a_split_is_remembered() {
+        let reshape = Reshape::shape(&[20, 6], vec![4, 5, 6], true).unwrap();
+        let mut written = Vec::new();
+        write_reshaped(&mut written, &example(), 0.5, reshape.as_ref()).unwrap();
+        let stored = read_bytes(&written).unwrap();
+        assert_eq!(stored.reshape, reshape);
+        assert_eq!(stored.shape(), [20, 6]);
+        assert_eq!(read_bytes(&bytes(&example())).unwrap().shape(), [4, 5, 6]);
+        // The split of another network is no split of this one.
+        let other = Reshape::shape(&[20, 6], vec![5, 4, 6], true).unwrap();
+        let mut wrong = Vec::new();
+        write_reshaped(&mut wrong, &example(), 0.5, other.as_ref()).unwrap();
+        let refused = read_bytes(&wrong).unwrap_err().to_string();
+        assert!(
+            refused.contains("bad 'reshaped': it ends in [5, 4, 6], not [4, 5, 6]"),
+            "{refused}"
+        );
+    }
+
+    #[test]
     fn networks_of_every_kind_come_back_bit_for_bit() {
         for kind in Kind::ALL {
             let turn = |core: &AnyTensor| {
@@ -253,6 +307,26 @@ mod tests {
             let core = file.tensor("core.1").unwrap();
             assert_eq!(core.data().len(), network.cores()[1].bytes());
             assert_eq!(core.shape().len(), 3 + usize::from(kind == Kind::C64));
+        }
+    }
+
+    #[test]
+    fn vertices_with_several_modes_come_back() {
+        let all = [
+            (vec![vec![0, 2], vec![], vec![1]], vec![(0, 1, 2), (1, 2, 3)]),
+            (vec![vec![2, 1, 0]], vec![]),
+        ];
+        for (groups, edges) in all {
+            let structure = Structure::from_groups("graph", &groups, &edges).unwrap();
+            let dims = vec![4, 5, 6];
+            let core = |v: usize| Tensor::zeros(structure.core_dims(v, &dims));
+            let cores: Vec<Tensor> = (0..groups.len()).map(core).collect();
+            let network = Network::new(structure, dims, cores).unwrap();
+            let written = bytes(&network);
+            assert!(
+                String::from_utf8_lossy(&written).contains("then its modes in increasing order")
+            );
+            assert_eq!(read_bytes(&written).unwrap().network, network);
         }
     }
 

@@ -168,19 +168,22 @@ impl Synthetic {
 
 /// A uniformly random permutation.
 fn shuffled(template: &Template, seed: u64) -> Vec<usize> {
-    let mut rng = stream(seed, b"synthetic permutation");
-    let mut permutation = template.external_vertices();
-    for k in (1..permutation.len()).rev() {
-        permutation.swap(k, rng.random_range(0..=k));
+    shuffle(template.external_vertices(), &mut stream(seed, b"synthetic permutation"))
+}
+
+/// The same things in a uniformly random order.
+pub(crate) fn shuffle(mut items: Vec<usize>, rng: &mut Rng) -> Vec<usize> {
+    for k in (1..items.len()).rev() {
+        items.swap(k, rng.random_range(0..=k));
     }
-    permutation
+    items
 }
 
 fn normal(rng: &mut Rng) -> f64 {
     rng.sample(StandardNormal)
 }
 
-fn refuse_large(what: &'static str, entries: u128) -> Result<(), SyntheticError> {
+pub(crate) fn refuse_large(what: &'static str, entries: u128) -> Result<(), SyntheticError> {
     if entries > MAX_ENTRIES {
         return Err(SyntheticError::Size { what, entries });
     }

@@ -3,9 +3,10 @@
 use crate::bound::{BoundLimits, SpectraSettings};
 use crate::decompose::{BayesSettings, Limits};
 use crate::fit::FitSettings;
+use crate::problem::ShrinkLimits;
 use crate::search::{
     AnnealingSettings, Budget, ExactSettings, GreedySettings, RandomSettings, SearchSettings,
-    TnaleSettings, TngaSettings, TnlsSettings,
+    TnaleSettings, TngaSettings, TnlsSettings, TreesSettings,
 };
 
 macro_rules! changeable {
@@ -38,9 +39,11 @@ changeable! {
     AnnealingSettings,
     RandomSettings,
     ExactSettings,
+    TreesSettings,
     GreedySettings,
     BayesSettings,
     Limits,
     SpectraSettings,
     BoundLimits,
+    ShrinkLimits,
 }

@@ -21,10 +21,11 @@ fn external(edges: Vec<(usize, usize)>, n: usize) -> Arc<Template> {
 }
 
 fn families(order: usize) -> Vec<Template> {
-    let mut all: Vec<Template> = ["path", "ring", "star", "tree", "complete", "ht", "mera"]
-        .iter()
-        .map(|spec| Template::parse(spec, order).unwrap())
-        .collect();
+    let mut all: Vec<Template> =
+        ["path", "ring", "star", "tree", "complete", "tucker", "ht", "mera"]
+            .iter()
+            .map(|spec| Template::parse(spec, order).unwrap())
+            .collect();
     for rows in (2..=order / 2).filter(|r| order.is_multiple_of(*r)) {
         all.push(Template::peps(rows, order / rows).unwrap());
     }

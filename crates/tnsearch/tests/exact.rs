@@ -15,7 +15,7 @@ use tnsearch::problem::Objective;
 use tnsearch::problem::Stop;
 use tnsearch::rng::stream;
 use tnsearch::search::{
-    Engine, Evaluator, Exact, ExactSettings, FitEvaluator, Local, SearchResult,
+    Ask, Engine, Evaluator, Exact, ExactSettings, FitEvaluator, Local, SearchResult, Strategy,
 };
 
 /// A small problem: order 3 to 5, dimensions 2 and 3, ranks up to 3.
@@ -291,4 +291,22 @@ fn losses_and_budgets_agree_with_brute_force() {
     }
     println!("certified {certified} of {searches}");
     assert!(5 * certified > searches, "certified {certified} of {searches}");
+}
+
+/// Where the preparation took all the time there was for proofs, something is fitted all the same.
+#[test]
+fn hurried_from_the_start_it_still_proposes_structures() {
+    let hurry = Stop::new();
+    hurry.set();
+    for number in 0..15 {
+        let case = Case::new(number);
+        let (bound, objective) = (case.bound(), Objective::MaxError(case.eps).check().unwrap());
+        let (template, never) = (case.template.clone(), Stop::new());
+        let relaxation =
+            Relaxation::stoppable(template, objective, &bound, case.max_rank, &never, &hurry);
+        let settings = ExactSettings::default().check().unwrap();
+        let mut exact = Exact::new(relaxation, objective, settings);
+        let Ask::Generation(generation) = exact.ask() else { panic!("{}", case.about()) };
+        assert!(!generation.structures.is_empty(), "{}", case.about());
+    }
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask experiments <name>`: one file per experiment, listed in [`EXPERIMENTS`].
 
 mod certified;
+mod real;
 mod scaling;
 mod starts;
 mod tnls_rates;
@@ -22,6 +23,7 @@ struct Experiment {
 const EXPERIMENTS: &[Experiment] = &[
     Experiment { name: "tnls-rates", about: tnls_rates::ABOUT, run: tnls_rates::run },
     Experiment { name: "certified", about: certified::ABOUT, run: certified::run },
+    Experiment { name: "real", about: real::ABOUT, run: real::run },
     Experiment { name: "scaling", about: scaling::ABOUT, run: scaling::run },
     Experiment { name: "starts", about: starts::ABOUT, run: starts::run },
 ];

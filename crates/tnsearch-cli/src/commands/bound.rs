@@ -1,11 +1,14 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
+use super::certify::{self, Certify};
 use super::cuts::{self, Cut};
-use super::describe::{
-    ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, tensor_text,
+use super::data::ReshapeOptions;
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
+use super::options::{
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, memory, real,
 };
-use super::options::{DtypeOptions, check_threads, count, load_structure, load_target, memory};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::structures::load_structure;
 use crate::text::{duration, number};
 use crate::{Exit, hold, interrupt};
 use clap::Args;
@@ -13,8 +16,8 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{CutBound, Spectra};
-use tnsearch::problem::Stop;
-use tnsearch::tensor::Kind;
+use tnsearch::problem::{Objective, Stop};
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::MemoryLimit;
 
 /// Cuts in the JSON.
@@ -26,23 +29,45 @@ const ALL_CUTS: usize = 10;
 /// Up to this many entries the slower, more accurate route takes a few seconds at most.
 const SVD_ENTRIES: usize = 100_000;
 
+/// What a larger tensor loses where it is shrunk first, a hundredth of this, is what the other route rounds to.
+const LOSSLESS: Objective = Objective::MaxError(1e-12);
+
 /// Prove how small the error of a structure can be at best.
 ///
 /// Every cut of the network between some modes and the others is as wide as the product of the ranks it
 /// crosses; the tensor, unfolded the same way, has singular values beyond that width, and no fit can
-/// reach them. The structure is a JSON file as for 'fit'.
+/// reach them. The structure is a file as for 'fit'.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch bound X.npy --structure s.json
-  tnsearch bound X.npy --structure s.json --json -")]
+  tnsearch bound X.npy --structure net.safetensors
+      how much better another fit of a network's structure could be
+  tnsearch bound X.npy --structure s.json --json -
+  tnsearch bound X.npy --template any-tree --max-re 0.01
+      how many params any tree needs at least, as 'certify' says")]
 pub struct Bound {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
-    /// The structure (JSON)
-    #[arg(long, value_name = "FILE")]
-    structure: PathBuf,
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
+    /// The structure: a structure file, the JSON of a search, or a network
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "template",
+        conflicts_with = "template"
+    )]
+    structure: Option<PathBuf>,
+    /// Bound all trees instead, for an objective: any-tree (others: 'certify')
+    #[arg(long, value_name = "NAME", value_parser = ["any-tree"])]
+    template: Option<String>,
+    #[command(flatten)]
+    objective: ObjectiveOptions,
+    /// End after this many seconds with what is proven by then
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -58,6 +83,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     #[serde(flatten)]
     error: ErrorReport<'a>,
     cuts: &'a [Cut],
@@ -67,26 +93,49 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Bound) -> anyhow::Result<Exit> {
+    let Some(structure) = &args.structure else {
+        let Bound { tensor, numbers, reshaping, objective, template, report, .. } = args;
+        let (threads, max_memory) = (&args.threads, &args.max_memory);
+        return certify::run(&Certify::of_template(
+            tensor.clone(),
+            *numbers,
+            reshaping.clone(),
+            objective.clone(),
+            template.clone(),
+            (*threads, *max_memory, args.max_seconds),
+            report.clone(),
+        ));
+    };
+    let begun = Instant::now();
     check_threads(args.threads)?;
+    check_seconds(args.max_seconds)?;
+    let wanted = args.reshaping.check()?;
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", structure)],
         &[("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let structure = load_structure(&args.structure)?;
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let given = load_structure(structure, limit)?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
+    let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
-    structure.template().check_order(dims.len())?;
 
     // There is nothing to save before the end.
     interrupt::end_on_ctrl_c()?;
-    let begun = Instant::now();
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = Stop::new().within_seconds(seconds.max(0.0));
     let limits = cuts::limits(args.threads, limit);
-    hold::at("preparation", &Stop::new());
-    let spectra = Spectra::within(&target, target.entries() <= SVD_ENTRIES, &limits)?;
+    hold::at("preparation", &stop);
+    let precise = target.entries() <= SVD_ENTRIES;
+    let shrunk = match precise {
+        true => None,
+        false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &stop)),
+    };
+    let spectra = Spectra::within(shrunk.as_ref().unwrap_or(target), precise, &limits)?;
+    let spectra = spectra.stoppable(&stop);
     if dims.len() <= ALL_CUTS {
-        spectra.prepare_within(&limits, &Stop::new())?;
+        spectra.prepare_within(&limits, &stop)?;
     }
     let bound = CutBound::new(spectra);
     let cuts = bound.cuts(&structure.canonical().graph);
@@ -95,8 +144,9 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let error = cuts.first().map_or(0.0, |cut| cut.rse);
     let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
     let summary = Summary {
-        structure: StructureReport::new(&structure, dims),
+        structure: StructureReport::new(structure, dims),
         dtype: target.kind(),
+        reshaped: data.reshape.as_ref(),
         error: ErrorReport::new(&MEASURE, error),
         cuts: &worst,
         seconds,
@@ -105,27 +155,33 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     };
     report.write(&summary, || {
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        size_line(&mut out, &structure, dims);
-        picture_lines(&mut out, &structure, dims);
-        let says = match error > 0.0 {
-            true => format!("every network of this structure has {}", at_least(error)),
-            false => "no cut rules out an exact network of this structure".to_owned(),
-        };
-        line(&mut out, "bound", says);
+        data.lines(&mut out, &args.tensor);
+        size_line(&mut out, structure, dims);
+        picture_lines(&mut out, structure, dims, data.names());
+        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
+        line(&mut out, "bound", says(error, used));
         let mut name = "because";
         for cut in worst.iter().take(SHOWN).filter(|cut| cut.rse > 0.0) {
-            line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len()));
+            line(&mut out, std::mem::take(&mut name), cut.bound_text(dims.len(), data.names()));
         }
-        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
         let left_out = match cuts.len() - used {
             0 => String::new(),
+            n if stop.is_set() => format!(", {n} more were too large or not done in time"),
             n => format!(", {n} more were too large"),
         };
         line(&mut out, "computed", format!("{used} cuts{left_out}, in {}", duration(seconds)));
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// What so many cuts say.
+fn says(error: f64, used: usize) -> String {
+    match used {
+        0 => "nothing is known: every cut is too large to be computed".to_owned(),
+        _ if error > 0.0 => format!("every network of this structure has {}", at_least(error)),
+        _ => "no cut rules out an exact network of this structure".to_owned(),
+    }
 }
 
 /// The error and its root: `RSE >= 4 (RE >= 2)`.

@@ -1,26 +1,31 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
-use super::cuts::{self, Cut};
-use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line, tensor_text};
+use super::cuts::{self, Cut, NeededReport};
+use super::data::{Data, ReshapeOptions};
+use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
-    DtypeOptions, ObjectiveOptions, check_threads, count, load_target, load_template, memory,
-    template_help,
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, load_template, memory,
+    real, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::structures::{Loaded, Source, load_structure};
 use crate::text::{duration, number, shape};
 use crate::{Exit, hold, interrupt};
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{Candidate, CutBound, Next, Relaxation, Spectra, check_template, needs_svd};
+use tnsearch::bound::{
+    ALL_TREES, Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, TreeBound,
+    check_template, matters, needed_rank, needs_svd,
+};
+use tnsearch::fit::{FitSettings, fit};
 use tnsearch::graph::Template;
-use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
-use tnsearch::tensor::Kind;
-use tnsearch_io::{MemoryLimit, network};
+use tnsearch::tensor::{Kind, ModeNames, Reshape};
+use tnsearch_io::MemoryLimit;
 
 /// Binding cuts in the JSON.
 const LISTED: usize = 10;
@@ -31,12 +36,14 @@ const SHOWN: usize = 5;
 ///
 /// Runs the relaxed problem: which is the best structure that no cut of the tensor rules out? Nothing of
 /// the template, with ranks up to --max-rank, can be better. With --net the network's error is computed
-/// anew and compared.
+/// anew and compared; of the JSON summary of a search the error on record counts, and a bare structure is fitted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tnsearch certify X.npy --template ring --max-rse 1e-4
+  tnsearch certify X.npy --template ring --max-re 0.01
       how many params a tensor ring with that error needs at least
-  tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
+  tnsearch certify X.npy --template any-tree --max-re 0.01
+      how many params any tree needs at least, whatever its topology
+  tnsearch certify X.npy --max-re 0.01 --net net.safetensors
       whether the network found is the smallest there can be, and the gap if not
 
 Exit codes: 0 a bound was given; 1 the network does not reach the target; 2 bad input;
@@ -47,18 +54,27 @@ pub struct Certify {
     #[command(flatten)]
     numbers: DtypeOptions,
     #[command(flatten)]
+    reshaping: ReshapeOptions,
+    #[command(flatten)]
     objective: ObjectiveOptions,
     #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: that of the network, or ring]"))]
     template: Option<String>,
     /// The largest rank of an edge
     #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true)]
     max_rank: usize,
-    /// The network to compare with the bound, as 'search' and 'fit' write it
+    /// Take the tensor as it is, also where a smaller one in its place would do: every mode projected on its leading
+    /// singular vectors
+    #[arg(long)]
+    no_shrink: bool,
+    /// What to compare with the bound: a network as 'search' and 'fit' write it, the JSON of a search, or a structure
     #[arg(long, value_name = "FILE")]
     net: Option<PathBuf>,
     /// Nodes of the branch and bound that may be expanded
     #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Budgets")]
     nodes: u64,
+    /// End after this many seconds with what is proven by then
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
@@ -74,12 +90,14 @@ struct Summary<'a> {
     #[serde(flatten)]
     relaxed: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     objective: Objective,
     max_rank: usize,
     lower_bound: Option<LowerBound>,
     nodes: u64,
     complete: bool,
     proven_impossible: bool,
+    needed_rank: Option<NeededReport>,
     net: Option<&'a NetReport>,
     binding_cuts: &'a [Cut],
     seconds: f64,
@@ -91,7 +109,7 @@ struct Summary<'a> {
 #[derive(Serialize)]
 struct NetReport {
     params: u128,
-    /// Computed from the cores.
+    /// Computed from the cores; of a summary as it says, of a bare structure fitted.
     rse: f64,
     /// What was found over what is proven; none where nothing, or zero, is proven.
     gap: Option<f64>,
@@ -108,46 +126,101 @@ struct Proof {
     nodes: u64,
     /// Whether it was solved: more nodes would change nothing.
     complete: bool,
+    /// Whether there was no room for more open nodes.
+    full: bool,
     impossible: bool,
 }
 
+impl Certify {
+    /// The command for a template and nothing else.
+    pub fn of_template(
+        tensor: String,
+        numbers: DtypeOptions,
+        reshaping: ReshapeOptions,
+        objective: ObjectiveOptions,
+        template: Option<String>,
+        (threads, max_memory, max_seconds): (Option<usize>, Option<u64>, Option<f64>),
+        report: ReportOptions,
+    ) -> Self {
+        let (net, max_rank, nodes, no_shrink) = (None, 7, 1, false);
+        Certify {
+            tensor,
+            numbers,
+            reshaping,
+            objective,
+            template,
+            max_rank,
+            net,
+            nodes,
+            threads,
+            max_memory,
+            max_seconds,
+            no_shrink,
+            report,
+        }
+    }
+}
+
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     let objective = args.objective.check()?;
     check_threads(args.threads)?;
+    check_seconds(args.max_seconds)?;
+    let wanted = args.reshaping.check()?;
     let tensor = tensor_path(&args.tensor);
     let mut inputs = vec![("the tensor", tensor.as_path())];
     inputs.extend(args.net.as_deref().map(|net| ("--net", net)));
     check_distinct(&inputs, &[("--json", args.report.json_path())])?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let net = args.net.as_deref().map(|path| load_structure(path, limit)).transpose()?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, net.as_ref(), limit)?;
+    let target = &data.target;
     let dims = target.dims();
-    let net = args.net.as_deref().map(|path| load_net(path, dims, limit)).transpose()?;
     let template = match (&args.template, &net) {
         (Some(spec), _) => Arc::new(load_template(spec, dims.len())?),
-        (None, Some(net)) => net.structure().template().clone(),
+        (None, Some(net)) if net.structure.is_grouped() => bail!(
+            "some vertex of the network carries several modes; say with --template which structures the proof \
+             is about"
+        ),
+        (None, Some(net)) => net.structure.template().clone(),
         (None, None) => Arc::new(load_template("ring", dims.len())?),
     };
     check_template(&template)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
-    let begun = Instant::now();
-    let score = net.as_ref().map(|net| score(net, &target, objective, limit)).transpose()?;
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = &interrupt.within_seconds(seconds.max(0.0));
+    let score = |net| score(net, target, objective, limit, stop);
+    let score = net.as_ref().map(score).transpose()?;
     let limits = cuts::limits(args.threads, limit);
-    let spectra = Spectra::within(&target, needs_svd(objective.get()), &limits)?;
-    hold::at("preparation", &interrupt);
-    spectra.prepare_within(&limits, &interrupt)?;
-    if interrupt.is_set() {
-        return Ok(Exit::Interrupted);
+    hold::at("preparation", stop);
+    let shrunk = match args.no_shrink {
+        true => None,
+        false => target.shrink(objective.get(), &cuts::shrink_limits(&limits, stop)),
+    };
+    let searched = shrunk.as_ref().unwrap_or(target);
+    let spectra = Spectra::within(searched, needs_svd(objective.get()), &limits)?.stoppable(stop);
+    let trees = template.is_any_tree();
+    let spectra = spectra.mattering(matters(objective.get()).filter(|_| trees));
+    // Some time is for what follows from them. Of very many modes the bound over all trees needs few cuts.
+    if !trees || searched.dims().len() <= ALL_TREES {
+        spectra.prepare_within(&limits, &stop.within_part(0.8))?;
     }
     let bound = CutBound::new(spectra);
-    let stop = &interrupt;
-    let mut relaxation =
+    let relaxation = || {
         Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
-            .within(limit.bytes() as f64 / 2.0);
-    let proof = prove(&mut relaxation, objective.get(), args.nodes, &interrupt);
+            .within(limit.bytes() as f64 / 2.0)
+    };
+    let proof = match trees {
+        true => prove_trees(&bound, objective.get(), stop),
+        false => prove(&mut relaxation(), objective.get(), args.nodes, stop),
+    };
     let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
     let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
+    let needed = objective.max_error().filter(|_| proof.impossible);
+    let needed = needed.and_then(|eps| needed_rank(&template, bound.spectra(), eps));
+    let needed = needed.filter(|needed| needed.rank > args.max_rank);
     let seconds = begun.elapsed().as_secs_f64();
 
     let net = score.map(|score| compare(&score, &proof, objective));
@@ -157,12 +230,14 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
             None => StructureReport::nothing(template.to_ref(), dims),
         },
         dtype: target.kind(),
+        reshaped: data.reshape.as_ref(),
         objective: objective.get(),
         max_rank: args.max_rank,
         lower_bound: proof.bound,
         nodes: proof.nodes,
         complete: proof.complete,
         proven_impossible: proof.impossible,
+        needed_rank: needed.map(NeededReport::new),
         net: net.as_ref(),
         binding_cuts: &binding[..binding.len().min(LISTED)],
         seconds,
@@ -170,7 +245,19 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
     };
     report.write(&summary, || {
-        text(args, objective.get(), &template, dims, &proof, net.as_ref(), &binding, seconds)
+        let mut out = text(
+            args,
+            objective.get(),
+            &template,
+            &data,
+            &proof,
+            net.as_ref(),
+            &binding,
+            needed,
+            seconds,
+        );
+        preparation_lines(&mut out, &bound);
+        out
     })?;
     Ok(match net {
         _ if interrupt.is_set() => Exit::Interrupted,
@@ -179,41 +266,40 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     })
 }
 
-/// Reads the network and checks that it is for such a tensor.
-fn load_net(path: &Path, dims: &[usize], limit: MemoryLimit) -> anyhow::Result<Network> {
-    let net = network::read(path, limit)?.network;
-    if net.dims() != dims {
-        let (net, tensor) = (shape(net.dims()), shape(dims));
-        bail!("{}: the network is for a tensor {net}, not {tensor}", path.display());
-    }
-    Ok(net)
-}
-
-/// The numbers of a network, its error computed from its cores.
+/// The numbers of a network, its error computed from its cores; where there are none, that on record or of a fit.
 fn score(
-    net: &Network,
+    net: &Loaded,
     target: &Target,
     objective: CheckedObjective,
     limit: MemoryLimit,
+    interrupt: &Stop,
 ) -> anyhow::Result<Score> {
-    let z = net.to_tensor(Some(limit.bytes()))?;
-    let rse = target.rse_of(&z);
+    let structure = &net.structure;
+    let rse = match (&net.source, net.rse) {
+        (Source::Network(network), _) => target.rse_of(&network.to_tensor(Some(limit.bytes()))?),
+        (_, Some(rse)) => rse,
+        (_, None) => {
+            let settings = FitSettings::default().with(|s| s.max_bytes = Some(limit.bytes()));
+            let graph = structure.canonical().graph;
+            fit(target, &graph, &settings.check()?, 0, None, interrupt)?.error
+        }
+    };
     if !rse.is_finite() {
         bail!("the network's entries are not all finite");
     }
-    let params = net.params();
-    Ok(objective.score(params, net.phi(), rse))
+    let dims = target.dims();
+    Ok(objective.score(structure.params(dims), structure.phi(dims), rse))
 }
 
 /// Solves the relaxed problem as far as the nodes go. The bound is valid whenever it ends.
-fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrupt: &Stop) -> Proof {
-    // Node by node, to see Ctrl-C.
+fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, stop: &Stop) -> Proof {
+    // Node by node, to see Ctrl-C and the time.
     let next = loop {
         let before = relaxation.expanded();
         let next = relaxation.next(1.min(nodes - before));
         // Where none was expanded, there was no room for more.
         let stuck = relaxation.expanded() == before;
-        if !matches!(next, Next::Spent(_)) || stuck || interrupt.is_set() {
+        if !matches!(next, Next::Spent(_)) || stuck || stop.is_set() {
             break next;
         }
     };
@@ -225,15 +311,37 @@ fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, interrup
             relaxed: Some(c),
             nodes,
             complete: true,
+            full: false,
             impossible: false,
         },
         Next::Spent(value) => {
-            Proof { bound: bound(value), relaxed: None, nodes, complete: false, impossible: false }
+            let full = relaxation.is_full();
+            let bound = bound(value);
+            Proof { bound, relaxed: None, nodes, complete: false, full, impossible: false }
         }
-        Next::Nothing => {
-            Proof { bound: None, relaxed: None, nodes, complete: true, impossible: true }
-        }
+        Next::Nothing => Proof {
+            bound: None,
+            relaxed: None,
+            nodes,
+            complete: true,
+            full: false,
+            impossible: true,
+        },
     }
+}
+
+/// The bound over all trees; what it relaxes to is a tree that no cut rules out.
+fn prove_trees(bound: &CutBound, objective: Objective, interrupt: &Stop) -> Proof {
+    let trees = TreeBound::new(bound.spectra(), interrupt);
+    let value = trees.value(objective);
+    let tree = objective.max_error().and_then(|eps| trees.tree(eps)?.structure().ok());
+    let relaxed = tree.zip(value).map(|(structure, value)| {
+        let rse = bound.rse(&structure.canonical().graph, f64::INFINITY);
+        Candidate { structure, value, rse }
+    });
+    let complete = trees.is_whole() && !interrupt.is_set();
+    let bound = value.map(|value| objective.lower_bound(value));
+    Proof { bound, relaxed, nodes: 0, complete, impossible: false, full: false }
 }
 
 fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {
@@ -252,21 +360,29 @@ fn text(
     args: &Certify,
     objective: Objective,
     template: &Template,
-    dims: &[usize],
+    data: &Data,
     proof: &Proof,
     net: Option<&NetReport>,
     binding: &[Cut],
+    needed: Option<NeededRank>,
     seconds: f64,
 ) -> String {
     let mut out = String::new();
-    let class = format!("{} with ranks up to {}", template.name(), args.max_rank);
-    line(&mut out, "tensor", tensor_text(&args.tensor, dims));
+    let (dims, names) = (data.target.dims(), data.names());
+    let class = match template.is_any_tree() {
+        true => "tree of any topology and ranks".to_owned(),
+        false => format!("{} with ranks up to {}", template.name(), args.max_rank),
+    };
+    data.lines(&mut out, &args.tensor);
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
-    line(&mut out, "proven", proven_text(proof, objective, &class));
+    line(&mut out, "proven", proven_text(proof, objective, &class, needed));
+    if let Some(hint) = args.objective.hint() {
+        line(&mut out, "mind", hint);
+    }
     if let Some(net) = net {
         let name = args.net.as_deref().map_or(String::new(), |p| p.display().to_string());
-        let (params, error) = (net.params, number(net.rse));
-        line(&mut out, "network", format!("{name}: {params} params, {} {error}", MEASURE.name));
+        let error = MEASURE.short_text(net.rse, number);
+        line(&mut out, "network", format!("{name}: {} params, {error}", net.params));
         line(&mut out, "verdict", verdict(net, proof, &class));
     }
     if let Some(relaxed) = &proof.relaxed {
@@ -276,26 +392,57 @@ fn text(
             "the best structure that no cut rules out (whether a fit confirms it is another matter):",
         );
         size_line(&mut out, &relaxed.structure, dims);
-        picture_lines(&mut out, &relaxed.structure, dims);
-        binding_lines(&mut out, binding, objective, dims.len());
+        picture_lines(&mut out, &relaxed.structure, dims, names);
+        binding_lines(&mut out, binding, objective, dims.len(), names);
     }
-    let end = match proof.complete {
-        true => "solved",
-        false => "not solved; more --nodes may prove more",
-    };
+    if template.is_any_tree() {
+        let end = match proof.complete {
+            true => "all trees, by dynamic programming over sets of modes",
+            false => "all trees; for so many modes the bound is that of a part of them",
+        };
+        line(&mut out, "searched", format!("{end}, in {}", duration(seconds)));
+        return out;
+    }
+    let end = ended(proof, args.nodes);
     line(&mut out, "searched", format!("{} nodes, {end}, in {}", proof.nodes, duration(seconds)));
     out
 }
 
-fn proven_text(proof: &Proof, objective: Objective, class: &str) -> String {
-    let Some(bound) = proof.bound else {
-        let reach = match objective.max_params() {
-            Some(_) => "has so few params",
-            None => "reaches the error; try a larger --max-rank",
-        };
-        return format!("no {class} {reach}");
-    };
-    bound.text(class, &MEASURE, number)
+/// What was made of the tensor before, and what of it was left out.
+fn preparation_lines(out: &mut String, bound: &CutBound) {
+    let target = bound.spectra().target();
+    if target.shrunk().is_some() {
+        let (dims, lost) = (shape(target.dims()), number(target.lost()));
+        line(out, "shrunk", format!("to {dims}, which loses {} {lost}", MEASURE.name));
+    }
+    if let Some(left_out) = bound.spectra().left_out().text() {
+        line(out, "left out", left_out);
+    }
+}
+
+/// How the relaxed problem ended, and what would take it further.
+fn ended(proof: &Proof, nodes: u64) -> &'static str {
+    match proof {
+        Proof { complete: true, .. } => "solved",
+        Proof { full: true, .. } => {
+            "not solved: no more open nodes can be held, so more --nodes prove no more"
+        }
+        _ if proof.nodes >= nodes => "not solved; more --nodes may prove more",
+        _ => "not solved: it was interrupted, or the time was up",
+    }
+}
+
+fn proven_text(
+    proof: &Proof,
+    objective: Objective,
+    class: &str,
+    needed: Option<NeededRank>,
+) -> String {
+    match (&proof.bound, objective.max_error()) {
+        (Some(bound), _) => bound.text(class, &MEASURE, number),
+        (None, Some(eps)) => cuts::impossible(class, &MEASURE, eps, needed),
+        (None, None) => format!("no {class} has so few params"),
+    }
 }
 
 fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
@@ -313,14 +460,20 @@ fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
 }
 
 /// Why the relaxed optimum cannot be smaller.
-fn binding_lines(out: &mut String, binding: &[Cut], objective: Objective, order: usize) {
+fn binding_lines(
+    out: &mut String,
+    binding: &[Cut],
+    objective: Objective,
+    order: usize,
+    names: ModeNames<'_>,
+) {
     let mut name = "because";
     for cut in binding.iter().take(SHOWN) {
         let says = match cut.needed {
             Some(needed) => {
-                format!("{} needs rank {needed}, and has {}", cut.sides(order), cut.width)
+                format!("{} needs rank {needed}, and has {}", cut.sides(order, names), cut.width)
             }
-            None => cut.bound_text(order),
+            None => cut.bound_text(order, names),
         };
         line(out, std::mem::take(&mut name), says);
     }

@@ -3,8 +3,9 @@
 use super::describe::MEASURE;
 use crate::text::number;
 use serde::Serialize;
-use tnsearch::bound::{BoundLimits, CutBound, CutReport, ModeSet};
-use tnsearch::problem::Objective;
+use tnsearch::bound::{BoundLimits, CutBound, CutReport, ModeSet, NeededRank};
+use tnsearch::problem::{Measure, Objective, ShrinkLimits, Stop};
+use tnsearch::tensor::ModeNames;
 use tnsearch_io::MemoryLimit;
 
 /// What computing bounds may use.
@@ -12,6 +13,15 @@ pub fn limits(threads: Option<usize>, limit: MemoryLimit) -> BoundLimits {
     BoundLimits::default().with(|l| {
         l.threads = threads;
         l.max_bytes = Some(limit.bytes());
+    })
+}
+
+/// What shrinking the tensor before may use.
+pub fn shrink_limits(limits: &BoundLimits, stop: &Stop) -> ShrinkLimits {
+    ShrinkLimits::default().with(|l| {
+        l.max_bytes = limits.max_bytes;
+        l.threads = limits.threads;
+        l.stop = stop.clone();
     })
 }
 
@@ -36,13 +46,13 @@ impl Cut {
     }
 
     /// Why no error can be smaller.
-    pub fn bound_text(&self, order: usize) -> String {
-        let (sides, least) = (self.sides(order), number(self.rse));
+    pub fn bound_text(&self, order: usize, names: ModeNames<'_>) -> String {
+        let (sides, least) = (self.sides(order, names), number(self.rse));
         format!("{sides}: rank at most {}, so {} >= {least}", self.width, MEASURE.name)
     }
 
     /// Which modes stand against which, the smaller side first.
-    pub fn sides(&self, order: usize) -> String {
+    pub fn sides(&self, order: usize, names: ModeNames<'_>) -> String {
         let others: Vec<usize> = (0..order).filter(|m| !self.modes.contains(m)).collect();
         let (small, large) = match self.modes.len() <= others.len() {
             true => (&self.modes, &others),
@@ -50,11 +60,45 @@ impl Cut {
         };
         let text = |modes: &[usize]| {
             let noun = if modes.len() == 1 { "mode" } else { "modes" };
-            let list: Vec<String> = modes.iter().map(usize::to_string).collect();
+            let list: Vec<_> = modes.iter().map(|&m| names.bare(m)).collect();
             format!("{noun} {}", list.join(","))
         };
         format!("{} against {}", text(small), text(large))
     }
+}
+
+/// The rank that a template needs at least, in the JSON of a command.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NeededReport {
+    /// The rank.
+    pub rank: usize,
+    /// The modes on one side of the cut that needs it.
+    pub modes: Vec<usize>,
+    /// The width needed there.
+    pub width: usize,
+}
+
+impl NeededReport {
+    /// What a bound says about a template.
+    pub fn new(needed: NeededRank) -> Self {
+        let NeededRank { rank, modes, width, .. } = needed;
+        NeededReport { rank, modes: members(modes), width }
+    }
+}
+
+/// That nothing of a class reaches an error, why, and what to do about it.
+pub fn impossible(class: &str, measure: &Measure, eps: f64, needed: Option<NeededRank>) -> String {
+    let error = match &measure.root {
+        Some(root) => format!("{} {}", root.name, number(eps.sqrt())),
+        None => format!("{} {}", measure.name, number(eps)),
+    };
+    let more = match needed {
+        Some(needed) => {
+            format!(": {}; use --max-rank {} or more", needed.because(), needed.rank)
+        }
+        None => "; it takes a larger --max-rank or another template".to_owned(),
+    };
+    format!("no {class} reaches {error}{more}")
 }
 
 fn members(set: ModeSet) -> Vec<usize> {
@@ -101,10 +145,29 @@ mod tests {
 
     #[test]
     fn cuts_in_words_name_the_smaller_side_first() {
-        let cut = |set| Cut::new(&CutReport { modes: set, width: 4.0, rse: 0.5 }).sides(4);
+        let cut = |set| {
+            Cut::new(&CutReport { modes: set, width: 4.0, rse: 0.5 }).sides(4, ModeNames::default())
+        };
         assert_eq!(cut(0b0100), "mode 2 against modes 0,1,3");
         assert_eq!(cut(0b1110), "mode 0 against modes 1,2,3");
         assert_eq!(cut(0b1010), "modes 1,3 against modes 0,2");
+        let split = tnsearch::tensor::Reshape::shape(&[6, 4], vec![2, 3, 4], false).unwrap();
+        let cut = Cut::new(&CutReport { modes: 0b110, width: 4.0, rse: 0.5 });
+        let names = ModeNames::new(split.as_ref());
+        assert_eq!(cut.sides(3, names), "mode 0.0 against modes 0.1,1");
+    }
+
+    #[test]
+    fn the_impossible_is_said_with_the_rank_it_would_take() {
+        let needed = NeededRank { rank: 12, modes: 0b100, width: 12, edges: 1, alone: true };
+        assert_eq!(
+            impossible("ring with ranks up to 7", &MEASURE, 1e-4, Some(needed)),
+            "no ring with ranks up to 7 reaches RE 0.0100: mode 2 alone needs rank 12; use --max-rank 12 or more"
+        );
+        let said = impossible("ring with ranks up to 7", &MEASURE, 1e-4, None);
+        assert!(said.ends_with("it takes a larger --max-rank or another template"), "{said}");
+        let json = serde_json::json!(NeededReport::new(needed));
+        assert_eq!(json, serde_json::json!({"rank": 12, "modes": [2], "width": 12}));
     }
 
     #[test]

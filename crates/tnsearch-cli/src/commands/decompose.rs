@@ -1,7 +1,8 @@
 //! `tnsearch decompose`: a fixed format, without a search.
 
-use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
-use super::options::{DtypeOptions, count, load_target, load_template, memory, real, seed, vertex};
+use super::data::ReshapeOptions;
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
+use super::options::{DtypeOptions, count, load_template, memory, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
@@ -19,7 +20,7 @@ use tnsearch::decompose::{
 use tnsearch::fit::{CheckedFit, FitSettings};
 use tnsearch::graph::{FAMILIES, Layout, Template};
 use tnsearch::problem::Target;
-use tnsearch::tensor::Kind;
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// Decompose a tensor into a fixed format, without a search.
@@ -43,6 +44,8 @@ pub struct Decompose {
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
     /// tt-svd, tr-svd, tr-lm, ht-svd, hosvd, tree-svd, tr-als, tr-als-ar or bayes-tr
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Method,
@@ -143,6 +146,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     method: String,
     max_rse: Option<f64>,
     target_reached: bool,
@@ -169,6 +173,7 @@ struct Settings {
 
 pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     args.check_method()?;
+    let wanted = args.reshaping.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     // A wrong number is refused before a large file is read.
     let rse_goal = args.rse_goal()?;
@@ -182,7 +187,8 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
+    let target = &data.target;
     let dims = target.dims();
     let template = Arc::new(args.load_template(dims.len())?);
     let goal = match args.ranks.is_empty() {
@@ -196,7 +202,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
         l.stop = interrupt.within_seconds(time.unwrap_or(f64::INFINITY));
     });
     let begun = Instant::now();
-    let found = match args.decompose(&target, &template, &goal, &fit, &limits) {
+    let found = match args.decompose(target, &template, &goal, &fit, &limits) {
         Err(DecomposeError::Interrupted) if !interrupt.is_set() => {
             let words = "the time was up before there was a result; nothing is written";
             terminal::note("--max-seconds", words);
@@ -210,13 +216,16 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     };
     let seconds = begun.elapsed().as_secs_f64();
 
-    let saved =
-        output.map_or(Ok(()), |o| o.write(|w| network::write(w, &found.network, found.rse)));
+    let reshape = data.reshape.as_ref();
+    let saved = output.map_or(Ok(()), |o| {
+        o.write(|w| network::write_reshaped(w, &found.network, found.rse, reshape))
+    });
     let structure = found.network.structure();
     let target_reached = goal.rse().is_none_or(|eps| found.rse <= eps);
     let summary = Summary {
         structure: StructureReport::new(structure, dims),
         dtype: target.kind(),
+        reshaped: reshape,
         method: args.method.to_string(),
         max_rse: goal.rse(),
         target_reached,
@@ -232,8 +241,8 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     };
     report.write(&summary, || {
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        structure_lines(&mut out, structure, dims, &MEASURE, found.rse);
+        data.lines(&mut out, &args.tensor);
+        structure_lines(&mut out, structure, dims, data.names(), &MEASURE, found.rse);
         let sweeps = match args.method.iterates() {
             true => format!(", {} sweeps", found.sweeps),
             false => String::new(),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::draw;
-use tnsearch::problem::Target;
+use tnsearch::problem::{Objective, Target};
 use tnsearch::search::{Best, Budget, Search, SearchResult, SearchSettings, StoppedBy};
 use tnsearch_io::{network, output::Output, write_tensor};
 use tnsearch_lab::Synthetic;
@@ -72,8 +72,10 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
 
     let stop = interrupt::on_ctrl_c()?;
     let result = {
-        let mut display = Display::new(args.report.quiet, false, &Budget::default(), &MEASURE);
-        let search = Search::new(&target, ring.clone()).max_error(MAX_RSE).seed(1);
+        let objective = Objective::MaxError(MAX_RSE);
+        let mut display =
+            Display::new(args.report.quiet, false, &Budget::default(), objective, &MEASURE);
+        let search = Search::new(&target, ring.clone()).objective(objective).seed(1);
         search.stop(&stop).listen(&mut display).run()?
     };
     let interrupted = result.stopped_by == StoppedBy::Interrupted;
@@ -160,15 +162,16 @@ fn text(
             counts.samples, counts.evaluations
         ),
     );
-    line(&mut out, "proof", proof(result, SearchSettings::default().max_rank));
+    let class = format!("ring with ranks up to {}", SearchSettings::default().max_rank);
+    line(&mut out, "proof", proof(result, Objective::MaxError(MAX_RSE), &class));
     line(&mut out, "picture", picture.display());
     let next = match &args.output {
         Some(dir) => {
             let file = |name: &str| dir.join(name).display().to_string();
             let (net, npy) = (file("tnsearch-demo.safetensors"), file("tnsearch-demo.npy"));
-            format!("tnsearch info {net}\n  tnsearch search {npy} --max-rse 1e-4")
+            format!("tnsearch info {net}\n  tnsearch search {npy} --max-re 0.01")
         }
-        None => "tnsearch search YOUR.npy --max-rse 1e-4 -o net.safetensors".to_owned(),
+        None => "tnsearch search YOUR.npy --max-re 0.01 -o net.safetensors".to_owned(),
     };
     let _ = writeln!(out, "\nNext:\n  {next}");
     out

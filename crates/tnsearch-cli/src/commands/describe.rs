@@ -5,16 +5,16 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Write as _;
 use tnsearch::graph::{Structure, TemplateRef};
-use tnsearch::network::draw;
+use tnsearch::network::draw_named;
 use tnsearch::problem::Measure;
-use tnsearch::tensor::size;
+use tnsearch::tensor::{ModeNames, size};
 
 /// A structure and its size on a tensor, flattened into the JSON of every command.
 #[derive(Debug, Serialize)]
 pub struct StructureReport {
     template: TemplateRef,
     order: usize,
-    dims: Vec<usize>,
+    dims: Option<Vec<usize>>,
     permutation: Option<Vec<usize>>,
     edges: Option<Vec<[usize; 3]>>,
     params: Option<u128>,
@@ -27,9 +27,9 @@ impl StructureReport {
     pub fn new(structure: &Structure, dims: &[usize]) -> Self {
         let phi = structure.phi(dims);
         StructureReport {
-            template: structure.template().to_ref(),
+            template: structure.to_file().template,
             order: dims.len(),
-            dims: dims.to_vec(),
+            dims: Some(dims.to_vec()),
             permutation: Some(structure.permutation().to_vec()),
             edges: Some(structure.edges()),
             params: Some(structure.params(dims)),
@@ -38,12 +38,23 @@ impl StructureReport {
         }
     }
 
+    /// The report of a structure whose dimensions are not known.
+    pub fn bare(structure: &Structure) -> Self {
+        StructureReport {
+            order: structure.permutation().len(),
+            dims: None,
+            permutation: Some(structure.permutation().to_vec()),
+            edges: Some(structure.edges()),
+            ..Self::nothing(structure.to_file().template, &[])
+        }
+    }
+
     /// The report where no structure was found.
     pub fn nothing(template: TemplateRef, dims: &[usize]) -> Self {
         StructureReport {
             template,
             order: dims.len(),
-            dims: dims.to_vec(),
+            dims: Some(dims.to_vec()),
             permutation: None,
             edges: None,
             params: None,
@@ -126,12 +137,13 @@ pub fn structure_lines(
     out: &mut String,
     structure: &Structure,
     dims: &[usize],
+    names: ModeNames<'_>,
     measure: &Measure,
     error: f64,
 ) {
     size_line(out, structure, dims);
     line(out, "error", measure.text(error, number));
-    picture_lines(out, structure, dims);
+    picture_lines(out, structure, dims, names);
 }
 
 /// The line about the size of a structure.
@@ -145,14 +157,34 @@ pub fn size_line(out: &mut String, structure: &Structure, dims: &[usize]) {
 }
 
 /// The lines about where modes sit and how wide edges are, and the picture.
-pub fn picture_lines(out: &mut String, structure: &Structure, dims: &[usize]) {
-    let permutation: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
-    line(out, "permutation", format!("modes 0, 1, ... on vertices {}", permutation.join(", ")));
+pub fn picture_lines(
+    out: &mut String,
+    structure: &Structure,
+    dims: &[usize],
+    names: ModeNames<'_>,
+) {
+    line(out, "permutation", permutation_text(structure, names));
     let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
     let edges: Vec<String> = edges.map(|[u, v, r]| format!("{u}-{v}: {r}")).collect();
     let edges = if edges.is_empty() { "all 1".to_owned() } else { edges.join(", ") };
     line(out, "ranks", format!("{edges} (edges between vertices)"));
-    let _ = write!(out, "\n{}\n", draw(structure, dims));
+    let _ = write!(out, "\n{}\n", draw_named(structure, dims, names));
+}
+
+/// Where the modes sit.
+fn permutation_text(structure: &Structure, names: ModeNames<'_>) -> String {
+    if !structure.is_grouped() {
+        let vertices: Vec<String> = structure.permutation().iter().map(usize::to_string).collect();
+        let (first, second, vertices) = (names.bare(0), names.bare(1), vertices.join(", "));
+        return format!("modes {first}, {second}, ... on vertices {vertices}");
+    }
+    let groups = structure.groups().into_iter().enumerate().filter(|(_, modes)| !modes.is_empty());
+    let text = |(v, modes): (usize, Vec<usize>)| {
+        let plural = if modes.len() == 1 { "" } else { "s" };
+        let list: Vec<_> = modes.iter().map(|&n| names.bare(n)).collect();
+        format!("mode{plural} {} on vertex {v}", list.join(", "))
+    };
+    groups.map(text).collect::<Vec<_>>().join("; ")
 }
 
 /// A tensor in words.
@@ -166,6 +198,19 @@ pub fn tensor_text(name: &str, dims: &[usize]) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn several_modes_at_a_vertex_are_named() {
+        let groups = [vec![0, 2], vec![], vec![1]];
+        let s = Structure::from_groups("mine", &groups, &[(0, 1, 2), (1, 2, 2)]).unwrap();
+        assert_eq!(
+            permutation_text(&s, ModeNames::new(None)),
+            "modes 0, 2 on vertex 0; mode 1 on vertex 2"
+        );
+        let report = json!(StructureReport::new(&s, &[2, 3, 4]));
+        assert_eq!(report["permutation"], json!([0, 2, 0]));
+        assert_eq!(report["template"]["edges"], json!([[0, 1], [1, 2]]));
+    }
 
     #[test]
     fn errors_go_by_the_names_of_their_measure() {

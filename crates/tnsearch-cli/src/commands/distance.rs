@@ -1,9 +1,10 @@
 //! `tnsearch distance`: how far apart two structures are.
 
 use super::describe::line;
-use super::options::load_structure;
+use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
 use super::space::InternalOption;
+use super::structures::load_structure;
 use crate::Exit;
 use crate::text::number;
 use clap::Args;
@@ -11,24 +12,29 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tnsearch::geometry::{Internal, Placements};
 use tnsearch::graph::TemplateRef;
+use tnsearch_io::MemoryLimit;
 
 /// Show how far apart two structures of one template are.
 ///
 /// The distance is the paper's semi-metric (its equation 6): the fewest swaps of modes on consecutive
 /// vertices that turn a way of writing the first into a way of writing the second. It depends on how the
-/// template's vertices are numbered.
+/// template's vertices are numbered. A structure is a structure file, the JSON summary of a search, or a network.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch distance a.json b.json
-  tnsearch distance hidden.json found.json --json -")]
+  tnsearch distance hidden.json found.json --json -
+  tnsearch distance hidden.json net.safetensors")]
 pub struct Distance {
-    /// A structure (JSON)
+    /// A structure: a structure file, the JSON of a search, or a network
     a: PathBuf,
     /// Another one of the same template
     b: PathBuf,
     /// Whether symmetries may exchange internal vertices (as caches do) or not (as the paper codes HT and MERA)
     #[arg(long, value_name = "FREE|FIXED", default_value = "free")]
     internal: InternalOption,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    max_memory: Option<u64>,
     #[command(flatten)]
     report: ReportOptions,
 }
@@ -52,7 +58,9 @@ pub fn run(args: &Distance) -> anyhow::Result<Exit> {
         &[("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
-    let (a, b) = (load_structure(&args.a)?, load_structure(&args.b)?);
+    let limit = MemoryLimit::new(args.max_memory);
+    let load = |path| load_structure(path, limit).map(|loaded| loaded.structure);
+    let (a, b) = (load(&args.a)?, load(&args.b)?);
     let placements = Placements::new(a.template().clone(), args.internal.into())?;
     let distance = placements.distance(&a, &b)?;
     let summary = Summary {

@@ -1,11 +1,14 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
 use super::cuts;
-use tnsearch::bound::CutBound;
-use tnsearch::decompose::{DecomposeError, Decomposition, Goal, Limits, tr_svd, tt_svd};
+use std::sync::Arc;
+use tnsearch::bound::{CutBound, needed_rank};
+use tnsearch::decompose::{
+    DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
+};
 use tnsearch::fit::{FitSettings, fit};
-use tnsearch::graph::Structure;
-use tnsearch::problem::{Objective, Stop, Target};
+use tnsearch::graph::{Structure, Template};
+use tnsearch::problem::{Objective, Reason, Stop, Target};
 use tnsearch_io::MemoryLimit;
 use tnsearch_io::journal::JournalFile;
 use tnsearch_report::page::{CutFacts, Facts, Found, Peer};
@@ -19,7 +22,7 @@ const LEAST_ERROR: f64 = 1e-10;
 /// Singular values of a cut that go to the page.
 const MAX_VALUES: usize = 64;
 
-/// Works out the facts about the answer of a search. Whatever takes too much is left out, with the reason.
+/// Works out the facts about the answer of a search, from the tensor or the smaller one that was searched in its place. Whatever takes too much is left out, with the reason.
 pub fn facts(
     target: &Target,
     bound: Option<&CutBound>,
@@ -29,10 +32,12 @@ pub fn facts(
     interrupt: &Stop,
 ) -> Facts {
     let mut facts = Facts::default();
-    if interrupt.is_set() {
-        facts
-            .notes
-            .push("The search was interrupted: nothing was compared with its answer.".into());
+    if let Some(reason) = interrupt.reason() {
+        let why = match reason {
+            Reason::Deadline => "The time was up",
+            _ => "The search was interrupted",
+        };
+        facts.notes.push(format!("{why}: nothing was compared with its answer."));
         return facts;
     }
     let objective = journal.header.objective;
@@ -40,6 +45,9 @@ pub fn facts(
     original_order(&mut facts, target, bound, objective, found, limit, interrupt);
     match bound {
         Some(bound) => {
+            if journal.end.as_ref().is_some_and(|end| end.proven_impossible) {
+                facts.needed = needed(bound, journal);
+            }
             // Where no error was asked for, the cuts that hold the answer are those of its own error.
             let eps = objective.max_error().unwrap_or(found.error.max(LEAST_ERROR));
             let objective = Objective::MaxError(eps);
@@ -52,7 +60,16 @@ pub fn facts(
     facts
 }
 
-/// TT-SVD and TR-SVD in the original order, to the error asked for, else to that of the answer.
+/// Why no structure of the template has the error asked for, and the rank it would take.
+fn needed(bound: &CutBound, journal: &JournalFile) -> Option<String> {
+    let header = &journal.header;
+    let needed = needed_rank(&header.template, bound.spectra(), header.objective.max_error()?)?;
+    let allowed = header.max_rank().is_some_and(|most| needed.rank as u64 <= most);
+    (!allowed).then(|| format!("{}; it takes ranks of {} or more", needed.because(), needed.rank))
+}
+
+/// Methods without a search in the original order, to the error of the answer; where that is not what was asked for,
+/// to the error asked for.
 fn peers(
     facts: &mut Facts,
     target: &Target,
@@ -61,16 +78,17 @@ fn peers(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
-    let eps = objective.max_error().unwrap_or(found.error);
+    let asked = objective.max_error().filter(|eps| found.error > *eps);
+    let eps = asked.unwrap_or(found.error.max(LEAST_ERROR));
     if target.entries() > MAX_ENTRIES {
         let most = MAX_ENTRIES / 1_000_000;
         facts.notes.push(format!(
-            "TT-SVD and TR-SVD are left out: the tensor has more than {most} million entries."
+            "TT-SVD and its kin are left out: the tensor has more than {most} million entries."
         ));
         return;
     }
     let Ok(goal) = Goal::max_rse(eps) else {
-        facts.notes.push("TT-SVD and TR-SVD are left out: the answer has an error of 1.".into());
+        facts.notes.push("TT-SVD and its kin are left out: the answer has an error of 1.".into());
         return;
     };
     let order: Vec<usize> = (0..target.dims().len()).collect();
@@ -79,23 +97,37 @@ fn peers(
         l.stop = interrupt.clone();
     });
     type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
-    let methods: [(&str, Method); 2] = [("TT-SVD", tt_svd), ("TR-SVD", tr_svd)];
+    let methods: [(&str, Method); 4] =
+        [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd), ("Tucker (HOSVD)", tucker)];
     for (name, method) in methods {
         match method(target, &order, &goal, &limits) {
+            Ok(made) if made.interrupted => {
+                facts.notes.push(format!("{name} is left out: the time was up."));
+            }
             Ok(made) => facts.peers.push(Peer {
                 name: name.to_owned(),
-                how: match objective.max_error() {
+                how: match asked {
                     Some(_) => "to the error asked for, modes in the original order",
                     None => "to the error of the answer, modes in the original order",
                 }
                 .to_owned(),
-                params: made.network.structure().params(target.dims()),
+                params: made.network.structure().params(target.full_dims()),
                 error: made.rse,
                 least_error: None,
             }),
             Err(e) => facts.notes.push(format!("{name} is left out: {e}.")),
         }
     }
+}
+
+fn tucker(
+    target: &Target,
+    permutation: &[usize],
+    goal: &Goal,
+    limits: &Limits,
+) -> Result<Decomposition, DecomposeError> {
+    let template = Arc::new(Template::tucker(target.dims().len())?);
+    tree_svd(target, &template, permutation, goal, limits)
 }
 
 /// The answer's ranks with the modes in the original order.
@@ -108,7 +140,15 @@ fn original_order(
     limit: MemoryLimit,
     interrupt: &Stop,
 ) {
+    // Which modes share a vertex is no order.
+    if found.structure.is_grouped() {
+        return;
+    }
     let template = found.structure.template().clone();
+    // A graph that was made for its modes has no original order.
+    if found.format.is_some() && template.family().is_none() {
+        return;
+    }
     let Ok(identity) = Structure::identity(template, found.structure.ranks().to_vec()) else {
         return;
     };
@@ -122,10 +162,13 @@ fn original_order(
     }
     let Ok(settings) = settings.check() else { return };
     match fit(target, &graph, &settings, 0, None, interrupt) {
+        Ok(fitted) if fitted.interrupted => {
+            facts.notes.push("The original order was not fitted: the time was up.".into());
+        }
         Ok(fitted) => facts.peers.push(Peer {
             name: "original order".to_owned(),
             how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
-            params: identity.params(target.dims()),
+            params: identity.params(target.full_dims()),
             error: fitted.error,
             least_error: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
         }),
@@ -155,6 +198,7 @@ fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &S
         };
         let mut values = spectrum.values();
         values.truncate(MAX_VALUES);
+        let rest = spectrum.tail(values.len());
         cuts.push((
             room,
             CutFacts {
@@ -164,6 +208,7 @@ fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &S
                 needed,
                 error: cut.rse,
                 spectrum: values,
+                rest,
             },
         ));
     }

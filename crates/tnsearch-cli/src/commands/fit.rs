@@ -1,11 +1,10 @@
 //! `tnsearch fit`: the cores of one given structure.
 
-use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
-use super::options::{
-    DtypeOptions, FitOptions, check_threads, count, load_structure, load_target, memory, method,
-    real, seed,
-};
+use super::data::ReshapeOptions;
+use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
+use super::options::{DtypeOptions, FitOptions, check_threads, count, memory, method, real, seed};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::structures::load_structure;
 use crate::text::duration;
 use crate::{Exit, interrupt};
 use anyhow::anyhow;
@@ -15,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::fit::{self, FitSettings, Method};
 use tnsearch::network::Network;
-use tnsearch::tensor::Kind;
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// LM starts by default: one structure is worth the time.
@@ -24,17 +23,22 @@ const RESCUE: usize = 8;
 /// Fit the cores of one given structure.
 ///
 /// The structure is a JSON file {"template":"ring","permutation":[vertex of mode 0, ...],
-/// "edges":[[u,v,rank],...]}; edges of the template that are left out have rank 1.
+/// "edges":[[u,v,rank],...]}; edges of the template that are left out have rank 1. The JSON summary of a search
+/// and a network will do as well: the tensor is then split as theirs was.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch fit X.npy --structure s.json -o net.safetensors
+  tnsearch fit Y.npy --structure net.safetensors -o other.safetensors
+      another tensor of the same shape, with the structure of a network
   tnsearch fit X.npy --structure s.json --method lm --restarts 8 --json -")]
 pub struct Fit {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
-    /// The structure (JSON)
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
+    /// The structure: a structure file, the JSON of a search, or a network
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
     /// als, adam or lm
@@ -66,6 +70,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     seed: u64,
     #[serde(flatten)]
     error: ErrorReport<'a>,
@@ -81,21 +86,23 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Fit) -> anyhow::Result<Exit> {
+    let started = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
     let settings = args.fitting.settings(args.method, args.max_seconds, limit);
     let rescue = args.fitting.rescue.unwrap_or(RESCUE);
     let settings = settings.with(|s| s.rescue = rescue).check()?;
     check_threads(args.threads)?;
+    let wanted = args.reshaping.check()?;
     check_distinct(
         &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
         &[("--output", args.output.as_deref()), ("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
-    let structure = load_structure(&args.structure)?;
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
+    let given = load_structure(&args.structure, limit)?;
+    let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
+    let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
-    structure.template().check_order(dims.len())?;
 
     let interrupt = interrupt::on_ctrl_c()?;
     let pool = rayon::ThreadPoolBuilder::new()
@@ -104,15 +111,22 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let begun = Instant::now();
     let graph = structure.canonical().graph;
-    let fitted = pool
-        .install(|| fit::fit_parallel(&target, &graph, &settings, args.seed, None, &interrupt))?;
+    // What it took to read the tensor is part of the limit.
+    let left = |s: f64| (s - started.elapsed().as_secs_f64()).max(s / 20.0);
+    let timed = FitSettings::clone(&settings).with(|s| s.max_seconds = s.max_seconds.map(left));
+    let timed = timed.check()?;
+    let fitted =
+        pool.install(|| fit::fit_parallel(target, &graph, &timed, args.seed, None, &interrupt))?;
     let seconds = begun.elapsed().as_secs_f64();
 
     let found = Network::from_fitted(structure.clone(), dims.to_vec(), fitted.cores)?;
-    let saved = output.map_or(Ok(()), |o| o.write(|w| network::write(w, &found, fitted.error)));
+    let saved = output.map_or(Ok(()), |o| {
+        o.write(|w| network::write_reshaped(w, &found, fitted.error, data.reshape.as_ref()))
+    });
     let summary = Summary {
-        structure: StructureReport::new(&structure, dims),
+        structure: StructureReport::new(structure, dims),
         dtype: target.kind(),
+        reshaped: data.reshape.as_ref(),
         seed: args.seed,
         error: ErrorReport::new(&MEASURE, fitted.error),
         sweeps: fitted.sweeps,
@@ -127,8 +141,8 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     };
     report.write(&summary, || {
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, dims));
-        structure_lines(&mut out, &structure, dims, &MEASURE, fitted.error);
+        data.lines(&mut out, &args.tensor);
+        structure_lines(&mut out, structure, dims, data.names(), &MEASURE, fitted.error);
         let (method, starts, sweeps) = (args.method, fitted.restarts, fitted.sweeps);
         let time = duration(seconds);
         line(&mut out, "fitted", format!("{method}, {starts} starts, {sweeps} sweeps, in {time}"));

@@ -10,25 +10,34 @@ use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tnsearch::tensor::ModeNames;
 use tnsearch_io::{network, output::Output, write_tensor};
-use tnsearch_lab::Synthetic;
+use tnsearch_lab::{Example, Synthetic};
 
 /// Make a random tensor from a hidden network, as in the paper's section 5.1.
 ///
-/// Ranks are uniform in a range, cores independent normal numbers, and the modes are shuffled (or placed).
+/// Ranks are uniform in a range, cores independent normal numbers, and the modes are shuffled (or placed). With
+/// --example instead a tensor as users have it, which no network gives exactly.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch generate --template ring --order 6 --dim 3 --ranks 1..4 --seed 1 -o X.npy --structure hidden.json
-  tnsearch generate --template mera --order 8 --sigma 0.3162 --noise-db 40 -o X.npy --network hidden.safetensors")]
+  tnsearch generate --template mera --order 8 --sigma 0.3162 --noise-db 40 -o X.npy --network hidden.safetensors
+  tnsearch generate --example heisenberg --order 14 --seed 3 -o state.npy
+  tnsearch generate --example field --dims 50,60,70,40 -o field.npy")]
 pub struct Generate {
     #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring")]
     template: String,
-    /// The number of modes
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = count::<usize>, conflicts_with = "dims")]
-    order: usize,
-    /// The dimension of every mode
-    #[arg(long, value_name = "I", default_value_t = 3, value_parser = count::<usize>, conflicts_with = "dims")]
-    dim: usize,
+    /// A tensor that is not made from a network: heisenberg (the ground state of a periodic chain), smooth (a function of
+    /// five variables), field (four modes, noisy), signal (2^N samples, noisy) or
+    /// weights (a matrix)
+    #[arg(long, value_name = "NAME", value_parser = example, conflicts_with_all = ["template", "ranks", "perm", "sigma", "noise_db", "structure", "network"])]
+    example: Option<Example>,
+    /// The number of modes [default: 6; of an example its own]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, conflicts_with = "dims")]
+    order: Option<usize>,
+    /// The dimension of every mode [default: 3; of an example its own]
+    #[arg(long, value_name = "I", value_parser = count::<usize>, conflicts_with = "dims")]
+    dim: Option<usize>,
     /// The dimension of each mode, instead of --order and --dim: 3,4,5
     #[arg(long, value_name = "I,I,...", value_delimiter = ',', value_parser = count::<usize>)]
     dims: Vec<usize>,
@@ -70,7 +79,19 @@ struct Summary<'a> {
     output: &'a PathBuf,
 }
 
+#[derive(Serialize)]
+struct ExampleSummary<'a> {
+    example: &'a str,
+    dims: &'a [usize],
+    seed: u64,
+    norm: f64,
+    output: &'a PathBuf,
+}
+
 pub fn run(args: &Generate) -> anyhow::Result<Exit> {
+    if let Some(example) = args.example {
+        return make_example(args, example);
+    }
     check_distinct(
         &[("the template", Path::new(&args.template))],
         &[
@@ -85,7 +106,7 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     let structure_file = args.structure.as_deref().map(Output::check).transpose()?;
     let network_file = args.network.as_deref().map(Output::check).transpose()?;
     let dims = match args.dims.is_empty() {
-        true => vec![args.dim; args.order],
+        true => vec![args.dim.unwrap_or(3); args.order.unwrap_or(6)],
         false => args.dims.clone(),
     };
     let template = Arc::new(load_template(&args.template, dims.len())?);
@@ -124,10 +145,43 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "written", format!("{}, {}", args.output.display(), shape(&dims)));
-        structure_lines(&mut out, made.structure(), &dims, &MEASURE, rse);
+        let names = ModeNames::default();
+        structure_lines(&mut out, made.structure(), &dims, names, &MEASURE, rse);
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// A tensor that is not made from a network.
+fn make_example(args: &Generate, example: Example) -> anyhow::Result<Exit> {
+    check_distinct(&[], &[("--output", Some(&args.output)), ("--json", args.report.json_path())])?;
+    let report = args.report.check()?;
+    let output = Output::check(&args.output)?;
+    let dims = match args.dims.is_empty() {
+        true => vec![args.dim.unwrap_or(example.dim()); args.order.unwrap_or(example.order())],
+        false => args.dims.clone(),
+    };
+    let tensor = example.make(&dims, args.seed)?;
+    write_tensor(&output, &tensor.clone().into())?;
+    let summary = ExampleSummary {
+        example: example.name(),
+        dims: &dims,
+        seed: args.seed,
+        norm: tensor.norm_squared().sqrt(),
+        output: &args.output,
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        line(&mut out, "written", format!("{}, {}", args.output.display(), shape(&dims)));
+        line(&mut out, "example", example.name());
+        out
+    })?;
+    Ok(Exit::Done)
+}
+
+fn example(text: &str) -> Result<Example, String> {
+    let found = Example::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, it)| it);
+    found.ok_or_else(|| format!("use {}", Example::ALL.map(|(name, _)| name).join(", ")))
 }
 
 /// `LO..HI`, both included.

@@ -1,27 +1,35 @@
 //! `tnsearch info`: what is in a file.
 
-use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
+use super::data::reshape_text;
+use super::describe::{
+    ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, structure_lines,
+    tensor_text,
+};
 use super::options::memory;
 use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
+use super::structures::{Loaded, Source, is_binary, load_structure};
 use crate::Exit;
 use crate::text::{number, shape};
 use clap::Args;
 use serde::Serialize;
-use tnsearch::tensor::{Kind, unflatten};
+use std::io::Read as _;
+use std::path::Path;
+use tnsearch::tensor::{Kind, ModeNames, Reshape, unflatten};
 use tnsearch_io::network::{self, StoredNetwork};
 use tnsearch_io::{
-    Array, Layout, Listed, MemoryLimit, list_arrays, read_tensor, split_key, text::bytes,
+    Array, Layout, Listed, MemoryLimit, Problem, list_arrays, read_tensor, split_key, text::bytes,
 };
 
-/// Show what is in a network file, a tensor file or an archive.
+/// Show what is in a network file, a tensor file, an archive, a structure file or the JSON of a search.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch info net.safetensors      structure, params, compression, and a drawing
+  tnsearch info out.json             the structure that a search found
   tnsearch info X.npy                dimensions, type, norm
   tnsearch info model.safetensors    the arrays in an archive
   tnsearch info model.safetensors:layer.3")]
 pub struct Info {
-    /// A network, X.npy, X.npz or X.safetensors, the latter two with or without :key
+    /// A network, X.npy, X.npz or X.safetensors, the latter two with or without :key, or a JSON file with a structure
     file: String,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
@@ -39,6 +47,9 @@ pub fn run(args: &Info) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     if key.is_none() {
+        if is_json(&path)? {
+            return structure_info(args, &load_structure(&path, limit)?, &report);
+        }
         if network::is_network(&path)? {
             return network_info(args, &network::read(&path, limit)?, &report);
         }
@@ -57,6 +68,7 @@ struct NetworkSummary<'a> {
     structure: StructureReport,
     compression: f64,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     #[serde(flatten)]
     error: ErrorReport<'a>,
     written_by: &'a str,
@@ -70,6 +82,7 @@ fn network_info(args: &Info, stored: &StoredNetwork, report: &Report) -> anyhow:
         structure: StructureReport::new(structure, dims),
         compression: 1.0 / stored.network.phi(),
         dtype: stored.network.kind(),
+        reshaped: stored.reshape.as_ref(),
         error: ErrorReport::new(&MEASURE, stored.rse),
         written_by: &stored.written_by,
         input: &args.file,
@@ -78,9 +91,73 @@ fn network_info(args: &Info, stored: &StoredNetwork, report: &Report) -> anyhow:
         let mut out = String::new();
         let (name, vertices) = (structure.template().name(), structure.template().vertices());
         line(&mut out, "network", format!("{}, {name} with {vertices} cores", args.file));
-        line(&mut out, "tensor", shape(dims));
-        structure_lines(&mut out, structure, dims, &MEASURE, stored.rse);
+        line(&mut out, "tensor", shape(stored.shape()));
+        let names = ModeNames::new(stored.reshape.as_ref());
+        if let Some(reshape) = &stored.reshape {
+            line(&mut out, "reshaped", reshape_text(reshape));
+        }
+        structure_lines(&mut out, structure, dims, names, &MEASURE, stored.rse);
         line(&mut out, "written by", format!("tnsearch {}", stored.written_by));
+        out
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Whether a file is one of JSON: text that begins with a brace.
+fn is_json(path: &Path) -> anyhow::Result<bool> {
+    if is_binary(path)? {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| Problem::from(e).of(path))?;
+    file.take(64).read_to_end(&mut start).map_err(|e| Problem::from(e).of(path))?;
+    Ok(start.trim_ascii_start().starts_with(b"{"))
+}
+
+#[derive(Serialize)]
+struct StructureSummary<'a> {
+    kind: &'a str,
+    #[serde(flatten)]
+    structure: StructureReport,
+    reshaped: Option<&'a Reshape>,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
+    input: &'a str,
+}
+
+fn structure_info(args: &Info, loaded: &Loaded, report: &Report) -> anyhow::Result<Exit> {
+    let structure = &loaded.structure;
+    let (kind, of) = match loaded.source {
+        Source::Summary => ("summary", "the structure of a summary"),
+        _ => ("structure", "a structure"),
+    };
+    let summary = StructureSummary {
+        kind,
+        structure: match &loaded.dims {
+            Some(dims) => StructureReport::new(structure, dims),
+            None => StructureReport::bare(structure),
+        },
+        reshaped: loaded.reshape.as_ref(),
+        error: ErrorReport::new(&MEASURE, loaded.rse),
+        input: &args.file,
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        let (name, vertices) = (structure.template().name(), structure.template().vertices());
+        line(&mut out, kind, format!("{}, {of}: {name} with {vertices} cores", args.file));
+        let dims = loaded.dims.as_deref().unwrap_or_default();
+        if let Some(dims) = &loaded.dims {
+            let own = loaded.reshape.as_ref().map_or(&dims[..], Reshape::from);
+            line(&mut out, "tensor", shape(own));
+            if let Some(reshape) = &loaded.reshape {
+                line(&mut out, "reshaped", reshape_text(reshape));
+            }
+            size_line(&mut out, structure, dims);
+        }
+        if let Some(rse) = loaded.rse {
+            line(&mut out, "error", MEASURE.text(rse, number));
+        }
+        picture_lines(&mut out, structure, dims, loaded.names());
         out
     })?;
     Ok(Exit::Done)

@@ -4,6 +4,7 @@ mod bound;
 mod certify;
 mod completions;
 mod cuts;
+mod data;
 mod decompose;
 mod demo;
 mod describe;
@@ -14,11 +15,14 @@ mod generate;
 mod info;
 mod options;
 mod outputs;
+mod pick;
 mod reconstruct;
 mod report;
 mod reproduce;
+mod round;
 mod search;
 mod space;
+mod structures;
 mod watch;
 
 use crate::Exit;
@@ -41,6 +45,7 @@ use clap::{Parser, Subcommand};
   tnsearch space --template ring --order 8          how large a search would be
   tnsearch info net.safetensors
   tnsearch reconstruct net.safetensors -o X2.npy
+  tnsearch round net.safetensors --max-re 0.01 -o small.safetensors
 
 Exit codes: 0 done; 1 the target was not reached (the best so far is still written);
 2 bad usage or bad input; 130 on Ctrl-C (the best so far is written)."
@@ -60,6 +65,8 @@ enum Command {
     Space(space::Space),
     Distance(distance::Distance),
     Reconstruct(reconstruct::Reconstruct),
+    Round(round::Round),
+    Pick(pick::Pick),
     Report(report::Report),
     Watch(watch::Watch),
     Info(info::Info),
@@ -80,6 +87,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Space(args) => space::run(&args),
         Command::Distance(args) => distance::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),
+        Command::Round(args) => round::run(&args),
+        Command::Pick(args) => pick::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Info(args) => info::run(&args),

@@ -1,14 +1,15 @@
 //! Options that commands share, and how their values are read.
 
+use crate::text::number;
 use anyhow::anyhow;
 use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
 use tnsearch::SettingError;
 use tnsearch::fit::{FitSettings, Method};
-use tnsearch::graph::{Family, Structure, StructureFile, Template, family_list};
+use tnsearch::graph::{GraphError, Template, family_list};
 use tnsearch::problem::{CheckedObjective, Objective, Target};
-use tnsearch::search::SearchSettings;
+use tnsearch::search::{Budget, SearchSettings};
 use tnsearch::tensor::Kind;
 use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
 
@@ -19,7 +20,10 @@ pub struct ObjectiveOptions {
     /// Minimise phi + L * RSE (the paper's loss)
     #[arg(long, value_name = "L", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     lambda: Option<f64>,
-    /// Fewest params with an RSE of at most this [default objective: 1e-4]
+    /// Fewest params with a relative error (RE) of at most this: 0.01 is one percent [default objective: 0.01]
+    #[arg(long, value_name = "RE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    max_re: Option<f64>,
+    /// The same by the RSE, which is the square of the RE: --max-rse 1e-4 is --max-re 0.01
     #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     max_rse: Option<f64>,
     /// Smallest RSE with at most this many params
@@ -30,13 +34,37 @@ pub struct ObjectiveOptions {
 impl ObjectiveOptions {
     /// The checked objective.
     pub fn check(&self) -> Result<CheckedObjective, SettingError> {
-        let objective = match (self.lambda, self.max_rse, self.max_params) {
-            (Some(l), ..) => Objective::Lambda(l),
-            (_, _, Some(p)) => Objective::MaxParams(p),
-            (_, eps, _) => Objective::MaxError(eps.unwrap_or(1e-4)),
+        let eps = squared(self.max_re, self.max_rse)?;
+        let objective = match (self.lambda, self.max_params) {
+            (Some(l), _) => Objective::Lambda(l),
+            (_, Some(p)) => Objective::MaxParams(p),
+            _ => Objective::MaxError(eps.unwrap_or(1e-4)),
         };
         objective.check()
     }
+
+    /// What somebody should know who may have taken the squared error for the error.
+    pub fn hint(&self) -> Option<String> {
+        hint(self.max_rse?)
+    }
+}
+
+/// An error that was given as it is or squared, squared.
+pub fn squared(re: Option<f64>, rse: Option<f64>) -> Result<Option<f64>, SettingError> {
+    let Some(re) = re else { return Ok(rse) };
+    if !(re < 1.0 && re > 0.0 && re * re > 0.0) {
+        let expected = "it must be above 0 and below 1 (the zero network has an RE of 1)";
+        return Err(SettingError::new("max-re", re, expected));
+    }
+    Ok(Some(re * re))
+}
+
+/// The hint beside a squared error that is large: who wants 10 % types 0.1.
+pub fn hint(rse: f64) -> Option<String> {
+    (0.005..1.0).contains(&rse).then(|| {
+        let (re, percent) = (number(rse.sqrt()), number(100.0 * rse));
+        format!("RSE is a square: --max-rse {rse} allows a relative error of {re}; for {percent} % use --max-re {rse}")
+    })
 }
 
 /// How structures are fitted.
@@ -165,6 +193,11 @@ fn kind(text: &str) -> Result<Kind, String> {
     text.parse().map_err(|e: SettingError| e.expected.into_owned())
 }
 
+/// Refuses a limit on time that nothing could be done in.
+pub fn check_seconds(seconds: Option<f64>) -> Result<(), SettingError> {
+    Budget::default().with(|b| b.max_seconds = seconds).check()
+}
+
 /// Reads a tensor as the kind asked for and checks that it can be fitted.
 pub fn load_target(
     name: &str,
@@ -177,15 +210,15 @@ pub fn load_target(
 
 /// What `--help` says about a template.
 pub fn template_help(more: &str) -> String {
-    format!("{}, or a JSON file with a graph{more}", family_list())
+    format!("{}, any-tree, or a JSON file with a graph{more}", family_list())
 }
 
 /// The template a user names, or that is in a JSON file, for a tensor of that order.
 pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
     let path = Path::new(spec);
-    let unknown = match Family::parse(spec) {
-        Ok(family) => return Ok(family.build(order)?),
-        Err(unknown) => unknown,
+    let unknown = match Template::parse(spec, order) {
+        Err(unknown @ GraphError::UnknownTemplate(_)) => unknown,
+        known => return Ok(known?),
     };
     let is_path = path.exists() || spec.contains('/') || spec.ends_with(".json");
     if !is_path {
@@ -195,19 +228,6 @@ pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
     let template = Template::from_json(spec, &text).map_err(|e| anyhow!("{spec}: {e}"))?;
     template.check_order(order)?;
     Ok(template)
-}
-
-/// Reads a structure file.
-pub fn load_structure(path: &Path) -> anyhow::Result<Structure> {
-    let text = read_text(path)?;
-    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
-    let file: StructureFile = serde_json::from_str(&text).map_err(|e| {
-        named(&format!(
-            "{e}; a structure is {{\"template\":\"ring\",\"permutation\":[0,1,...],\
-             \"edges\":[[0,1,2],...]}}"
-        ))
-    })?;
-    Structure::from_file(&file).map_err(|e| named(&e))
 }
 
 /// The text of a small file.
@@ -227,6 +247,23 @@ mod tests {
         for bad in ["", "0", "GB", "-1GB", "1XB", "1.2.3GB"] {
             assert!(memory(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn errors_are_squared_once_and_squares_come_with_a_hint() {
+        assert_eq!(squared(Some(0.5), None), Ok(Some(0.25)));
+        assert_eq!(squared(None, Some(0.5)), Ok(Some(0.5)));
+        assert_eq!(squared(None, None), Ok(None));
+        for bad in [0.0, -0.1, 1.0, 1e-200, f64::NAN, f64::INFINITY] {
+            assert_eq!(squared(Some(bad), None).unwrap_err().name, "max-re", "{bad}");
+        }
+        let said = hint(0.1).unwrap();
+        assert!(
+            said.contains("relative error of 0.316")
+                && said.contains("for 10.0 % use --max-re 0.1"),
+            "{said}"
+        );
+        assert_eq!((hint(1e-4), hint(2.0)), (None, None));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Where results go: all checked before the work starts.
 
 use crate::terminal;
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::io;
 use std::path::{Path, PathBuf};
-use tnsearch_io::{output::Output, split_key};
+use tnsearch_io::{io_text, output::Output, split_key};
 
 /// Options of every command that reports something.
 #[derive(Debug, Clone, Args)]
@@ -112,6 +112,27 @@ impl Formatter for Lines {
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, w: &mut W) -> io::Result<()> {
         w.write_all(if self.depth == 1 { b": " } else { b":" })
+    }
+}
+
+/// A folder that files go into, made where it is not there yet.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Checks that it is a folder, or can be made.
+    pub fn check(path: &Path) -> anyhow::Result<Self> {
+        if path.exists() && !path.is_dir() {
+            bail!("{}: it is no folder", path.display());
+        }
+        let named = |e: &io::Error| anyhow!("{}: {}", path.display(), io_text(e));
+        std::fs::create_dir_all(path).map_err(|e| named(&e))?;
+        Ok(Folder(path.to_owned()))
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> anyhow::Result<Output> {
+        Ok(Output::check(&self.0.join(name))?)
     }
 }
 

@@ -8,10 +8,10 @@ use crate::text::shape;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tnsearch::tensor::{Kind, size};
+use tnsearch::tensor::{Kind, Reshape, size};
 use tnsearch_io::{MemoryLimit, Problem, network, output::Output, write_tensor};
 
-/// Write the dense tensor of a network, in the original mode order.
+/// Write the dense tensor of a network, in the original mode order and shape.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   tnsearch reconstruct net.safetensors -o X.npy")]
@@ -34,6 +34,7 @@ struct Summary<'a> {
     dtype: Kind,
     entries: usize,
     params: u128,
+    reshaped: Option<&'a Reshape>,
     norm: f64,
     input: &'a PathBuf,
     output: &'a PathBuf,
@@ -48,15 +49,21 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     let output = Output::check(&args.output)?;
     let limit = MemoryLimit::new(args.max_memory);
     let stored = network::read(&args.network, limit)?;
-    let dims = stored.network.dims();
+    let dims = stored.shape();
     limit.check(size(dims), stored.network.kind()).map_err(|p: Problem| p.of(&args.network))?;
     let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
+    // As it was before its modes were split.
+    let tensor = match &stored.reshape {
+        Some(reshape) => reshape.undo(tensor),
+        None => tensor,
+    };
     write_tensor(&output, &tensor)?;
     let summary = Summary {
         dims,
         dtype: tensor.kind(),
         entries: tensor.len(),
         params: stored.network.params(),
+        reshaped: stored.reshape.as_ref(),
         norm: tensor.norm_squared().sqrt(),
         input: &args.network,
         output: &args.output,

@@ -1,17 +1,17 @@
 //! `tnsearch report`: a page about one search or several, from their journals.
 
 use super::cuts;
+use super::data::for_journal;
 use super::facts::facts;
-use super::options::{load_target, memory};
+use super::options::memory;
 use super::outputs::{check_distinct, tensor_path};
 use crate::{Exit, interrupt, terminal};
 use anyhow::bail;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tnsearch::bound::{CutBound, Spectra, needs_svd};
-use tnsearch::problem::Stop;
-use tnsearch::tensor::Kind;
-use tnsearch_io::journal::{JournalFile, fingerprint};
+use tnsearch::problem::{Stop, Target};
+use tnsearch_io::journal::JournalFile;
 use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_report::page::{self, Digest, Search};
 
@@ -81,23 +81,21 @@ pub fn load(path: &Path) -> anyhow::Result<Search> {
 
 /// Adds what the tensor tells to every search that was made with it.
 fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Result<()> {
-    let known = |print: &str| searches.iter().any(|s| s.journal.header.sha256 == print);
-    let mut target = load_target(x, None, limit)?;
-    let mut print = fingerprint(&target);
-    // The search may have been made with another kind of number.
-    for kind in Kind::ALL {
-        if known(&print) {
-            break;
-        }
-        let Ok(other) = load_target(x, Some(kind), limit) else { continue };
-        (print, target) = (fingerprint(&other), other);
-    }
-    if !known(&print) {
-        bail!("{x} is not the tensor of the journal: its dimensions or entries differ");
-    }
     let never = Stop::new();
     let limits = cuts::limits(None, limit);
-    for search in searches.iter_mut().filter(|s| s.journal.header.sha256 == print) {
+    let mut known: Vec<(String, Target)> = Vec::new();
+    let mut found_one = false;
+    for search in searches.iter_mut() {
+        let header = &search.journal.header;
+        let target = match known.iter().find(|(print, _)| *print == header.sha256) {
+            Some((_, target)) => target.clone(),
+            None => {
+                let Some(target) = for_journal(x, header, limit)? else { continue };
+                known.push((header.sha256.clone(), target.clone()));
+                target
+            }
+        };
+        found_one = true;
         let Some(found) = Digest::new(search).found else { continue };
         let svd = needs_svd(search.journal.header.objective);
         let bound = match Spectra::within(&target, svd, &limits) {
@@ -108,6 +106,9 @@ fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Re
             Err(_) => None,
         };
         search.facts = Some(facts(&target, bound.as_ref(), &search.journal, &found, limit, &never));
+    }
+    if !found_one {
+        bail!("{x} is not the tensor of the journal: its dimensions or entries differ");
     }
     Ok(())
 }

@@ -3,27 +3,31 @@
 mod page;
 mod strategy;
 mod summary;
+mod words;
 
-pub use summary::proof;
+pub use words::proof;
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
+use super::cuts::impossible;
+use super::data::{Data, ReshapeOptions};
 use super::describe::MEASURE;
 use super::options::{
-    DtypeOptions, FitOptions, ObjectiveOptions, count, load_target, load_template, memory, method,
-    real, seed, template_help,
+    DtypeOptions, FitOptions, ObjectiveOptions, count, load_template, memory, method, real, seed,
+    template_help,
 };
-use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::outputs::{Folder, ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
-use tnsearch::problem::Target;
 use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
+use tnsearch::tensor::size;
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter, VERSION, fingerprint};
 use tnsearch_io::{MemoryLimit, output::Output};
 
@@ -32,12 +36,18 @@ use tnsearch_io::{MemoryLimit, output::Output};
 /// TENSOR is a .npy file, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
-      fewest params with a squared relative error of at most 1e-4, as a tensor ring
+  tnsearch search X.npy --max-re 0.01 -o net.safetensors
+      fewest params with a relative error of at most 1 %, as a tensor ring
   tnsearch search weights.safetensors:layer.3 --template path --max-params 20000 --max-rank 32
       smallest error with at most 20000 params, as a tensor train
   tnsearch search X.npz:x --template ring --lambda 200 --runs 5 --seed 1 --json out.json
       the paper's objective and settings, best of five runs
+  tnsearch search picture.npy --reshape 4^8 --column-major --lambda 5
+      a picture of 256 x 256 as the paper takes it; 'reconstruct' gives 256 x 256 back
+  tnsearch search weights.npy --split auto --max-rse 1e-2
+      large modes are split into factors first
+  tnsearch search X.npy --max-rse 1e-4 --pareto front --json out.json
+      the networks along the way too, smaller ones with larger errors; 'pick' makes one of them later
   tnsearch search X.npy --journal run.jsonl --resume --max-seconds 3600
       an hour at a time; finished work is never repeated")]
 pub struct Search {
@@ -45,15 +55,17 @@ pub struct Search {
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
 
     #[command(flatten)]
     objective: ObjectiveOptions,
 
-    #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring", help_heading = "Search")]
-    template: String,
-    /// The largest rank of an edge; larger tensors may need more
-    #[arg(long, value_name = "R", default_value_t = 7, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
-    max_rank: usize,
+    #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: several formats, of which the best is chosen; ring for strategies other than auto]"), help_heading = "Search")]
+    template: Option<String>,
+    /// The largest rank of an edge [default: as large as is of use; proofs, and strategies other than auto: 7]
+    #[arg(long, value_name = "R", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Search")]
+    max_rank: Option<usize>,
     #[command(flatten)]
     strategy: StrategyOptions,
     /// Independent runs with derived seeds; the best counts
@@ -65,6 +77,13 @@ pub struct Search {
     /// Fit every structure that is proposed, also where a bound proves that it cannot win
     #[arg(long, help_heading = "Search")]
     no_prune: bool,
+    /// Search the tensor as it is, also where a smaller one in its place would do: every mode projected on its leading
+    /// singular vectors
+    #[arg(long, help_heading = "Search")]
+    no_shrink: bool,
+    /// Begin at random, as in the paper: not with what truncated SVDs give in the orders that the spectra suggest
+    #[arg(long, help_heading = "Search")]
+    no_direct: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none (200000 take seconds)
     #[arg(long, value_name = "N", default_value_t = 200_000, help_heading = "Search")]
     certificate_nodes: u64,
@@ -75,9 +94,10 @@ pub struct Search {
     #[command(flatten)]
     fitting: FitOptions,
 
-    /// Do not fit structures with this many times the tensor's entries as params, or more
-    #[arg(long, value_name = "PHI", default_value_t = 10.0, value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
-    max_phi: f64,
+    /// Do not fit structures with this many times the tensor's entries as params, or more [default: 1; with
+    /// --no-direct 10, as in the paper]
+    #[arg(long, value_name = "PHI", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_phi: Option<f64>,
     /// Nor those of which an ALS sweep takes more than this many multiply-adds per entry of the tensor [default:
     /// no limit; tnga-star and greedy: 1000]
     #[arg(long, value_name = "COST", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
@@ -105,6 +125,9 @@ pub struct Search {
     /// Write the network found (safetensors)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Write every network of the Pareto front (error against params) into this folder, named by its params
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pareto: Option<PathBuf>,
     /// Write a page about the search: pictures and plain words in one HTML file
     #[arg(long = "report", value_name = "FILE", help_heading = "Output")]
     page: Option<PathBuf>,
@@ -116,10 +139,12 @@ pub struct Search {
 }
 
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
-    let settings = args.settings(limit)?;
+    let mut settings = args.settings(limit)?;
+    let wanted = args.reshaping.check()?;
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(&args.template))],
+        &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(args.template()))],
         &[
             ("--output", args.output.as_deref()),
             ("--json", args.report.json_path()),
@@ -131,15 +156,21 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let page = args.page.as_deref().map(Output::check).transpose()?;
 
-    let target = load_target(&args.tensor, args.numbers.dtype, limit)?;
-    let template = Arc::new(load_template(&args.template, target.dims().len())?);
+    let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
+    let target = &data.target;
+    settings.widest_rank = args.widest_rank(target.dims());
+    let template = Arc::new(load_template(args.template(), target.dims().len())?);
+    let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
-    let mut display = Display::new(args.report.quiet, args.progress, &settings.budget, &MEASURE);
-    let search = Run::new(&target, template.clone()).settings(settings).stop(&stop);
+    let quiet = args.report.quiet;
+    let mut display =
+        Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
+    let search = Run::new(target, template.clone()).settings(settings).stop(&stop).begun(begun);
+    let search = search.front(args.pareto.is_some());
     let mut search = search.listen(&mut display).check()?;
-    let header = args.header(&search, &template, &target)?;
+    let header = args.header(&search, &template, &data)?;
     let begin = args.begin();
     if let Some(path) = &args.journal {
         let (mut writer, read) = JournalWriter::open(path, &header, args.resume)?;
@@ -150,35 +181,65 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         let listener = PageListener::new(header, begin, search.records());
         search = search.listen(shown.insert(listener));
     }
-    let described = summary::Described::new(args, &search, &template, &target);
+    let described = summary::Described::new(args, &search, &template, &data);
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
-    let bound = prepared.bound().cloned();
+    if let (Some(needed), Some(eps), false) = (prepared.needed_rank(), described.max_error(), quiet)
+    {
+        // Before the fits that cannot get there.
+        let said = impossible(&described.class(), &MEASURE, eps, Some(needed));
+        terminal::note("note", &said);
+    }
+    let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
     let result = prepared.run()?;
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    let exit = described.finish(result, output.as_ref(), &report)?;
+    let exit = described.finish(result, output.as_ref(), front.as_ref(), &report)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
-        shown.write(name, &target, bound.as_ref(), limit, &stop, page)?;
+        // Some more time than the search, so that it can say something.
+        let seconds = 1.05 * args.max_seconds.unwrap_or(f64::INFINITY) + 0.5;
+        let stop = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
+        shown.write(name, &searched, bound.as_ref(), limit, &stop, page)?;
     }
     Ok(exit)
 }
 
+/// Ranks beyond this are not tried where no largest one is given.
+const WIDEST: usize = 1024;
+
 impl Search {
+    /// The template: several formats for `auto`, where none is named.
+    fn template(&self) -> &str {
+        let several = self.strategy.is_auto() && !self.no_direct;
+        self.template.as_deref().unwrap_or(if several { "formats" } else { "ring" })
+    }
+
+    fn max_phi(&self) -> f64 {
+        self.max_phi.unwrap_or(if self.no_direct { 10.0 } else { 1.0 })
+    }
+
+    /// The largest rank that any cut of the tensor can make use of; none where one is given.
+    fn widest_rank(&self, dims: &[usize]) -> Option<usize> {
+        let root = (size(dims) as f64).sqrt() as usize;
+        self.max_rank.is_none().then(|| root.clamp(1, WIDEST))
+    }
+
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<SearchSettings> {
         let mut settings = SearchSettings::default();
         settings.objective = self.objective.check()?.get();
         settings.strategy = self.strategy.spec()?;
-        settings.max_rank = self.max_rank;
+        settings.max_rank = self.max_rank.unwrap_or(settings.max_rank);
+        settings.direct = !self.no_direct;
         settings.runs = self.runs;
         settings.seed = self.seed;
         settings.prune = !self.no_prune;
+        settings.shrink = !self.no_shrink;
         settings.certificate_nodes = self.certificate_nodes;
         settings.fit = self.fitting.settings(self.fit, None, limit);
         settings.rescue = self.fitting.rescue;
-        settings.max_phi = self.max_phi;
+        settings.max_phi = self.max_phi();
         settings.max_cost = self.max_cost;
         settings.budget.max_evaluations = self.max_evaluations;
         settings.budget.max_seconds = self.max_seconds;
@@ -202,8 +263,9 @@ impl Search {
         &self,
         search: &CheckedSearch<'_>,
         template: &Arc<Template>,
-        target: &Target,
+        data: &Data,
     ) -> anyhow::Result<Header> {
+        let target = &data.target;
         let mut fit = json!(**search.fit());
         if let Some(fields) = fit.as_object_mut() {
             fields.remove("max_bytes");
@@ -214,6 +276,7 @@ impl Search {
             version: VERSION,
             tnsearch: env!("CARGO_PKG_VERSION").to_owned(),
             dims: target.dims().to_vec(),
+            reshaped: data.reshape.clone(),
             sha256: fingerprint(target),
             template: template.clone(),
             searched: search.searched()?,
@@ -223,8 +286,10 @@ impl Search {
             settings: search.strategy_settings(),
             exact: search.exact_settings().unwrap_or(Value::Null),
             fit,
-            max_phi: Some(self.max_phi),
+            max_phi: Some(self.max_phi()),
             max_cost: search.max_cost(),
+            shrink: !self.no_shrink,
+            direct: !self.no_direct,
             seed: self.seed,
             runs: self.runs as u64,
         })

@@ -12,10 +12,11 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
-use tnsearch::problem::Stop;
+use tnsearch::problem::{Score, Stop};
 use tnsearch::search::StoppedBy;
+use tnsearch_io::journal::Header;
 use tnsearch_io::lines::being_written;
-use tnsearch_report::page::{Digest, Search, State};
+use tnsearch_report::page::{Digest, Found, Search, State};
 
 /// How often keys are looked for.
 const TICK: Duration = Duration::from_millis(100);
@@ -158,6 +159,15 @@ fn state(digest: &Digest<'_>, writer: Writer) -> String {
     }
 }
 
+/// An answer in a few words.
+fn best(found: &Found, header: &Header) -> String {
+    header.objective.score_text(&score(found), &header.measure, number)
+}
+
+fn score(found: &Found) -> Score {
+    Score { loss: found.loss, error: found.error, params: found.params }
+}
+
 /// What is proven, in a few words.
 fn proof(digest: &Digest<'_>) -> String {
     let end = digest.journal().end.as_ref();
@@ -168,7 +178,10 @@ fn proof(digest: &Digest<'_>) -> String {
         return "optimal".to_owned();
     }
     let Some(bound) = digest.lower_bound else { return "nothing yet".to_owned() };
-    bound.short_text(&digest.journal().header.measure, number)
+    let text = bound.short_text(&digest.journal().header.measure, number);
+    let found = digest.found.as_ref().filter(|_| digest.target_reached && bound.params.is_some());
+    let gap = found.and_then(|f| bound.gap(&score(f)));
+    gap.map_or(text.clone(), |gap| format!("{text}; the best is {gap:.3} times that"))
 }
 
 /// What became of the structures.
@@ -182,7 +195,11 @@ fn counts(digest: &Digest<'_>) -> String {
             text += &format!(", {} too large", c.refused);
         }
     }
-    format!("{text}, in {}", duration(digest.seconds))
+    let rate = match digest.seconds > 0.0 {
+        true => format!(", {} fits/s", number(c.evaluations as f64 / digest.seconds)),
+        false => String::new(),
+    };
+    format!("{text}, in {}{rate}", duration(digest.seconds))
 }
 
 /// What was asked, in a few words.
@@ -214,8 +231,9 @@ fn snapshot(search: &Search, writer: Writer) -> String {
         Some(found) => {
             let reached =
                 if digest.target_reached { "" } else { "; the target is NOT reached yet" };
-            line(&mut out, "best", format!("loss {}{reached}", number(found.loss)));
-            structure_lines(&mut out, &found.structure, &header.dims, &header.measure, found.error);
+            line(&mut out, "best", format!("{}{reached}", best(found, header)));
+            let (dims, names) = (&header.dims, header.names());
+            structure_lines(&mut out, &found.structure, dims, names, &header.measure, found.error);
         }
         None => line(&mut out, "best", "nothing was fitted yet"),
     }

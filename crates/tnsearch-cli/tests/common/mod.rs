@@ -130,6 +130,9 @@ pub fn timeless(mut summary: Value) -> Value {
         fields.remove(name);
     }
     fields["fit"].as_object_mut().unwrap().remove("max_bytes");
+    for format in fields["formats"].as_array_mut().unwrap() {
+        format.as_object_mut().unwrap().remove("seconds");
+    }
     for point in fields["history"].as_array_mut().unwrap() {
         point.as_object_mut().unwrap().remove("seconds");
     }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{Measure, Objective};
+use tnsearch::tensor::{ModeNames, Reshape};
 
 /// The mark of our journals, in their first line.
 pub const FORMAT: &str = "tnsearch-journal";
@@ -29,8 +30,10 @@ pub struct Header {
     pub version: u64,
     /// The version of the program.
     pub tnsearch: String,
-    /// The tensor's dimensions.
+    /// The tensor's dimensions, as it was searched.
     pub dims: Vec<usize>,
+    /// How it was reshaped before.
+    pub reshaped: Option<Reshape>,
     /// The [`fingerprint`](super::fingerprint) of its entries.
     pub sha256: String,
     /// The template that was asked for.
@@ -53,6 +56,10 @@ pub struct Header {
     pub max_phi: Option<f64>,
     /// Nor those of which a sweep takes more than this many multiply-adds per entry.
     pub max_cost: Option<f64>,
+    /// Whether a smaller tensor may be searched in the place of this one.
+    pub shrink: bool,
+    /// Whether it begins with what direct methods give.
+    pub direct: bool,
     /// The seed.
     pub seed: u64,
     /// The number of independent runs.
@@ -63,6 +70,8 @@ pub struct Header {
 struct FirstLine {
     tnsearch: String,
     data: Data,
+    /// Left out before modes could be split.
+    reshaped: Option<Reshape>,
     template: TemplateRef,
     searched: Option<TemplateRef>,
     /// Left out for the squared relative error.
@@ -77,8 +86,18 @@ struct FirstLine {
     fit: Value,
     max_phi: Option<f64>,
     max_cost: Option<f64>,
+    /// Left out where it is so.
+    #[serde(default = "yes")]
+    shrink: bool,
+    /// Left out where it is not so.
+    #[serde(default)]
+    direct: bool,
     seed: u64,
     runs: u64,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -114,6 +133,9 @@ impl Header {
         if dims.len() < 2 || entries.is_none() {
             return Err(bad(&format!("dimensions {dims:?} are those of no tensor")));
         }
+        if first.reshaped.as_ref().is_some_and(|r| r.to() != dims) {
+            return Err(bad(&format!("it was reshaped to other dimensions than {dims:?}")));
+        }
         let graph = |reference: &TemplateRef| {
             Template::from_ref(reference, dims.len()).map(Arc::new).map_err(|e| bad(&e))
         };
@@ -131,6 +153,7 @@ impl Header {
             tnsearch: first.tnsearch,
             sha256: first.data.sha256,
             dims,
+            reshaped: first.reshaped,
             template,
             searched,
             measure: first.measure,
@@ -141,6 +164,8 @@ impl Header {
             fit: first.fit,
             max_phi: first.max_phi,
             max_cost: first.max_cost,
+            shrink: first.shrink,
+            direct: first.direct,
             seed: first.seed,
             runs: first.runs,
         })
@@ -153,6 +178,7 @@ impl Header {
             "version": VERSION,
             "tnsearch": self.tnsearch,
             "data": {"dims": self.dims, "sha256": self.sha256},
+            "reshaped": self.reshaped,
             "template": self.template.to_ref(),
             "searched": self.searched.to_ref(),
             "objective": self.objective.recorded(),
@@ -168,7 +194,18 @@ impl Header {
         if self.measure != Measure::RSE {
             value["measure"] = json!(self.measure);
         }
+        if !self.shrink {
+            value["shrink"] = json!(false);
+        }
+        if self.direct {
+            value["direct"] = json!(true);
+        }
         value
+    }
+
+    /// What the modes are called.
+    pub fn names(&self) -> ModeNames<'_> {
+        ModeNames::new(self.reshaped.as_ref())
     }
 
     /// The largest rank of an edge, where the settings have one.
@@ -185,6 +222,11 @@ fn settle(then: &mut Map<String, Value>, now: &Value) {
         then.get("version").and_then(Value::as_u64).is_some_and(|v| (1..VERSION).contains(&v));
     // The graph follows from these: where they differ, they are to blame.
     let other = ["template", "strategy"].iter().any(|&name| then.get(name) != now.get(name));
+    // Before modes could be split there was no word about it; where splits differ, the data do because of that.
+    let split = then.entry("reshaped").or_insert(Value::Null) != &now["reshaped"];
+    if split {
+        then.insert("data".to_owned(), now["data"].clone());
+    }
     let same = [("tnsearch", equal), ("version", old), ("searched", old || other)];
     for (name, _) in same.into_iter().filter(|(_, same)| *same) {
         then.insert(name.to_owned(), now.get(name).cloned().unwrap_or_default());
@@ -202,6 +244,7 @@ pub(super) mod tests {
             version: VERSION,
             tnsearch: env!("CARGO_PKG_VERSION").to_owned(),
             dims: vec![3, 4, 5],
+            reshaped: None,
             sha256: "00ff".to_owned(),
             template: ring.clone(),
             searched: ring,
@@ -213,6 +256,8 @@ pub(super) mod tests {
             fit: json!({"restarts": 4}),
             max_phi: Some(10.0),
             max_cost: None,
+            shrink: true,
+            direct: true,
             seed: 1,
             runs: 2,
         }
@@ -229,14 +274,20 @@ pub(super) mod tests {
         let header = example();
         assert_eq!(Header::parse(header.to_value().to_string().as_bytes()).unwrap(), header);
         assert_eq!(header.max_rank(), Some(7));
+        let reshaped = Reshape::shape(&[12, 5], vec![3, 4, 5], false).unwrap();
+        let split = Header { reshaped, ..header.clone() };
+        let read = Header::parse(split.to_value().to_string().as_bytes()).unwrap();
+        assert_eq!(read, split);
+        assert_eq!([read.names().of(1), header.names().of(1)], ["m0.1", "m1"]);
         let complete = Arc::new(Template::complete(3).unwrap());
         let objective = Objective::MaxParams(u128::MAX);
         let measure = Measure::new("kl", "KL", "Kullback-Leibler divergence", None);
         let strategy = "my own".to_owned();
-        let left = Header { searched: complete, strategy, objective, measure, ..header };
+        let left =
+            Header { searched: complete, strategy, objective, measure, shrink: false, ..header };
         let read = Header::parse(left.to_value().to_string().as_bytes()).unwrap();
         assert_eq!(read.measure, left.measure);
-        assert_eq!(read.searched.name(), "complete");
+        assert_eq!((read.searched.name(), read.shrink), ("complete", false));
         assert_eq!(read.objective, Objective::MaxParams(u64::MAX.into()));
     }
 
@@ -251,6 +302,8 @@ pub(super) mod tests {
         assert!(refusal(|v| v["searched"] = Value::Null).contains("searched"));
         assert!(refusal(|v| v["searched"] = "peps:5x5".into()).starts_with("its first line is"));
         assert!(refusal(|v| v["data"]["dims"] = json!([3, 0, 3])).contains("[3, 0, 3]"));
+        let other = json!({"from": [60], "to": [5, 4, 3], "names": ["a", "b", "c"]});
+        assert!(refusal(|v| v["reshaped"] = other).contains("reshaped to other dimensions"));
         let measure = |id, name| json!({"id": id, "name": name, "meaning": "error", "root": null});
         assert!(refusal(|v| v["measure"] = measure("k l", "KL")).contains("measure is \"k l\""));
         assert!(refusal(|v| v["measure"] = measure("kl", "\u{1b}[2J")).contains("control"));

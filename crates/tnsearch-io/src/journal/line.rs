@@ -84,6 +84,7 @@ mod tests {
             restarts: 4,
             seconds: 1.0 / 3.0,
             effort: Effort::Quick,
+            format: None,
         }
     }
 
@@ -96,7 +97,8 @@ mod tests {
 
     #[test]
     fn other_lines_are_told_apart() {
-        let counts = Counts { samples: 9, evaluations: 4, cached: 2, pruned: 3, refused: 0 };
+        let counts =
+            Counts { direct: 0, samples: 9, evaluations: 4, cached: 2, pruned: 3, refused: 0 };
         let bound = Some(Objective::MaxError(0.1).lower_bound(40.0));
         let state = GenerationRecord { number: 3, counts, lower_bound: bound, seconds: 0.5 };
         let first = BeginRecord { input: "X.npy".into(), command: vec!["tnsearch".into()] };

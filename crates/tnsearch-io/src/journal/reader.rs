@@ -60,9 +60,21 @@ impl JournalFile {
         Ok(journal)
     }
 
-    /// A structure of the graph that was searched; none where the numbers are not one.
-    pub fn structure(&self, permutation: &[usize], ranks: &[usize]) -> Option<Structure> {
-        Structure::new(self.header.searched.clone(), permutation.to_vec(), ranks.to_vec()).ok()
+    /// The structure of an evaluation: of the graph that was searched, or of its own; none where its numbers are not one.
+    pub fn structure(&self, record: &Evaluation) -> Option<Structure> {
+        let Evaluation { permutation, ranks, .. } = record;
+        let structure = match &record.format {
+            Some(other) => other.structure(permutation, ranks),
+            None => {
+                Structure::new(self.header.searched.clone(), permutation.clone(), ranks.clone())
+            }
+        };
+        structure.ok().filter(|s| s.permutation().len() == self.header.dims.len())
+    }
+
+    /// What the format of an evaluation is called.
+    pub fn format_of<'a>(&'a self, record: &'a Evaluation) -> &'a str {
+        record.format.as_ref().map_or(self.header.searched.name(), |other| &other.name)
     }
 
     /// The tensor as the user named it, where that is on record.
@@ -94,14 +106,14 @@ impl Lines for JournalFile {
         self.end = None;
         match line {
             Line::Evaluation(record) => {
-                self.check(&record.permutation, &record.ranks, Some(&record.key))?;
+                self.check(&record, true)?;
                 self.records.push(record);
             }
             Line::Generation(generation) => self.generations.push(generation),
             Line::Begin(begin) => self.begins.push(begin),
             Line::End(end) => {
                 if let Some(best) = &end.best {
-                    self.check(&best.permutation, &best.ranks, None)?;
+                    self.check(best, false)?;
                 }
                 self.end = Some(end);
             }
@@ -111,17 +123,13 @@ impl Lines for JournalFile {
 }
 
 impl JournalFile {
-    /// Refuses what is no structure of the graph that was searched.
-    fn check(
-        &mut self,
-        permutation: &[usize],
-        ranks: &[usize],
-        key: Option<&str>,
-    ) -> Result<(), String> {
+    /// Refuses what is no structure of the graph that was searched, or of the record's own.
+    fn check(&mut self, record: &Evaluation, keyed: bool) -> Result<(), String> {
         if std::mem::take(&mut self.guessed) {
-            self.guess(permutation, ranks, key);
+            let key = keyed.then_some(&*record.key);
+            self.guess(&record.permutation, &record.ranks, key);
         }
-        self.structure(permutation, ranks).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
+        self.structure(record).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
     }
 
     /// Old journals do not say whether a strategy left the template for the complete graph; the first structure does.
@@ -186,6 +194,26 @@ mod tests {
         let line = evaluation("k", &[2; 4], "");
         let refused = searched(&journal(3, "ring", "my own", &[&line])).unwrap_err();
         assert_eq!(refused, "line 2 is damaged (no such structure)");
+    }
+
+    #[test]
+    fn a_structure_of_another_format_brings_its_graph() {
+        let other = |format: &str| evaluation("k", &[2; 3], &format!(",\"format\":{format}"));
+        let named = other(r#"{"name":"path","template":"path"}"#);
+        let graph = r#"{"vertices":[{"mode":true},{"mode":true},{"mode":true},{"mode":true}],"edges":[[0,1],[0,2],[0,3]]}"#;
+        let own = other(&format!(r#"{{"name":"any-tree","template":{graph}}}"#));
+        let plain = evaluation("k", &[2; 6], "");
+        let text = journal(3, "ring", "my own", &[&named, &own, &plain]);
+        let read = JournalFile::parse(text.as_bytes()).unwrap();
+        let formats: Vec<&str> = read.records.iter().map(|r| read.format_of(r)).collect();
+        assert_eq!(formats, ["path", "any-tree", "complete"]);
+        assert!(read.records.iter().all(|r| read.structure(r).is_some()));
+        let wrong = other(r#"{"name":"ring","template":"ring"}"#);
+        assert!(
+            searched(&journal(3, "ring", "my own", &[&wrong]))
+                .unwrap_err()
+                .contains("no such structure")
+        );
     }
 
     #[test]

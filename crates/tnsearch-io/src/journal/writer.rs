@@ -106,6 +106,7 @@ mod tests {
             restarts: 1,
             seconds: 0.25,
             effort: Default::default(),
+            format: None,
         }
     }
 
@@ -203,6 +204,12 @@ mod tests {
         for program in SAME_FITS {
             assert_eq!(by(program).unwrap().1.records.len(), 1);
         }
+        // 0.2.0 has no word for splits.
+        let old = with_header(&text, |header| {
+            header.remove("reshaped");
+        });
+        std::fs::write(&path, old).unwrap();
+        assert_eq!(JournalWriter::open(&path, &example(), true).unwrap().1.records.len(), 1);
         let now = env!("CARGO_PKG_VERSION");
         let text = format!("it was made with tnsearch \"0.1.0\", now tnsearch \"{now}\"");
         assert_eq!(by("0.1.0").unwrap_err(), text);
@@ -235,6 +242,13 @@ mod tests {
             refusal(&|h| h.settings = json!({"max_rank": 3})),
             "it was made with settings.max_rank 7, now settings.max_rank 3"
         );
+        // Another split makes other data: the split is to blame.
+        let split = tnsearch::tensor::Reshape::shape(&[12, 5], vec![3, 4, 5], false).unwrap();
+        let refused = refusal(&|h| {
+            h.reshaped = split.clone();
+            h.sha256 = "11".into();
+        });
+        assert!(refused.starts_with("it was made with reshaped null, now reshaped {"), "{refused}");
     }
 
     #[test]

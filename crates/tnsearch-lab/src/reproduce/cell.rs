@@ -144,6 +144,8 @@ impl Attempt<'_> {
         let mut settings = SearchSettings::default();
         settings.objective = objective.get();
         settings.max_rank = MAX_RANK;
+        // As in the paper: from random starts, on the tensor as it is.
+        (settings.direct, settings.shrink) = (false, false);
         settings.seed = seed;
         settings.prune = method.prune;
         settings.certificate_nodes = 0;

@@ -15,7 +15,7 @@ const MAX_STRESS: usize = 300;
 
 /// The places of the vertices: x to the right, y down, the smallest coordinates 0.
 ///
-/// A line for paths, a circle for rings and graphs with most of their edges, a hub for stars, layers for
+/// A line for paths, a circle for rings and graphs with most of their edges, a hub for stars and Tucker networks, layers for
 /// trees, HT and MERA, a grid for lattices. Graphs of the user's own are looked at: a cycle is drawn as a
 /// ring, a tree as a tree; for others the distances on paper follow those in the graph.
 pub(super) fn layout(template: &Template) -> Vec<(f64, f64)> {
@@ -31,6 +31,11 @@ pub(super) fn layout(template: &Template) -> Vec<(f64, f64)> {
         Some(Layout::Hub) => {
             let mut place = vec![(0.0, 0.0)];
             place.extend(circle(n - 1, 1.2 * STEP));
+            place
+        }
+        Some(Layout::Core) => {
+            let mut place = circle(n - 1, 1.2 * STEP);
+            place.push((0.0, 0.0));
             place
         }
         Some(Layout::Rooted) => tree::rooted(template, 0),

@@ -10,6 +10,7 @@ use crate::plot::figure::open;
 use crate::plot::svg::{fitted, px};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
+use tnsearch::tensor::ModeNames;
 
 /// Half the size of a vertex with a mode, and of one without.
 const MODE: f64 = 22.0;
@@ -41,15 +42,20 @@ pub fn network_svg(structure: &Structure, dims: &[usize]) -> String {
 /// Draws several structures side by side, each with a caption, as a self-contained SVG picture: what was
 /// found beside the original order, say.
 pub fn networks_svg(structures: &[(&str, &Structure)], dims: &[usize]) -> String {
-    render(structures, dims, true)
+    render(structures, dims, ModeNames::default(), true)
 }
 
 /// The picture of a structure for a page that has the style of figures ([`crate::plot::theme::RULES`]).
-pub fn network_inline(structure: &Structure, dims: &[usize]) -> String {
-    render(&[("", structure)], dims, false)
+pub fn network_inline(structure: &Structure, dims: &[usize], names: ModeNames<'_>) -> String {
+    render(&[("", structure)], dims, names, false)
 }
 
-fn render(structures: &[(&str, &Structure)], dims: &[usize], alone: bool) -> String {
+fn render(
+    structures: &[(&str, &Structure)],
+    dims: &[usize],
+    names: ModeNames<'_>,
+    alone: bool,
+) -> String {
     let places: Vec<Vec<(f64, f64)>> =
         structures.iter().map(|(_, s)| layout::layout(s.template())).collect();
     let most = |place: &[(f64, f64)], f: fn(&(f64, f64)) -> f64| {
@@ -75,7 +81,7 @@ fn render(structures: &[(&str, &Structure)], dims: &[usize], alone: bool) -> Str
         let shift = left + (wide - most(place, |p| p.0)) / 2.0 + MARGIN;
         let at: Vec<(f64, f64)> =
             place.iter().map(|p| (p.0 + shift, p.1 + MARGIN + caption)).collect();
-        one(&mut out, structure, dims, &at);
+        one(&mut out, structure, dims, names, &at);
         left += wide + GAP;
     }
     out + "</svg>\n"
@@ -89,17 +95,23 @@ fn describe(caption: &str, structure: &Structure) -> String {
     format!(
         "{caption}{colon}{} of {} modes, ranks {}",
         template.name(),
-        template.order(),
+        structure.permutation().len(),
         ranks.join(", ")
     )
 }
 
-fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)]) {
-    let modes = structure.modes();
+fn one(
+    out: &mut String,
+    structure: &Structure,
+    dims: &[usize],
+    names: ModeNames<'_>,
+    at: &[(f64, f64)],
+) {
+    let modes = structure.groups();
     let edges = structure.edges();
-    let who = |v: usize| match modes[v] {
-        Some(n) => format!("mode {n}"),
-        None => format!("internal vertex {v}"),
+    let who = |v: usize| match modes[v].is_empty() {
+        true => format!("internal vertex {v}"),
+        false => words(&modes[v], names),
     };
     // Where most edges are none they would hide the others.
     let crowded = edges.iter().filter(|e| e[2] == 1).count() > 3 * at.len();
@@ -134,7 +146,7 @@ fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)
     let bodies: Vec<_> = modes
         .iter()
         .zip(at)
-        .map(|(mode, &p)| (p, if mode.is_some() { MODE } else { INTERNAL }))
+        .map(|(modes, &p)| (p, if modes.is_empty() { INTERNAL } else { MODE }))
         .collect();
     for (edge, place) in shown.iter().zip(labels::places(&ends, &bodies)) {
         let Some((x, y)) = place else { continue };
@@ -151,12 +163,25 @@ fn one(out: &mut String, structure: &Structure, dims: &[usize], at: &[(f64, f64)
             );
         }
     }
-    for (v, mode) in modes.iter().enumerate() {
-        vertex(out, v, *mode, dims, at[v]);
+    for (v, modes) in modes.iter().enumerate() {
+        vertex(out, v, modes, dims, names, at[v]);
     }
 }
 
-fn vertex(out: &mut String, v: usize, mode: Option<usize>, dims: &[usize], (x, y): (f64, f64)) {
+/// `mode 2`, `modes 0, 2`.
+fn words(modes: &[usize], names: ModeNames<'_>) -> String {
+    let numbers: Vec<_> = modes.iter().map(|&n| names.bare(n)).collect();
+    format!("mode{} {}", if modes.len() == 1 { "" } else { "s" }, numbers.join(", "))
+}
+
+fn vertex(
+    out: &mut String,
+    v: usize,
+    modes: &[usize],
+    dims: &[usize],
+    names: ModeNames<'_>,
+    (x, y): (f64, f64),
+) {
     let text = |size: f64, weight: u32, dy: f64, text: &str| {
         format!(
             "<text fill=\"#fff\" font-size=\"{size}\" font-weight=\"{weight}\" x=\"{}\" y=\"{}\" \
@@ -165,24 +190,40 @@ fn vertex(out: &mut String, v: usize, mode: Option<usize>, dims: &[usize], (x, y
             px(y + dy)
         )
     };
-    let _ = match mode {
-        Some(n) => {
-            let dim = dims.get(n).copied().unwrap_or(0);
-            let label = format!("I={dim}");
-            // Long dimensions in smaller letters: all stay inside the circle.
-            let size = (68.0 / label.len().max(1) as f64).clamp(7.0, 10.5);
+    let _ = match modes.is_empty() {
+        false => {
+            let dim = |&n: &usize| dims.get(n).copied().unwrap_or(0).to_string();
+            let dims: Vec<String> = modes.iter().map(dim).collect();
+            // Several modes are told by their numbers alone, as many as there is room for.
+            let (label, name) = match modes {
+                [n] => (format!("I={}", dims[0]), names.of(*n).into_owned()),
+                _ => {
+                    let few: Vec<_> = modes.iter().take(3).map(|&n| names.bare(n)).collect();
+                    let more = if modes.len() > 3 { "…" } else { "" };
+                    let shape = dims.join("×");
+                    let short = shape.chars().count() <= 9;
+                    let label = if short { shape } else { format!("{} modes", modes.len()) };
+                    (label, format!("m{}{more}", few.join(",")))
+                }
+            };
+            // Long labels in smaller letters: all stay inside the circle.
+            let size = (68.0 / label.chars().count().max(1) as f64).clamp(7.0, 10.5);
+            let large = (72.0 / name.chars().count().max(1) as f64).clamp(8.0, 13.0);
+            let dimensions = if modes.len() == 1 { "dimension" } else { "dimensions" };
             writeln!(
                 out,
-                "<g class=\"on\"><title>mode {n}, dimension {dim}, on vertex {v}</title>\
+                "<g class=\"on\"><title>{}, {dimensions} {}, on vertex {v}</title>\
                  <circle class=\"mode ring\" fill=\"#0068a8\" stroke=\"#fff\" stroke-width=\"2\" cx=\"{}\" cy=\"{}\" r=\"{MODE}\"/>\
                  {}{}</g>",
+                words(modes, names),
+                dims.join(", "),
                 px(x),
                 px(y),
-                text(13.0, 600, -6.0, &format!("m{n}")),
+                text(large, 600, -6.0, &name),
                 text(size, 400, 8.5, &label)
             )
         }
-        None => writeln!(
+        true => writeln!(
             out,
             "<g class=\"on\"><title>internal vertex {v}: it carries no mode</title>\
              <rect class=\"inner ring\" fill=\"#8a5a00\" stroke=\"#fff\" stroke-width=\"2\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/>\
@@ -191,7 +232,7 @@ fn vertex(out: &mut String, v: usize, mode: Option<usize>, dims: &[usize], (x, y
             px(y - INTERNAL),
             2.0 * INTERNAL,
             2.0 * INTERNAL,
-            text(10.5, 400, 0.0, &v.to_string())
+            text(10.5, 400, 0.0, &format!("v{v}"))
         ),
     };
 }
@@ -240,6 +281,30 @@ mod tests {
                     assert!(svg.contains(&format!(">I={}<", n + 2)));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn several_modes_at_a_vertex_are_shown() {
+        let groups = [vec![0, 2], vec![], vec![1, 3, 4, 5], vec![6]];
+        let edges = [(0, 1, 2), (1, 2, 3), (1, 3, 2)];
+        let s = Structure::from_groups("mine", &groups, &edges).unwrap();
+        let svg = network_svg(&s, &[2, 3, 4, 100, 100, 100, 7]);
+        Document::parse(&svg).unwrap();
+        assert_eq!(count(&svg, "<circle "), 3);
+        for text in [
+            "mine of 7 modes, ranks",
+            "modes 0, 2, dimensions 2, 4, on vertex 0",
+            "modes 1, 3, 4, 5, dimensions 3, 100, 100, 100, on vertex 2",
+            "mode 6, dimension 7, on vertex 3",
+            "rank 2 between modes 0, 2 and internal vertex 1",
+            ">m0,2<",
+            ">2×4<",
+            ">m1,3,4…<",
+            ">4 modes<",
+            ">m6<",
+        ] {
+            assert!(svg.contains(text), "{text}: {svg}");
         }
     }
 

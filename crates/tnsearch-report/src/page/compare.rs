@@ -98,15 +98,14 @@ pub(super) fn section(digests: &[Digest<'_>], best: Option<&Digest<'_>>) -> Stri
     }
     out += "<div class=\"grid\">\n";
     let measure = measure(digests);
-    for quantity in [Quantity::Loss, Quantity::Params] {
-        for along in [Along::Evaluations, Along::Seconds] {
-            let lines: Vec<(String, Vec<Vec<Point>>)> = groups
-                .iter()
-                .take(MAX_GROUPS)
-                .map(|g| (g.name.clone(), lines(&g.members, quantity, along)))
-                .collect();
-            out += &curves(&lines, quantity.name(measure), along);
-        }
+    let quantity = main_quantity(digests.first());
+    for along in [Along::Evaluations, Along::Seconds] {
+        let lines: Vec<(String, Vec<Vec<Point>>)> = groups
+            .iter()
+            .take(MAX_GROUPS)
+            .map(|g| (g.name.clone(), lines(&g.members, quantity, along)))
+            .collect();
+        out += &curves(&lines, quantity.name(measure), along);
     }
     out += "</div>\n";
     if groups.len() > MAX_GROUPS {
@@ -124,12 +123,19 @@ pub(super) fn runs(digest: &Digest<'_>) -> Option<String> {
     if digest.journal().header.runs < 2 {
         return None;
     }
-    let mut out = String::new();
-    for along in [Along::Evaluations, Along::Seconds] {
-        let lines = vec![("runs".to_owned(), lines(&[digest], Quantity::Loss, along))];
-        out += &curves(&lines, Quantity::Loss.name(digest.measure()), along);
+    let (quantity, along) = (main_quantity(Some(digest)), Along::Evaluations);
+    let lines = vec![("runs".to_owned(), lines(&[digest], quantity, along))];
+    Some(curves(&lines, quantity.name(digest.measure()), along))
+}
+
+/// What is minimised: the loss where it has a weight of the error; else it leads through what is no answer, and the
+/// loss that guides is the one number that falls.
+fn main_quantity(digest: Option<&Digest<'_>>) -> Quantity {
+    match digest.map(|d| d.journal().header.objective) {
+        Some(objective) if objective.max_params().is_some() => Quantity::Error,
+        Some(objective) if objective.max_error().is_some() => Quantity::Params,
+        _ => Quantity::Loss,
     }
-    Some(out)
 }
 
 /// The best so far of each run of some searches.
@@ -146,7 +152,7 @@ fn lines(members: &[&Digest<'_>], quantity: Quantity, along: Along) -> Vec<Vec<P
 }
 
 fn curves(groups: &[(String, Vec<Vec<Point>>)], quantity: &str, along: Along) -> String {
-    let mut panel = Panel::new("", along.axis(), Axis::log(quantity)).size(480.0, 290.0);
+    let mut panel = Panel::new("", along.axis(), Axis::log(quantity)).size(430.0, 280.0);
     let mut bands = false;
     for (name, lines) in groups {
         match &lines[..] {

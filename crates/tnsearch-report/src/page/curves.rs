@@ -9,6 +9,12 @@ use tnsearch::search::Evaluation;
 /// Smaller errors cannot be told from rounding; they are drawn here.
 pub(super) const LEAST_ERROR: f64 = 1e-14;
 
+/// How high an error is drawn: its root, where that has a name.
+pub(super) fn shown(error: f64, measure: &Measure) -> f64 {
+    let error = error.max(LEAST_ERROR);
+    if measure.root.is_some() { error.sqrt() } else { error }
+}
+
 /// One quantity of an evaluation.
 #[derive(Clone, Copy)]
 pub(super) enum Quantity {
@@ -21,15 +27,16 @@ impl Quantity {
     pub(super) fn name(self, measure: &Measure) -> &str {
         match self {
             Quantity::Loss => "loss",
-            Quantity::Error => &measure.name,
+            // The root, where people use that.
+            Quantity::Error => measure.root.as_ref().map_or(&measure.name, |root| &root.name),
             Quantity::Params => "params",
         }
     }
 
-    pub(super) fn of(self, record: &Evaluation) -> f64 {
+    pub(super) fn of(self, record: &Evaluation, measure: &Measure) -> f64 {
         match self {
             Quantity::Loss => record.loss,
-            Quantity::Error => record.error.max(LEAST_ERROR),
+            Quantity::Error => shown(record.error, measure),
             Quantity::Params => record.params as f64,
         }
     }
@@ -75,14 +82,21 @@ impl Along {
 
 /// The numbers of an evaluation.
 pub(super) fn tip(digest: &Digest<'_>, index: usize) -> String {
-    let record = &digest.journal().records[index];
+    let journal = digest.journal();
+    let record = &journal.records[index];
+    let format = match digest.formats.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", journal.format_of(record)),
+    };
+    let loss = match journal.header.objective.lambda() {
+        Some(_) => format!("loss {}, ", number(record.loss)),
+        None => String::new(),
+    };
     format!(
-        "evaluation {}: loss {}, {} {}, {} params, after {}",
+        "evaluation {}{format}: {loss}{} params, {}, after {}",
         index + 1,
-        number(record.loss),
-        digest.measure().name,
-        number(record.error),
         number(record.params as f64),
+        digest.measure().short_text(record.error, number),
         words::seconds(record.seconds)
     )
 }
@@ -95,7 +109,7 @@ pub(super) fn improvement_points(
 ) -> Vec<Point> {
     let at = |&k: &usize| {
         let record = &digest.journal().records[k];
-        (along.of(k, record), quantity.of(record))
+        (along.of(k, record), quantity.of(record, digest.measure()))
     };
     digest.improvements.iter().map(at).collect()
 }
@@ -119,7 +133,7 @@ pub(super) fn run_line(
         let x = along.of(count - 1, record);
         end = end.max(x);
         if next.next_if(|&&n| n == k).is_some() {
-            points.push((x, quantity.of(record)));
+            points.push((x, quantity.of(record, digest.measure())));
         }
     }
     up_to(points, end)

@@ -3,7 +3,7 @@
 use super::Search;
 use tnsearch::graph::Structure;
 use tnsearch::problem::{CheckedObjective, LowerBound, Measure, Score};
-use tnsearch::search::{Counts, StoppedBy};
+use tnsearch::search::{BestOfFormats, Counts, Evaluation, FormatBest, StoppedBy};
 use tnsearch_io::journal::JournalFile;
 
 /// Whether a search has ended.
@@ -28,6 +28,26 @@ pub struct Found {
     pub loss: f64,
     /// The run that found it.
     pub run: usize,
+    /// What its format is called, where it is not the graph searched.
+    pub format: Option<String>,
+}
+
+impl Found {
+    fn new(journal: &JournalFile, record: &Evaluation) -> Option<Self> {
+        Some(Found {
+            structure: journal.structure(record)?,
+            params: record.params.into(),
+            error: record.error,
+            loss: record.loss,
+            run: record.run,
+            format: record.format.as_ref().map(|other| other.name.clone()),
+        })
+    }
+
+    /// Its numbers.
+    pub fn score(&self) -> Score {
+        Score { loss: self.loss, error: self.error, params: self.params }
+    }
 }
 
 /// A moment at which the best so far improved: the index of its record.
@@ -56,6 +76,8 @@ pub struct Digest<'a> {
     pub(super) improvements: Vec<Improvement>,
     /// The records on the Pareto front, params ascending.
     pub(super) front: Vec<usize>,
+    /// The best of each format, the best first, where there are several.
+    pub(super) formats: Vec<FormatBest>,
 }
 
 impl<'a> Digest<'a> {
@@ -65,23 +87,9 @@ impl<'a> Digest<'a> {
         let objective = journal.header.objective.check().ok();
         let improvements = improvements(journal, objective, None);
         let best = improvements.last().map(|&k| &journal.records[k]);
-        let mut found = best.and_then(|r| {
-            Some(Found {
-                structure: journal.structure(&r.permutation, &r.ranks)?,
-                params: r.params.into(),
-                error: r.error,
-                loss: r.loss,
-                run: r.run,
-            })
-        });
+        let mut found = best.and_then(|record| Found::new(journal, record));
         if let Some(end) = journal.end.as_ref().and_then(|end| end.best.as_ref()) {
-            found = journal.structure(&end.permutation, &end.ranks).map(|structure| Found {
-                structure,
-                params: end.params.into(),
-                error: end.error,
-                loss: end.loss,
-                run: end.run,
-            });
+            found = Found::new(journal, end);
         }
         let evaluations = journal.records.len() as u64;
         let known = journal
@@ -110,6 +118,7 @@ impl<'a> Digest<'a> {
             },
             seconds: journal.end.as_ref().map_or(last, |end| end.seconds),
             front: front(journal),
+            formats: objective.map_or(Vec::new(), |objective| formats(journal, objective)),
             improvements,
         }
     }
@@ -145,6 +154,15 @@ pub(super) fn improvements(
         }
     }
     out
+}
+
+/// The best of each format.
+fn formats(journal: &JournalFile, objective: CheckedObjective) -> Vec<FormatBest> {
+    let mut formats = BestOfFormats::default();
+    for record in &journal.records {
+        formats.add(objective, journal.format_of(record), record.score(), record.seconds);
+    }
+    formats.finish(objective)
 }
 
 /// The records that no other beats in both params and error.

@@ -1,10 +1,11 @@
 //! How one search went, in pictures.
 
-use super::curves::{Along, Quantity, improvement_points, tip, up_to};
+use super::curves::{Along, Quantity, improvement_points, shown, tip, up_to};
 use super::digest::Digest;
 use super::html::{
     Table, error_cells, error_heads, figure, raw, section as html_section, wide_figure,
 };
+use super::words;
 use crate::plot::{Axis, Colour, Figure, HeatMap, Layer, Panel, Point};
 use tnsearch::tensor::size;
 
@@ -32,13 +33,16 @@ pub(super) fn section(digest: &Digest<'_>) -> String {
     }
     out += "<div class=\"grid\">\n";
     if fitted >= 3 {
-        for quantity in [Quantity::Loss, Quantity::Error, Quantity::Params] {
-            for along in [Along::Evaluations, Along::Seconds] {
-                let panel = progress(digest, quantity, along);
-                let name = format!("{} against {}", quantity.title(), along.name());
-                let svg = Figure::new(&name).panel(panel).inline();
-                out += &figure(&svg, &name, &caption(digest, quantity));
-            }
+        // The loss of an error or a budget to be kept is but params and error again.
+        let quantities: &[Quantity] = match journal.header.objective.lambda() {
+            Some(_) => &[Quantity::Loss, Quantity::Error, Quantity::Params],
+            None => &[Quantity::Params, Quantity::Error],
+        };
+        for &quantity in quantities {
+            let panel = progress(digest, quantity);
+            let name = format!("{} against evaluations", quantity.title());
+            let svg = Figure::new(&name).panel(panel).inline();
+            out += &figure(&svg, &name, &caption(digest, quantity));
         }
     }
     if let Some(runs) = super::compare::runs(digest) {
@@ -52,15 +56,7 @@ pub(super) fn section(digest: &Digest<'_>) -> String {
         );
     }
     out += "</div>\n";
-    if digest.improvements.len() > 1
-        && let Some(svg) = ranks(digest)
-    {
-        out += &wide_figure(
-            &svg,
-            "Ranks of the best so far",
-            "Each column is an improvement of the best answer, each row an edge of the template between two vertices.",
-        );
-    }
+    out += &ranks(digest).unwrap_or_default();
     out += &history(digest).folded();
     framed(&out)
 }
@@ -74,8 +70,11 @@ fn caption(digest: &Digest<'_>, quantity: Quantity) -> String {
     match quantity {
         Quantity::Loss => header.objective.loss_text(&header.measure),
         Quantity::Error => {
-            let meaning = capital(&header.measure.meaning);
-            format!("{meaning}. Values below 10⁻¹⁴ are rounding and drawn there.")
+            let (meaning, least) = match &header.measure.root {
+                Some(root) => (capital(&root.meaning), "10⁻⁷"),
+                None => (capital(&header.measure.meaning), "10⁻¹⁴"),
+            };
+            format!("{meaning}. Values below {least} are rounding and drawn there.")
         }
         Quantity::Params => "Entries of all cores together.".to_owned(),
     }
@@ -87,14 +86,15 @@ fn capital(words: &str) -> String {
 }
 
 /// Dots for all evaluations, a line for the best so far, bounds and targets across.
-fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
+fn progress(digest: &Digest<'_>, quantity: Quantity) -> Panel {
+    let along = Along::Evaluations;
     let journal = digest.journal();
     let header = &journal.header;
     let mut points: Vec<Point> = Vec::with_capacity(journal.records.len());
     let mut tips = Vec::new();
     let few = journal.records.len() <= 5000;
     for (k, record) in journal.records.iter().enumerate() {
-        points.push((along.of(k, record), quantity.of(record)));
+        points.push((along.of(k, record), quantity.of(record, &header.measure)));
         if few {
             tips.push(tip(digest, k));
         }
@@ -103,7 +103,7 @@ fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
     let marks = improvement_points(digest, quantity, along);
     let best = up_to(marks.clone(), end);
     let mut panel = Panel::new("", along.axis(), Axis::log(quantity.name(digest.measure())))
-        .size(480.0, 290.0)
+        .size(430.0, 280.0)
         .add(Layer::dots("evaluation", points).colour(Colour::Muted).size(2.6).tips(tips))
         .add(Layer::steps("best so far", best));
     let tips = digest.improvements.iter().map(|&k| tip(digest, k)).collect();
@@ -111,7 +111,7 @@ fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
     let bound = digest.lower_bound.and_then(|b| match quantity {
         // Once the error is reached the loss is phi, and phi follows from the params.
         Quantity::Loss => b.loss.or(b.params.map(|p| p as f64 / size(&header.dims) as f64)),
-        Quantity::Error => b.error,
+        Quantity::Error => b.error.filter(|e| *e > 0.0).map(|e| shown(e, &header.measure)),
         Quantity::Params => b.params.map(|p| p as f64),
     });
     if let Some(bound) = bound.filter(|b| *b > 0.0) {
@@ -119,7 +119,10 @@ fn progress(digest: &Digest<'_>, quantity: Quantity, along: Along) -> Panel {
     }
     let objective = header.objective;
     let target = match quantity {
-        Quantity::Error => objective.max_error().map(|eps| ("largest error allowed", eps)),
+        Quantity::Error => {
+            let shown = |eps| ("largest error allowed", shown(eps, &header.measure));
+            objective.max_error().map(shown)
+        }
         Quantity::Params => objective.max_params().map(|p| ("most params allowed", p as f64)),
         Quantity::Loss => None,
     };
@@ -145,7 +148,7 @@ fn proposals(digest: &Digest<'_>) -> Option<String> {
     ];
     let mut panel =
         Panel::new("", Axis::whole("generation"), Axis::whole("structures").include(0.0))
-            .size(480.0, 290.0);
+            .size(430.0, 280.0);
     for (name, pick) in kinds {
         let points: Vec<Point> =
             generations.iter().map(|g| (g.number as f64, pick(&g.counts) as f64)).collect();
@@ -156,14 +159,21 @@ fn proposals(digest: &Digest<'_>) -> Option<String> {
     Some(Figure::new("What became of the proposals").panel(panel).inline())
 }
 
-/// The ranks of each best so far.
+/// The ranks of each best so far, of those that are of one template with the answer.
 fn ranks(digest: &Digest<'_>) -> Option<String> {
     let journal = digest.journal();
-    let edges = journal.header.searched.edges();
-    if edges.len() > MAX_EDGES {
+    let found = digest.found.as_ref()?;
+    let edges = found.structure.template().edges();
+    let alike = |&&k: &&usize| {
+        let record = &journal.records[k];
+        record.format.as_ref().map(|f| &f.name) == found.format.as_ref()
+            && record.ranks.len() == edges.len()
+    };
+    let all: Vec<usize> = digest.improvements.iter().filter(alike).copied().collect();
+    let own = found.format.is_some() && found.structure.template().family().is_none();
+    if edges.len() > MAX_EDGES || all.len() < 2 || own {
         return None;
     }
-    let all = &digest.improvements;
     // Evenly chosen where there are too many; the last is always one of them.
     let chosen: Vec<usize> = match all.len() {
         n if n <= MAX_STEPS => all.clone(),
@@ -172,32 +182,37 @@ fn ranks(digest: &Digest<'_>) -> Option<String> {
     let values: Vec<Vec<f64>> = (0..edges.len())
         .map(|e| chosen.iter().map(|&k| journal.records[k].ranks[e] as f64).collect())
         .collect();
-    let tips = edges
+    let name = |v: usize| words::vertex(&found.structure, v, journal.header.names());
+    let rows: Vec<String> =
+        edges.iter().map(|&(u, v)| format!("{}–{}", name(u), name(v))).collect();
+    let tips: Vec<Vec<String>> = rows
         .iter()
         .enumerate()
-        .map(|(e, (u, v))| {
+        .map(|(e, name)| {
             let said = |&k: &usize| {
-                format!(
-                    "edge {u}–{v}: rank {} at evaluation {}",
-                    journal.records[k].ranks[e],
-                    k + 1
-                )
+                format!("edge {name}: rank {} at evaluation {}", journal.records[k].ranks[e], k + 1)
             };
             chosen.iter().map(said).collect()
         })
         .collect();
-    let columns = chosen.iter().map(|k| (k + 1).to_string()).collect();
-    let rows = edges.iter().map(|(u, v)| format!("{u}–{v}")).collect();
+    let columns: Vec<String> = chosen.iter().map(|k| (k + 1).to_string()).collect();
     let top = journal.header.max_rank().unwrap_or(7).max(2) as f64;
     let height = 90.0 + (240.0 / edges.len() as f64).clamp(15.0, 26.0) * edges.len() as f64;
-    let panel = Panel::new(
-        "",
-        Axis::names("evaluation that improved the best", columns),
-        Axis::names("edge", rows),
-    )
-    .size(760.0, height.clamp(190.0, 1300.0))
-    .add(Layer::heat("ranks", HeatMap::new("rank", values).range(1.0, top).tips(tips)));
-    Some(Figure::new("Ranks of the best so far").panel(panel).inline())
+    let draw = |width: f64| {
+        let panel = Panel::new(
+            "",
+            Axis::names("evaluation that improved the best", columns.clone()),
+            Axis::names("edge", rows.clone()),
+        )
+        .size(width, height.clamp(190.0, 1300.0));
+        let map = HeatMap::new("rank", values.clone()).range(1.0, top).tips(tips.clone());
+        Figure::new("Ranks of the best so far").panel(panel.add(Layer::heat("ranks", map))).inline()
+    };
+    Some(wide_figure(
+        draw,
+        "Ranks of the best so far",
+        "Each column is an improvement of the best answer, each row an edge, named by the modes that sit at its ends in the answer.",
+    ))
 }
 
 fn history(digest: &Digest<'_>) -> Table {

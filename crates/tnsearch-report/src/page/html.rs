@@ -16,14 +16,20 @@ pub(super) fn figure(svg: &str, name: &str, caption: &str) -> String {
     framed("fig", svg, name, caption)
 }
 
-/// A picture that takes the whole width.
-pub(super) fn wide_figure(svg: &str, name: &str, caption: &str) -> String {
-    framed("fig wide", svg, name, caption)
+/// A picture that takes the whole width, drawn twice: for a wide page and, so that its letters stay legible, for a
+/// narrow one. `draw` is given the width.
+pub(super) fn wide_figure(draw: impl Fn(f64) -> String, name: &str, caption: &str) -> String {
+    let (wide, narrow) = (draw(WIDE), draw(NARROW));
+    let both = format!("{wide}</div><div class=\"scroll narrow\">{narrow}");
+    framed("fig wide", &both, name, caption)
 }
+
+/// The width of a picture that takes the whole width of a page, and of one on a telephone.
+const WIDE: f64 = 760.0;
+const NARROW: f64 = 380.0;
 
 fn framed(class: &str, svg: &str, name: &str, caption: &str) -> String {
     let (name, caption) = (escape(name), escape(caption));
-    // A large picture scrolls inside its frame; the page itself never does.
     format!(
         "<figure class=\"{class}\"><div class=\"scroll\" data-name=\"{name}\">{svg}</div>\
          <figcaption><b>{name}.</b> {caption}</figcaption></figure>\n"
@@ -69,6 +75,7 @@ pub(super) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
     left_out: usize,
+    id: Option<&'static str>,
 }
 
 /// Rows beyond this number are left out of the page.
@@ -77,7 +84,18 @@ const MAX_ROWS: usize = 200;
 impl Table {
     pub(super) fn new(title: &str, head: &[&str]) -> Self {
         let head = head.iter().map(|&h| h.to_owned()).collect();
-        Table { title: title.to_owned(), head, rows: Vec::new(), left_out: 0 }
+        Table { title: title.to_owned(), head, rows: Vec::new(), left_out: 0, id: None }
+    }
+
+    /// Sets a name by which the script of the page finds the table.
+    pub(super) fn id(mut self, id: &'static str) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// The rows that are shown.
+    pub(super) fn shown(&self) -> usize {
+        self.rows.len()
     }
 
     /// Adds a row of texts (not markup); see [`raw`] for numbers.
@@ -93,8 +111,9 @@ impl Table {
     pub(super) fn html(&self) -> String {
         let mut out = format!(
             "<div class=\"table\"><div class=\"bar\"><b>{}</b><button type=\"button\" class=\"csv\">Copy as CSV</button></div>\n\
-             <div class=\"scroll\"><table>\n<thead><tr>",
-            escape(&self.title)
+             <div class=\"scroll\"><table{}>\n<thead><tr>",
+            escape(&self.title),
+            self.id.map_or(String::new(), |id| format!(" id=\"{id}\""))
         );
         for cell in &self.head {
             let _ = write!(out, "<th scope=\"col\">{}</th>", escape(cell));
@@ -102,17 +121,21 @@ impl Table {
         out.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
             out.push_str("<tr>");
-            for cell in row {
+            for (cell, head) in row.iter().zip(&self.head) {
+                // On a narrow page each cell stands in a line of its own, after the head of its column.
+                let head = escape(head);
                 out += &match cell.strip_prefix('\u{1}').and_then(|c| c.split_once('\u{1}')) {
                     Some((exact, shown)) => {
                         format!(
-                            "<td class=\"n\" data-v=\"{}\">{}</td>",
+                            "<td class=\"n\" data-h=\"{head}\" data-v=\"{}\">{}</td>",
                             escape(exact),
                             escape(shown)
                         )
                     }
-                    None if is_number(cell) => format!("<td class=\"n\">{}</td>", escape(cell)),
-                    None => format!("<td>{}</td>", escape(cell)),
+                    None if is_number(cell) => {
+                        format!("<td class=\"n\" data-h=\"{head}\">{}</td>", escape(cell))
+                    }
+                    None => format!("<td data-h=\"{head}\">{}</td>", escape(cell)),
                 };
             }
             out.push_str("</tr>\n");

@@ -15,7 +15,7 @@ pub use digest::{Digest, Found, State};
 
 use crate::network::network_inline;
 use crate::plot::{escape, number, theme};
-use html::{Table, error_cells, error_heads, figure, section, wide_figure};
+use html::{Table, error_cells, error_heads, figure, section};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
 use tnsearch_io::journal::JournalFile;
@@ -42,6 +42,8 @@ pub struct Facts {
     pub cuts_seen: usize,
     /// What was left out, and why.
     pub notes: Vec<String>,
+    /// Where nothing can be what was asked for: why, and the rank it would take.
+    pub needed: Option<String>,
 }
 
 /// Another way to write the tensor.
@@ -72,8 +74,10 @@ pub struct CutFacts {
     pub error: f64,
     /// Whether the cut holds the structure where it is.
     pub binding: bool,
-    /// The squared singular values of the unfolding, as shares of their sum, falling.
+    /// The first squared singular values of the unfolding, as shares of the sum of all, falling.
     pub spectrum: Vec<f64>,
+    /// The share of those beyond.
+    pub rest: f64,
 }
 
 const STYLE: &str = include_str!("page.css");
@@ -104,8 +108,8 @@ pub fn page(searches: &[Search]) -> String {
         }
         body += &summary(main);
         body += &networks(main);
-        body += &figures::section(main);
         body += &trade::section(main);
+        body += &figures::section(main);
         body += &proof(main);
         body += &settings::section(main);
     }
@@ -151,7 +155,11 @@ fn summary(digest: &Digest<'_>) -> String {
         let measure = digest.measure();
         let heads =
             [&["network", "how", "params"][..], &error_heads(measure), &["times the params found"]];
-        let mut table = Table::new("Other ways to write the same tensor", &heads.concat());
+        let title = match digest.target_reached {
+            true => "Other ways to write the same tensor, at the same error",
+            false => "Other ways to write the same tensor",
+        };
+        let mut table = Table::new(title, &heads.concat());
         let mut row = |name: &str, how: String, params: u128, error: f64| {
             let mut cells = vec![name.to_owned(), how, params.to_string()];
             cells.extend(error_cells(measure, Some(error)));
@@ -185,16 +193,23 @@ fn networks(digest: &Digest<'_>) -> String {
          labelled with its rank, and the thicker the higher it is. A dotted line is an edge of rank 1, which \
          is no edge.",
     );
-    if header.searched.vertices() > header.searched.order() {
-        out.push_str(" Squares are internal vertices: they carry no mode.");
+    let template = found.structure.template();
+    if found.structure.is_grouped() {
+        out.push_str(" A circle with several numbers carries all these modes.");
+    }
+    if (0..template.vertices()).any(|v| !template.is_external(v)) {
+        out.push_str(" Squares (v) are internal vertices: they carry no mode.");
     }
     out.push_str("</p>\n<div class=\"pair\">\n");
-    let drawn = |s: &Structure| network_inline(s, &header.dims);
-    let identity = Structure::identity(header.searched.clone(), found.structure.ranks().to_vec());
+    let names = header.names();
+    let drawn = |s: &Structure| network_inline(s, &header.dims, names);
+    let named =
+        (template.family().is_some() || found.format.is_none()) && !found.structure.is_grouped();
+    let identity = Structure::identity(template.clone(), found.structure.ranks().to_vec());
     let other = |s: &Structure| s.canonical().graph != found.structure.canonical().graph;
-    let mut caption = words::where_modes_sit(found);
-    let identity = identity.ok().filter(other);
-    if identity.is_none() && header.searched == header.template {
+    let mut caption = words::where_modes_sit(found, names);
+    let identity = identity.ok().filter(|s| named && other(s));
+    if identity.is_none() && named && header.searched == header.template {
         caption += " The original order of the modes gives the same network.";
     }
     out += &figure(&drawn(&found.structure), "found", &caption);
@@ -206,8 +221,7 @@ fn networks(digest: &Digest<'_>) -> String {
     out.push_str("</div>\n");
     let mut edges =
         Table::new("Edges of the network found", &["vertex", "vertex", "modes there", "rank"]);
-    let modes = found.structure.modes();
-    let who = |v: usize| modes[v].map_or_else(|| "internal".to_owned(), |n| format!("m{n}"));
+    let who = |v: usize| words::vertex(&found.structure, v, names);
     for [u, v, rank] in found.structure.edges() {
         edges.row(&[
             u.to_string(),
@@ -232,10 +246,7 @@ fn proof(digest: &Digest<'_>) -> String {
             );
         }
         Some(facts) => {
-            if let Some(map) = spectra::heat_map(digest, facts) {
-                out += &wide_figure(&map, "cut spectra", &spectra::caption(digest, facts));
-                out += &spectra::table(digest, facts);
-            }
+            out += &spectra::picture(digest, facts);
             for note in &facts.notes {
                 let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(note));
             }

@@ -73,6 +73,30 @@
     if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
   }
 
+  // The Pareto front, point by point: the numbers are those of its table.
+  const slider = document.getElementById("front-at");
+  const points = [...document.querySelectorAll("#front tbody tr")];
+  if (slider && points.length) {
+    const says = document.getElementById("front-says");
+    const fronts = [...document.querySelectorAll('g[data-layer="front"]')].map((g) => [...g.querySelectorAll("circle")]);
+    const pick = () => {
+      const at = Number(slider.value);
+      says.replaceChildren(...[...points[at].cells].map((cell) => {
+        const part = document.createElement("span"), name = document.createElement("i"), value = document.createElement("b");
+        name.textContent = cell.dataset.h;
+        value.textContent = cell.textContent;
+        if (cell.textContent.length > 24) part.className = "long";
+        part.append(name, value);
+        return part;
+      }));
+      slider.setAttribute("aria-valuetext", `${points[at].cells[0].textContent} params`);
+      for (const dots of fronts) dots.forEach((dot, k) => dot.classList.toggle("picked", k === at && dots.length >= points.length));
+    };
+    slider.addEventListener("input", pick);
+    slider.closest(".slider").hidden = false;
+    pick();
+  }
+
   // Copies.
   const copy = async (text, button) => {
     let done = true;

@@ -44,7 +44,7 @@ pub(super) fn section(digest: &Digest<'_>) -> String {
     row("tensor SHA-256", header.sha256.clone());
     row("dimensions", header.dims.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "));
     row("template", header.template.name().to_owned());
-    row("objective", header.objective.option(&header.measure));
+    row("objective", header.objective.text(&header.measure));
     row(
         "strategy",
         match words::strategy(digest) {

@@ -18,7 +18,13 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
             "<div class=\"tile {class}\"><dt>{name}</dt><dd><b>{value}</b><span>{more}</span></dd></div>"
         );
     };
-    if let Some(found) = &digest.found {
+    if let Some(found) = digest.found.as_ref().filter(|_| !digest.target_reached) {
+        let (target, more) = words::missed(digest, found);
+        tile("target", target, more, "bad");
+        let score = digest.journal().header.objective.score_text(&found.score(), measure, number);
+        tile("closest so far", score, String::new(), "small");
+    }
+    if let Some(found) = digest.found.as_ref().filter(|_| digest.target_reached) {
         let dims = &digest.journal().header.dims;
         let phi = found.structure.phi(dims);
         tile(
@@ -34,16 +40,26 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
             format!("of {}", number(size(dims) as f64)),
             "",
         );
-        let root = measure.root.as_ref();
-        let root = root.map(|r| format!("{} {}", r.name, number(found.error.sqrt())));
-        let name = format!("error ({})", measure.name);
-        tile(&name, number(found.error), root.unwrap_or_default(), "");
+        // The error people speak of is the root, where it has a name.
+        let squared = format!("{} {}", measure.name, number(found.error));
+        match &measure.root {
+            Some(r) => {
+                tile(&format!("error ({})", r.name), number(found.error.sqrt()), squared, "");
+            }
+            None => {
+                let name = format!("error ({})", measure.name);
+                tile(&name, number(found.error), String::new(), "");
+            }
+        }
     }
     let end = digest.journal().end.as_ref();
     let (proof, more, class) = match (end, digest.lower_bound, &digest.found) {
         (Some(end), ..) if end.proven_impossible => ("impossible".into(), "proven".into(), "bad"),
         (Some(end), ..) if end.certified_optimal => {
             ("optimal ✓".to_owned(), "proven".to_owned(), "good")
+        }
+        (_, Some(bound), _) if bound.says_nothing() => {
+            ("–".to_owned(), "the cuts prove nothing".to_owned(), "")
         }
         (_, Some(bound), found) => {
             let found = found.as_ref().filter(|_| digest.target_reached);

@@ -5,11 +5,31 @@ use super::digest::{Digest, Found, State};
 use super::html::marked_up;
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
-use tnsearch::tensor::size;
+use tnsearch::graph::Structure;
+use tnsearch::search::chosen_format;
+use tnsearch::tensor::{ModeNames, size};
 
 /// What the template asked for is called in a sentence.
 pub(super) fn template(digest: &Digest<'_>) -> String {
-    digest.journal().header.template.words()
+    let template = &digest.journal().header.template;
+    match template.name() {
+        ANY_TREE => "tree".to_owned(),
+        "any" => "network".to_owned(),
+        _ => template.words(),
+    }
+}
+
+/// The template that stands for all trees: no rank is too large for it.
+const ANY_TREE: &str = "any-tree";
+
+/// Which ranks were allowed, to stand after what was searched; nothing where all were.
+fn scope(digest: &Digest<'_>) -> String {
+    let header = &digest.journal().header;
+    match header.max_rank() {
+        _ if header.template.name() == ANY_TREE => " of any topology and ranks".to_owned(),
+        Some(rank) => format!(" with ranks up to {rank}"),
+        None => String::new(),
+    }
 }
 
 /// The tensor's name: as the user gave it, else the journal's.
@@ -22,6 +42,7 @@ pub(super) fn title(digest: &Digest<'_>) -> String {
     let tensor = tensor(digest);
     let header = &digest.journal().header;
     let form = match header.searched == header.template {
+        _ if digest.found.as_ref().is_some_and(|f| f.format.is_some()) => format(digest),
         true => header.template.words(),
         // It left the format asked for, or may have.
         false => match digest
@@ -48,6 +69,89 @@ pub(super) fn title(digest: &Digest<'_>) -> String {
     }
 }
 
+/// What the format found is called in a sentence, after "a".
+fn format(digest: &Digest<'_>) -> String {
+    match digest.found.as_ref().and_then(|f| Some((f, f.format.as_deref()?))) {
+        Some((found, name)) => match name {
+            ANY_TREE => "tree".to_owned(),
+            "any" => "network".to_owned(),
+            _ if found.structure.template().family().is_some() => {
+                found.structure.template().words()
+            }
+            other => other.to_owned(),
+        },
+        None => template(digest),
+    }
+}
+
+/// What stands at a vertex of a structure: `m2`, `m2 m5`, or `v7` where it carries no mode.
+pub(super) fn vertex(structure: &Structure, vertex: usize, names: ModeNames<'_>) -> String {
+    let modes = structure.permutation().iter().enumerate().filter(|(_, v)| **v == vertex);
+    let modes: Vec<_> = modes.map(|(n, _)| names.of(n)).collect();
+    if modes.is_empty() { format!("v{vertex}") } else { modes.join(" ") }
+}
+
+/// The edges of a structure that are some, with their ranks: `m0–m3: 4, m3–v5: 2`.
+pub(super) fn ranks(structure: &Structure, names: ModeNames<'_>) -> String {
+    let edges = structure.edges().into_iter().filter(|e| e[2] > 1);
+    let text = |[u, v, r]: [usize; 3]| {
+        format!("{}–{}: {r}", vertex(structure, u, names), vertex(structure, v, names))
+    };
+    let all: Vec<String> = edges.map(text).collect();
+    if all.is_empty() { "all 1".to_owned() } else { all.join(", ") }
+}
+
+/// That the target was missed and by how much, as two short texts of markup.
+pub(super) fn missed(digest: &Digest<'_>, found: &Found) -> (String, String) {
+    let header = &digest.journal().header;
+    let measure = marked_up(&header.measure);
+    let more = match (header.objective.max_error(), header.objective.max_params()) {
+        (Some(eps), _) => match &measure.root {
+            Some(root) => {
+                let (name, error) = (&root.name, number(found.error.sqrt()));
+                format!("{name} {error}, asked for {}", number(eps.sqrt()))
+            }
+            None => {
+                let (name, error) = (&measure.name, number(found.error));
+                format!("{name} {error}, asked for {}", number(eps))
+            }
+        },
+        (_, Some(most)) => {
+            format!(
+                "{} params, at most {} asked for",
+                number(found.params as f64),
+                number(most as f64)
+            )
+        }
+        _ => String::new(),
+    };
+    ("not reached".to_owned(), more)
+}
+
+/// That edges stand at the largest rank allowed, where some do that could use a larger one.
+fn capped(digest: &Digest<'_>, found: &Found) -> Option<String> {
+    let header = &digest.journal().header;
+    let most = usize::try_from(header.max_rank()?).ok()?;
+    // A tree of any topology has the ranks it needs.
+    if found.format.as_deref() == Some(ANY_TREE) {
+        return None;
+    }
+    let optimal = digest.journal().end.as_ref().is_some_and(|end| end.certified_optimal);
+    let at = found.structure.edges_at(most, &header.dims);
+    let may = match (digest.target_reached, header.objective.max_error()) {
+        (false, _) => "may reach the target",
+        (true, Some(_)) => "may give fewer parameters",
+        (true, None) => "may give a better answer",
+    };
+    (at > 0 && !optimal).then(|| {
+        let (at, of) = (number(at as f64), number(found.structure.ranks().len() as f64));
+        let are = if at == "1" { "is" } else { "are" };
+        format!(
+            " {at} of {of} edges {are} at the largest rank allowed, {most}: a larger <code>--max-rank</code> {may}."
+        )
+    })
+}
+
 /// The strategy at work, as a word.
 pub(super) fn strategy<'a>(digest: &'a Digest<'_>) -> &'a str {
     let journal = digest.journal();
@@ -64,9 +168,23 @@ pub(super) fn summary(digest: &Digest<'_>) -> Vec<(&'static str, String)> {
     if let Some(text) = compared(digest) {
         parts.push(("Compared", text));
     }
+    if let Some(text) = chosen(digest) {
+        parts.push(("Chosen", text));
+    }
     parts.push(("Proven", certificate(digest)));
     parts.push(("Searched", effort(digest)));
     parts
+}
+
+/// Which of several formats, and why.
+fn chosen(digest: &Digest<'_>) -> Option<String> {
+    let header = &digest.journal().header;
+    let why = chosen_format(&digest.formats, header.objective, &header.measure, number)?;
+    Some(format!(
+        "Structures of {} formats were fitted. The answer is of the format {}.",
+        digest.formats.len(),
+        escape(&why)
+    ))
 }
 
 fn asked(digest: &Digest<'_>) -> String {
@@ -77,16 +195,18 @@ fn asked(digest: &Digest<'_>) -> String {
         false => " Its strategy may leave that format: it searches all graphs.",
     };
     let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
-    let rank = header.max_rank().map_or(String::new(), |r| format!(", with ranks up to {r}"));
+    let as_what = match digest.formats.len() {
+        0 | 1 => format!("as a {}{}", escape(&template(digest)), scope(digest)),
+        n => format!("in one of {n} formats"),
+    };
     let aim = header.objective.aim(&marked_up(&header.measure), number);
     format!(
-        "The tensor <b>{}</b> has {} modes, {}, which is {} numbers. Of all ways to write it as a {}{rank}, \
+        "The tensor <b>{}</b> has {} modes, {}, which is {} numbers. Of all ways to write it {as_what}, \
          the search was for {aim}.{free}",
         escape(&tensor(digest)),
         dims.len(),
         escape(&shape.join(" × ")),
         number(size(dims) as f64),
-        escape(&template(digest)),
     )
 }
 
@@ -114,17 +234,20 @@ fn found(digest: &Digest<'_>) -> String {
         },
     };
     format!(
-        "{start} <b>{} parameters</b>, {ratio}, at {} {}.{format}",
+        "{start} <b>{} parameters</b>, {ratio}, at {} {}.{format}{}",
         number(found.params as f64),
         header.measure.article(),
-        marked_up(&header.measure).short_text(found.error, number)
+        marked_up(&header.measure).short_text(found.error, number),
+        capped(digest, found).unwrap_or_default()
     )
 }
 
 /// Where the modes sit, for the caption of the picture (text, not markup).
-pub(super) fn where_modes_sit(found: &Found) -> String {
-    let modes = found.structure.modes();
-    let modes: Vec<String> = modes.iter().flatten().map(|n| format!("m{n}")).collect();
+pub(super) fn where_modes_sit(found: &Found, names: ModeNames<'_>) -> String {
+    let name =
+        |modes: &Vec<usize>| modes.iter().map(|&n| names.of(n)).collect::<Vec<_>>().join(" with ");
+    let groups = found.structure.groups();
+    let modes: Vec<String> = groups.iter().filter(|g| !g.is_empty()).map(name).collect();
     found.structure.template().placement(&modes)
 }
 
@@ -163,12 +286,15 @@ fn original_order(digest: &Digest<'_>, found: &Found, peer: &Peer, least: f64) -
     format!("With the modes in their original order the same ranks {said}.")
 }
 
-/// What another method needs, beside the network found.
+/// What another method needs for the same error, beside the network found.
 fn against(digest: &Digest<'_>, found: &Found, peer: &Peer) -> String {
     let params = number(peer.params as f64);
     if !digest.target_reached {
-        let name = escape(&digest.measure().name);
-        return format!("reaches {name} {} with {params} parameters.", number(peer.error));
+        let error = match &digest.measure().root {
+            Some(root) => format!("{} {}", escape(&root.name), number(peer.error.sqrt())),
+            None => format!("{} {}", escape(&digest.measure().name), number(peer.error)),
+        };
+        return format!("reaches {error} with {params} parameters.");
     }
     let relation = match peer.params as f64 / found.params.max(1) as f64 {
         t if t > 1.005 => format!("<b>{} times more</b>", number((t * 100.0).round() / 100.0)),
@@ -182,10 +308,12 @@ fn against(digest: &Digest<'_>, found: &Found, peer: &Peer) -> String {
 pub(super) fn certificate(digest: &Digest<'_>) -> String {
     let journal = digest.journal();
     let header = &journal.header;
-    let scope = header.max_rank().map_or(String::new(), |r| format!(" with ranks up to {r}"));
+    let scope = scope(digest);
     let what = escape(&template(digest));
     if journal.end.as_ref().is_some_and(|end| end.proven_impossible) {
-        return format!("It is proven that <b>no {what}{scope}</b> is what was asked for.");
+        let why = digest.search.facts.as_ref().and_then(|facts| facts.needed.as_ref());
+        let why = why.map_or(String::new(), |why| format!(": {}", escape(why)));
+        return format!("It is proven that <b>no {what}{scope}</b> is what was asked for{why}.");
     }
     let Some(bound) = digest.lower_bound else {
         return match digest.state {
@@ -197,6 +325,12 @@ pub(super) fn certificate(digest: &Digest<'_>) -> String {
         return format!(
             "<b>Optimal.</b> The singular values of the tensor's unfoldings rule out every better {what}{scope}: \
              whoever searches longer will find none."
+        );
+    }
+    if bound.says_nothing() {
+        return format!(
+            "Nothing: the singular values of the tensor's unfoldings rule out no {what}{scope}{}.",
+            bound.about()
         );
     }
     let found = digest.found.as_ref().filter(|_| digest.target_reached);

@@ -17,6 +17,8 @@ pub struct Layer {
     /// What to say about each point; where there is none, its coordinates.
     pub(crate) tips: Vec<String>,
     pub(crate) size: f64,
+    /// By what a page finds its marks.
+    pub(crate) id: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +38,16 @@ pub(crate) enum Mark {
 impl Layer {
     fn new(name: &str, mark: Mark) -> Self {
         let name = name.to_owned();
-        Layer { name, mark, colour: None, dashed: false, listed: true, tips: Vec::new(), size: 3.0 }
+        Layer {
+            name,
+            mark,
+            colour: None,
+            dashed: false,
+            listed: true,
+            tips: Vec::new(),
+            size: 3.0,
+            id: None,
+        }
     }
 
     /// A line from point to point.
@@ -101,6 +112,12 @@ impl Layer {
     /// Sets what is said about each point when one points at it.
     pub fn tips(mut self, tips: Vec<String>) -> Self {
         self.tips = tips;
+        self
+    }
+
+    /// Sets a name by which the script of a page finds the dots.
+    pub fn id(mut self, id: &'static str) -> Self {
+        self.id = Some(id);
         self
     }
 

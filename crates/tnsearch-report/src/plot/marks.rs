@@ -175,6 +175,7 @@ struct Cell {
 
 fn dots(out: &mut String, layer: &Layer, points: &[(f64, f64)], colour: Colour, frame: &Frame<'_>) {
     let (class, light) = colour.property();
+    let id = layer.id.map_or(String::new(), |id| format!(" data-layer=\"{id}\""));
     let cells = cells(points, frame);
     let opacity = match (colour, cells.len()) {
         (Colour::Muted, n) if n > 150 => ".55",
@@ -184,7 +185,7 @@ fn dots(out: &mut String, layer: &Layer, points: &[(f64, f64)], colour: Colour, 
     };
     let _ = writeln!(
         out,
-        "<g class=\"f-{class} ring\" fill=\"{light}\" fill-opacity=\"{opacity}\" stroke=\"#fff\" stroke-width=\".6\">"
+        "<g class=\"f-{class} ring\"{id} fill=\"{light}\" fill-opacity=\"{opacity}\" stroke=\"#fff\" stroke-width=\".6\">"
     );
     for cell in &cells {
         let tip = match cell.count {

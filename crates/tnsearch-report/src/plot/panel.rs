@@ -266,7 +266,14 @@ impl Panel {
         let _ =
             writeln!(out, "<path class=\"axis\" fill=\"none\" stroke=\"#9aa5b1\" d=\"{path}\"/>");
         let _ = writeln!(out, "<g class=\"soft num\" fill=\"#5a6675\" font-size=\"{TICK}\">");
+        let mut taken = f64::NEG_INFINITY;
         for tick in x_ticks.iter().filter(|t| !t.label.is_empty()) {
+            // On a logarithmic axis labels crowd at the far end.
+            let (at, half) = (frame.x.at(tick.value), text_width(&tick.label, TICK) / 2.0);
+            if at - half < taken {
+                continue;
+            }
+            taken = at + half + 6.0;
             let _ = writeln!(
                 out,
                 "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",

@@ -72,7 +72,17 @@ impl CutBound {
         if graph.modes() > MAX_MODES {
             return;
         }
-        let mut report = |modes: ModeSet, width: f64| {
+        // A cut separates groups: bit k of a set is vertex k, which stands for the modes of its group.
+        let groups: Option<Vec<ModeSet>> = graph.is_grouped().then(|| {
+            let bits = |group: Vec<usize>| group.into_iter().fold(0, |set, n| set | 1 << n);
+            graph.groups().into_iter().map(bits).collect()
+        });
+        let graph = &*graph.plain();
+        let mut report = |set: ModeSet, width: f64| {
+            let modes = groups.as_ref().map_or(set, |groups| {
+                let inside = groups.iter().enumerate().filter(|(k, _)| set >> k & 1 == 1);
+                inside.fold(0, |modes, (_, group)| modes | group)
+            });
             let spectrum = self.spectra.of(modes);
             let rse = spectrum.map_or(0.0, |s| s.bound(width.min(1e15) as usize));
             look(CutReport { modes, width, rse })
@@ -95,7 +105,7 @@ impl CutBound {
 }
 
 /// The widths of all cuts, by the modes on the side without mode 0, shifted by one.
-fn all_widths(graph: &ModeGraph) -> Vec<f64> {
+pub(super) fn all_widths(graph: &ModeGraph) -> Vec<f64> {
     // Vertex sets without vertex 0, built up from their lowest vertex: its edges to the inside stop
     // crossing, its other edges start.
     let v = graph.vertices();

@@ -5,14 +5,25 @@
 //! `||X - Z||^2 >= sum over j > c_S of sigma_j(X_(S))^2`. The largest of these over all S is a lower bound
 //! on the RSE of *every* fit of the structure. See `docs/bounds.md`.
 
+mod compressed;
 mod cuts;
+mod needed;
 mod order;
 mod prepare;
 mod relax;
 mod rest;
+mod sketch;
 mod spectra;
+mod spectrum;
+mod table;
+mod trees;
+mod watch;
 
 pub use cuts::{CutBound, CutReport, MAX_MODES};
-pub use prepare::{BoundError, BoundLimits, check_template, needs_svd};
+pub use needed::{NeededRank, needed_rank};
+pub use prepare::{BoundError, BoundLimits, check_template, matters, needs_svd};
 pub use relax::{Candidate, Next, Relaxation};
-pub use spectra::{ModeSet, Spectra, SpectraSettings, Spectrum};
+pub use spectra::{LeftOut, ModeSet, Spectra, SpectraSettings};
+pub use spectrum::Spectrum;
+pub(crate) use trees::counted;
+pub use trees::{ALL_TREES, ModeTree, Priced, Pricing, TreeBound};

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_edge_gets_its_rank_once_and_cuts_are_settled() {
-        for spec in ["ring", "path", "star", "tree", "complete", "ht", "mera"] {
+        for spec in ["ring", "path", "star", "tree", "complete", "tucker", "ht", "mera"] {
             let template = Template::parse(spec, 6).unwrap();
             let places = places(&template);
             assert_eq!(places.len(), template.vertices());

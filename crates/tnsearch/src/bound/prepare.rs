@@ -1,5 +1,6 @@
 //! Cut spectra within limits of time and memory.
 
+use super::trees::ALL_TREES;
 use super::{CutBound, MAX_MODES, Spectra, SpectraSettings};
 use crate::graph::Template;
 use crate::problem::{Objective, Stop, Target};
@@ -96,6 +97,11 @@ pub fn needs_svd(objective: Objective) -> bool {
     objective.max_error().is_some_and(|eps| eps < GRAM_RSE)
 }
 
+/// The error that spectra are compared with; none where it may be any.
+pub fn matters(objective: Objective) -> Option<f64> {
+    objective.max_error().or(objective.lambda().map(|lambda| 0.01 / lambda.max(1.0)))
+}
+
 impl Spectra {
     /// The spectra of a tensor's cuts, none computed yet; refused where they cannot be.
     pub fn within(target: &Target, svd: bool, limits: &BoundLimits) -> Result<Spectra, BoundError> {
@@ -142,7 +148,11 @@ impl CutBound {
     ) -> Result<CutBound, BoundError> {
         check_template(template)?;
         let spectra = Spectra::within(target, needs_svd(objective), limits)?.stoppable(stop);
-        spectra.prepare_within(limits, hurry)?;
+        let spectra = spectra.mattering(matters(objective));
+        // Of the cuts of very many modes a search over all trees needs few.
+        if !template.is_any_tree() || template.order() <= ALL_TREES {
+            spectra.prepare_within(limits, hurry)?;
+        }
         Ok(CutBound::new(spectra))
     }
 }

@@ -7,6 +7,7 @@
 
 use super::order::{Place, orbits, places};
 use super::rest::Rest;
+use super::watch::Watch;
 use super::{CutBound, ModeSet};
 use crate::graph::{Structure, Template};
 use crate::problem::{CheckedObjective, Stop};
@@ -109,6 +110,9 @@ const MAX_OPEN: f64 = 4e6;
 /// How many nodes [`Relaxation::promising`] makes at each depth, about.
 const BEAM: f64 = 3e4;
 
+/// So many nodes are made at each depth also where the time is up: some milliseconds.
+const SOON: f64 = 1e3;
+
 impl Relaxation {
     /// The relaxed problem of a template with ranks up to `max_rank`.
     ///
@@ -137,7 +141,8 @@ impl Relaxation {
         stop: &Stop,
         hurry: &Stop,
     ) -> Self {
-        let dims = bound.spectra().target().dims().to_vec();
+        // Whatever tensor stands in the place of X, parameters are those of networks for X.
+        let dims = bound.spectra().target().full_dims().to_vec();
         assert_eq!(template.order(), dims.len(), "one vertex per mode");
         assert!(template.vertices() <= 64, "sets of vertices are kept as 64 bits");
         let orbits = orbits(&template);
@@ -240,18 +245,25 @@ impl Relaxation {
                 self.open.push(node);
                 return Next::Spent(floor);
             }
+            let mut children = Vec::new();
+            if !self.expand(&node, &self.hurried_now(), &mut |child| children.push(child)) {
+                // What was not made of it is not ruled out.
+                let floor = node.value;
+                self.open.push(node);
+                return Next::Spent(floor);
+            }
             self.expanded += 1;
-            let mut open = std::mem::take(&mut self.open);
-            self.expand(&node, &mut |child| open.push(child));
-            self.open = open;
+            self.open.extend(children);
         }
         Next::Nothing
     }
 
     /// Complete structures that the cuts do not rule out, the best first, found by following only the most
     /// promising open nodes of each depth: for when [`Relaxation::next`] has spent its nodes and there is no
-    /// answer yet. What they are worth proves nothing about others.
+    /// answer yet. What they are worth proves nothing about others. Where there is a limit on time, it takes a quarter
+    /// of what is left at most.
     pub fn promising(&mut self) -> Vec<Candidate> {
+        let stop = Watch::new([self.stop.within_part(0.25)]);
         let mut best: Vec<Vec<&Node>> = vec![Vec::new(); self.places.len() + 1];
         self.open.iter().for_each(|node| best[node.depth].push(node));
         let beam = |mut nodes: Vec<&Node>| -> Vec<Node> {
@@ -260,16 +272,22 @@ impl Relaxation {
         };
         let mut levels: Vec<Vec<Node>> = best.into_iter().map(beam).collect();
         for depth in 0..self.places.len() {
-            if self.stop.is_set() {
-                return Vec::new();
-            }
             let mut level = std::mem::take(&mut levels[depth]);
             level.sort_unstable_by(|a, b| b.cmp(a));
             let children = level.first().map_or(1.0, |node| self.children(node));
             if children <= self.max_open {
                 level.truncate((BEAM / children).max(100.0) as usize);
-                for node in &level {
-                    self.expand(node, &mut |child| levels[depth + 1].push(child));
+                let below = &mut levels[depth + 1];
+                // Where the time is up, what there is counts: the best come first.
+                let mut nodes = level.iter();
+                while nodes
+                    .next()
+                    .is_some_and(|node| self.expand(node, &stop, &mut |child| below.push(child)))
+                {
+                }
+                // And the best goes on to its end, if that is soon.
+                if let Some(best) = level.first().filter(|_| below.is_empty() && children <= SOON) {
+                    self.expand(best, &Watch::new([]), &mut |child| below.push(child));
                 }
             }
         }
@@ -302,12 +320,16 @@ impl Relaxation {
         Candidate { structure, value: node.value, rse: node.rse }
     }
 
-    /// Places the next vertex in every way that is not ruled out.
-    fn expand(&mut self, node: &Node, keep: &mut dyn FnMut(Node)) {
+    /// What ends an expansion.
+    fn hurried_now(&self) -> Watch {
+        Watch::new([self.stop.clone(), self.hurry.clone()])
+    }
+
+    /// Places the next vertex in every way that is not ruled out; false where that was not ended.
+    fn expand(&mut self, node: &Node, stop: &Watch, keep: &mut dyn FnMut(Node)) -> bool {
         let place = self.places[node.depth].clone();
         if !place.external {
-            self.choose_ranks(node.clone(), &place, 0, keep);
-            return;
+            return self.choose_ranks(node.clone(), &place, 0, stop, keep);
         }
         for mode in 0..self.dims.len() {
             let used = self.modes(node).iter().any(|&m| usize::from(m) == mode);
@@ -316,8 +338,11 @@ impl Relaxation {
             }
             let mut child = node.clone();
             child.chosen[place.vertex] = mode as u16;
-            self.choose_ranks(child, &place, 0, keep);
+            if !self.choose_ranks(child, &place, 0, stop, keep) {
+                return false;
+            }
         }
+        true
     }
 
     fn choose_ranks(
@@ -325,21 +350,28 @@ impl Relaxation {
         mut node: Node,
         place: &Place,
         edge: usize,
+        stop: &Watch,
         keep: &mut dyn FnMut(Node),
-    ) {
+    ) -> bool {
         let Some(&e) = place.new_edges.get(edge) else {
+            if stop.is_set() {
+                return false;
+            }
             if let Some(mut node) = self.finished(node, place) {
                 self.made += 1;
                 node.number = self.made;
                 keep(node);
             }
-            return;
+            return true;
         };
         let at = self.template.vertices() + e;
         for rank in 1..=self.max_rank {
             node.chosen[at] = rank as u16;
-            self.choose_ranks(node.clone(), place, edge + 1, keep);
+            if !self.choose_ranks(node.clone(), place, edge + 1, stop, keep) {
+                return false;
+            }
         }
+        true
     }
 
     /// Bounds a node whose vertex is placed; none where it is ruled out.
@@ -401,3 +433,6 @@ impl Relaxation {
         internal + by_mode.max(by_vertex)
     }
 }
+
+#[cfg(test)]
+mod tests;

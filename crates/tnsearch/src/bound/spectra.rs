@@ -1,18 +1,37 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
+use super::Spectrum;
+use super::compressed::{Compressed, Small};
+use super::sketch::{FIRST, Sketch, sketch};
+use super::table::Table;
 use crate::problem::{Stop, Target};
-use crate::tensor::{AxisPlan, Kind, Scalar, Tensor};
+use crate::tensor::{AxisPlan, Kind, Scalar, Tensor, sum_of_squares};
 use crate::{dispatch, linalg};
 use rayon::prelude::*;
 use std::any::Any;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A set of modes, as bits.
 pub type ModeSet = u64;
 
-/// The largest order whose cuts are kept (each kept cut takes a few words).
-const MAX_ORDER: usize = 20;
+/// The largest order whose cuts are known: more entries than `2^26` numbers hardly fit into memory.
+const MAX_ORDER: usize = 26;
+/// Up to this order all cuts may be computed in advance.
+const PREPARED_ORDER: usize = 20;
+
+/// A Gram matrix and its eigenvalues that take no more than this are computed whole (some hundredths of a second).
+const WHOLE_FLOPS: f64 = 5e8;
+/// Shorter sides are: a sketch would save nothing.
+const WHOLE_SIDE: usize = 96;
+/// A sketch misses at most this part of the error that matters.
+const SMALL_PART: f64 = 0.01;
+/// Projections of groups lose at most this part.
+const PROJECTED: f64 = 0.06;
+/// Tensors of fewer entries are not projected.
+const COMPRESSED: usize = 1 << 18;
+/// The error that matters where none is given.
+const MATTERS: f64 = 1e-4;
 
 /// How far rounding takes the residual that a fit of 64-bit numbers reports from the true one, relative to `||X||`.
 const FIT_ROUNDING: f64 = 2e-13;
@@ -21,8 +40,12 @@ const FIT_ROUNDING: f64 = 2e-13;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SpectraSettings {
-    /// Unfoldings whose smaller side is longer than this are left out: they bound nothing.
+    /// Of unfoldings whose smaller side is longer than this, and of those that [`SpectraSettings::matters`] allows,
+    /// only the leading singular values are computed, and tails are bounded from two sides.
     pub max_side: usize,
+    /// The error (RSE) that spectra are compared with: of large unfoldings only the singular values that can tell are
+    /// computed. None: all of them, up to `max_side`.
+    pub matters: Option<f64>,
     /// Take singular values from an SVD rather than from the smaller Gram matrix. Needed only for errors
     /// below about 1e-10: the Gram route knows each squared singular value to about 1e-15 of the sum of
     /// all, which is what an RSE is measured in.
@@ -31,48 +54,7 @@ pub struct SpectraSettings {
 
 impl Default for SpectraSettings {
     fn default() -> Self {
-        SpectraSettings { max_side: 2048, svd: false }
-    }
-}
-
-/// The spectrum of one cut: how much of the tensor lies beyond the k largest singular values.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Spectrum {
-    /// `tails[k] = sum over j > k of sigma_j^2 / ||X||^2`, down to the last.
-    tails: Vec<f64>,
-    /// By how much rounding can have raised a tail t: `absolute + root * sqrt(t)`.
-    absolute: f64,
-    root: f64,
-}
-
-impl Spectrum {
-    /// `tau(k) / ||X||^2` as computed.
-    pub fn tail(&self, k: usize) -> f64 {
-        self.tails.get(k).copied().unwrap_or(0.0)
-    }
-
-    /// A lower bound on the RSE of any tensor whose unfolding has rank at most k: the tail less the slack.
-    pub fn bound(&self, k: usize) -> f64 {
-        self.certain(self.tail(k)).max(0.0)
-    }
-
-    /// The least rank with which an RSE of `eps` is not ruled out.
-    pub fn rank(&self, eps: f64) -> usize {
-        self.tails.partition_point(|&t| self.certain(t) > eps)
-    }
-
-    /// What is taken off the tail beyond k for rounding.
-    pub fn slack(&self, k: usize) -> f64 {
-        self.tail(k) - self.certain(self.tail(k))
-    }
-
-    fn certain(&self, tail: f64) -> f64 {
-        tail - self.absolute - self.root * tail.sqrt()
-    }
-
-    /// The squared singular values relative to their sum, falling.
-    pub fn values(&self) -> Vec<f64> {
-        self.tails.iter().zip(self.tails[1..].iter().chain([&0.0])).map(|(a, b)| a - b).collect()
+        SpectraSettings { max_side: 2048, matters: None, svd: false }
     }
 }
 
@@ -81,7 +63,12 @@ pub struct Spectra {
     target: Target,
     settings: SpectraSettings,
     /// By the modes of the side without mode 0, shifted by one.
-    known: Vec<OnceLock<Option<Spectrum>>>,
+    known: Table<Option<Spectrum>>,
+    left_out: Counters,
+    /// Projections of groups of modes, where they were made.
+    compressed: OnceLock<Option<Compressed>>,
+    /// Good orders of the modes, once they were asked for.
+    pub(super) orders: OnceLock<Vec<Vec<usize>>>,
     /// Set when the preparation was ended: what is not known then is not computed any more.
     abandoned: AtomicBool,
     /// And when this is set.
@@ -93,9 +80,11 @@ impl Spectra {
     pub fn new(target: &Target, settings: SpectraSettings) -> Self {
         let order = target.dims().len();
         let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
-        let known = (0..cuts).map(|_| OnceLock::new()).collect();
-        let (target, stop) = (target.clone(), Stop::new());
-        Spectra { target, settings, known, abandoned: AtomicBool::new(false), stop }
+        let (target, stop, left_out) = (target.clone(), Stop::new(), Counters::default());
+        let known = Table::new(cuts);
+        let (compressed, orders) = (OnceLock::new(), OnceLock::new());
+        let abandoned = AtomicBool::new(false);
+        Spectra { target, settings, known, left_out, compressed, orders, abandoned, stop }
     }
 
     /// Computes no more when this is set; what is not known then bounds nothing.
@@ -123,67 +112,156 @@ impl Spectra {
         if set & 1 == 1 { all & !set } else { set }
     }
 
-    /// The spectrum of a cut; none for the empty cut and for unfoldings that are too large.
+    /// The number of singular values of a cut: the shorter side of its unfolding.
+    pub fn side(&self, set: ModeSet) -> usize {
+        let dims = self.target.dims();
+        let inside = (0..dims.len()).filter(|n| set >> n & 1 == 1).map(|n| dims[n] as u128);
+        let rows = inside.fold(1u128, u128::saturating_mul);
+        let side = rows.min((self.target.entries() as u128).div_ceil(rows.max(1)));
+        usize::try_from(side).unwrap_or(usize::MAX)
+    }
+
+    /// The same spectra for an error that matters: see [`SpectraSettings::matters`].
+    pub fn mattering(mut self, eps: Option<f64>) -> Self {
+        self.settings.matters = eps;
+        self
+    }
+
+    /// The spectrum of a cut; none for the empty cut, and for what is left out ([`Spectra::left_out`]).
     pub fn of(&self, set: ModeSet) -> Option<&Spectrum> {
         if self.known.is_empty() {
             return None;
         }
-        let slot = self.known.get((self.normal(set) >> 1) as usize)?;
-        let stopped = || self.abandoned.load(Ordering::Relaxed) || self.stop.is_set();
-        if slot.get().is_none() && stopped() {
+        let cut = (self.normal(set) >> 1) as usize;
+        if cut == 0 || cut >= self.known.len() {
             return None;
         }
-        slot.get_or_init(|| self.compute(self.normal(set))).as_ref()
+        if let Some(known) = self.known.get(cut) {
+            return known.as_ref();
+        }
+        if self.abandoned.load(Ordering::Relaxed) || !self.stop.has_time_for(self.flops(cut)) {
+            self.left_out.late.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        self.known.get_or_init(cut, || self.compute(self.normal(set))).as_ref()
+    }
+
+    /// Projects groups of modes that stand side by side in an order, where the tensor is large and an error matters: of
+    /// all cuts asked for from now on the spectra are those of smaller tensors, known from two sides.
+    pub(super) fn compress(&self, order: &[usize]) {
+        let Some(eps) = self.settings.matters else { return };
+        self.compressed.get_or_init(|| {
+            let large = self.target.entries() >= COMPRESSED;
+            let budget = PROJECTED * eps * self.target.norm_squared();
+            let new = || dispatch!(self.target.tensor(), x => Compressed::new(x, order, budget, &self.stop));
+            if large { new() } else { None }
+        });
+    }
+
+    /// The spectrum of a cut where it was computed before.
+    pub fn known(&self, set: ModeSet) -> Option<&Spectrum> {
+        let cut = (self.normal(set) >> 1) as usize;
+        (cut < self.known.len()).then(|| self.known.get(cut))??.as_ref()
     }
 
     /// Computes all cuts in parallel on the current thread pool, until it is told to stop. What is left out
-    /// then bounds nothing.
+    /// then bounds nothing. A cut that would take longer than the time left is not begun.
     pub fn prepare(&self, stop: &Stop) {
         (1..self.known.len()).into_par_iter().for_each(|cut| match stop.is_set() {
-            false => drop(self.of((cut as ModeSet) << 1)),
+            false if stop.has_time_for(self.flops(cut)) => drop(self.of((cut as ModeSet) << 1)),
+            false => {}
             true => self.abandoned.store(true, Ordering::Relaxed),
         });
     }
 
-    /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its
-    /// eigenvalues.
-    pub fn prepare_flops(&self) -> f64 {
-        let dims = self.target.dims();
-        let entries: f64 = dims.iter().map(|&d| d as f64).product();
-        let flops = |cut: usize| {
-            let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
-            let rows: f64 = inside.map(|n| dims[n] as f64).product();
-            let side = rows.min(entries / rows);
-            if side > self.settings.max_side as f64 {
-                0.0
-            } else {
-                2.0 * entries * side + 8.0 * side.powi(3)
-            }
-        };
-        (1..self.known.len()).map(flops).sum()
+    /// What was asked for and is not known, with the reason.
+    pub fn left_out(&self) -> LeftOut {
+        LeftOut {
+            late: self.left_out.late.load(Ordering::Relaxed),
+            failed: self.left_out.failed.load(Ordering::Relaxed),
+            too_many_modes: self.known.is_empty(),
+        }
     }
 
-    /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side, both of 64-bit
-    /// parts whatever the tensor has.
+    /// Floating-point operations of [`Spectra::prepare`], about: for every cut a Gram matrix and its
+    /// eigenvalues, or a sketch.
+    pub fn prepare_flops(&self) -> f64 {
+        if self.order() > PREPARED_ORDER {
+            return f64::INFINITY;
+        }
+        (1..self.known.len()).map(|cut| self.flops(cut)).sum()
+    }
+
+    /// Those of one cut, by the modes of the side without mode 0, shifted by one.
+    fn flops(&self, cut: usize) -> f64 {
+        let dims = self.target.dims();
+        let entries = self.target.entries() as f64;
+        let inside = (1..dims.len()).filter(|n| cut >> (n - 1) & 1 == 1);
+        let rows: f64 = inside.map(|n| dims[n] as f64).product();
+        let side = rows.min(entries / rows);
+        match self.sketches(side as usize, entries) {
+            true => 8.0 * entries * FIRST as f64 * 2.0,
+            false => whole_flops(side, entries),
+        }
+    }
+
+    /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side or a sketch, of
+    /// 64-bit parts whatever the tensor has.
     pub fn bytes(&self) -> f64 {
         let entries = self.target.entries() as f64;
         let side = entries.sqrt().min(self.settings.max_side as f64);
         let number = if self.target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
-        number.bytes() as f64 * (entries + 3.0 * side * side)
+        let sketch = if self.sketches(entries.sqrt() as usize, entries) { entries } else { 0.0 };
+        number.bytes() as f64 * (entries + sketch + 3.0 * side * side)
+    }
+
+    /// Whether only the leading values of an unfolding are computed at first.
+    fn sketches(&self, side: usize, entries: f64) -> bool {
+        let large = || side > WHOLE_SIDE && whole_flops(side as f64, entries) > WHOLE_FLOPS;
+        side > self.settings.max_side || (self.settings.matters.is_some() && large())
     }
 
     fn compute(&self, set: ModeSet) -> Option<Spectrum> {
         dispatch!(self.target.tensor(), x => self.compute_of(x, set))
     }
 
+    /// The spectrum of a cut of a tensor in the place of X.
+    fn compute_small<W: Scalar>(
+        &self,
+        x: &Tensor<W>,
+        small: &Small,
+        set: ModeSet,
+    ) -> Option<Spectrum> {
+        let inside = |a: &usize| small.axes[*a] & set != 0;
+        let (rows, columns): (Vec<usize>, Vec<usize>) = (0..small.axes.len()).partition(inside);
+        let m: usize = rows.iter().map(|&a| x.dims()[a]).product();
+        let (side, long) = (m.min(x.len() / m), m.max(x.len() / m));
+        let axes: Vec<usize> = match side == m {
+            true => rows.into_iter().chain(columns).collect(),
+            false => columns.into_iter().chain(rows).collect(),
+        };
+        let mut copy = vec![W::ZERO; x.len()];
+        AxisPlan::new(x.dims(), &axes).apply(x.data(), &mut copy);
+        let about = Shape { side, long, whole: self.side(set), missed: small.missed };
+        self.unfolding(&copy, about, set, self.target.kind())
+    }
+
     fn compute_of<T: Scalar>(&self, x: &Tensor<T>, set: ModeSet) -> Option<Spectrum> {
+        let compressed = self.compressed.get().and_then(Option::as_ref);
+        if let Some(small) = compressed.and_then(|c| c.of_cut(x, set)) {
+            let found = dispatch!(&small.tensor, x => self.compute_small(x, &small, set));
+            if found.is_none() {
+                self.left_out.failed.fetch_add(1, Ordering::Relaxed);
+            }
+            return found;
+        }
         let dims = self.target.dims();
         let inside = |n: &usize| set >> n & 1 == 1;
         let (rows, columns): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(inside);
         let length = |modes: &[usize]| modes.iter().map(|&n| dims[n]).product::<usize>();
         let (m, n) = (length(&rows), length(&columns));
         let side = m.min(n);
-        if rows.is_empty() || columns.is_empty() || side > self.settings.max_side {
+        if rows.is_empty() || columns.is_empty() {
             return None;
         }
         // The longer side runs along the rows of the matrix.
@@ -191,25 +269,118 @@ impl Spectra {
             true => rows.into_iter().chain(columns).collect(),
             false => columns.into_iter().chain(rows).collect(),
         };
-        let long = m.max(n);
         let order = AxisPlan::new(dims, &axes);
-        let squares = |data: &[T::Wide]| match self.settings.svd {
-            true => squares_by_svd(data, side, long),
-            false => squares_by_gram(data, side, long),
-        };
         // Numbers of 64 bits that lie right need no copy.
         let wide = (x as &dyn Any).downcast_ref::<Tensor<T::Wide>>();
-        let squares = match wide.filter(|_| order.is_identity()) {
-            Some(x) => squares(x.data())?,
+        let about = Shape { side, long: m.max(n), whole: side, missed: 0.0 };
+        let found = match wide.filter(|_| order.is_identity()) {
+            Some(x) => self.unfolding(x.data(), about, set, T::KIND),
             None => {
                 let mut copy = vec![T::Wide::ZERO; m * n];
                 order.apply_map(x.data(), &mut copy, Scalar::widen);
-                squares(&copy)?
+                self.unfolding(&copy, about, set, T::KIND)
             }
         };
-        let about = Rounding { long, by_svd: self.settings.svd, kind: T::KIND };
-        Some(spectrum(squares, self.target.norm_squared(), about))
+        if found.is_none() {
+            self.left_out.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        found
     }
+
+    /// The spectrum of an unfolding, whole or as far as it matters.
+    fn unfolding<W: Scalar>(
+        &self,
+        data: &[W],
+        shape: Shape,
+        set: ModeSet,
+        kind: Kind,
+    ) -> Option<Spectrum> {
+        let Shape { side, long, whole: all_values, missed } = shape;
+        let about = Rounding { side: all_values, long, by_svd: self.settings.svd, kind };
+        let whole = || {
+            let squares = match self.settings.svd {
+                true => squares_by_svd(data, side, long),
+                false => squares_by_gram(data, side, long),
+            };
+            Some(spectrum(squares?, missed, self.target.norm_squared(), about))
+        };
+        if !self.sketches(side, data.len() as f64) {
+            return whole();
+        }
+        let about = Rounding { by_svd: false, ..about };
+        let all = self.target.norm_squared();
+        let made = |s: &Sketch| spectrum(s.squares.clone(), s.missed + missed, all, about);
+        let eps = self.settings.matters.unwrap_or(MATTERS);
+        let mut before = sum_of_squares(data);
+        let mut last = None;
+        let enough = |s: &Sketch| {
+            let spectrum = made(s);
+            // Where more columns find little more, that is noise; it does not matter if the rank is clear.
+            let noise = s.missed > 0.5 * std::mem::replace(&mut before, s.missed);
+            let clear = spectrum.rank(eps) == spectrum.reach(eps);
+            let enough = s.missed <= SMALL_PART * eps * all || (noise && clear);
+            last = Some(spectrum);
+            enough || self.stop.is_set()
+        };
+        let most = (side / 3).max(2 * FIRST).min(side);
+        if let Some(found) = sketch(data, (side, long), set, most, enough) {
+            return Some(made(&found));
+        }
+        // So many values matter that all of them are as cheap, where there is room for them.
+        match side <= self.settings.max_side {
+            true => whole(),
+            false => last,
+        }
+    }
+}
+
+/// An unfolding: its shorter and longer side, how many singular values that of X has, and how much of X it misses.
+#[derive(Clone, Copy)]
+struct Shape {
+    side: usize,
+    long: usize,
+    whole: usize,
+    missed: f64,
+}
+
+/// Why spectra that were asked for are not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// So many times there was no more time.
+    pub late: usize,
+    /// So many factorisations did not converge.
+    pub failed: usize,
+    /// The tensor has too many modes for any.
+    pub too_many_modes: bool,
+}
+
+impl LeftOut {
+    /// In words; none where nothing was left out.
+    pub fn text(&self) -> Option<String> {
+        let mut said = Vec::new();
+        if self.too_many_modes {
+            said.push(format!("cuts are known up to order {MAX_ORDER}"));
+        }
+        if self.late > 0 {
+            said.push(format!("{} times a cut was not computed for want of time", self.late));
+        }
+        if self.failed > 0 {
+            said.push(format!("the singular values of {} cuts did not converge", self.failed));
+        }
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+}
+
+#[derive(Default)]
+struct Counters {
+    late: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+/// Floating-point operations of a Gram matrix and its eigenvalues.
+fn whole_flops(side: f64, entries: f64) -> f64 {
+    2.0 * entries * side + 8.0 * side.powi(3)
 }
 
 /// Squared singular values as eigenvalues of the smaller Gram matrix, largest first.
@@ -224,8 +395,10 @@ fn squares_by_svd<T: Scalar>(data: &[T], side: usize, long: usize) -> Option<Vec
     Some(values.into_iter().map(|v| v * v).collect())
 }
 
-/// What the rounding of a spectrum depends on: the longer side, the route, and the kind of number that fits have.
+/// What the rounding of a spectrum depends on: the sides, the route, and the kind of number that fits have.
+#[derive(Clone, Copy)]
 struct Rounding {
+    side: usize,
     long: usize,
     by_svd: bool,
     kind: Kind,
@@ -238,23 +411,16 @@ struct Rounding {
 /// An error that a fit reports is rounded too, and a structure must not be ruled out for that: the entries of
 /// an ill-conditioned network come out wrong by some 1e-14 of `||X||` (tests see 4e-14). Spectra are always computed
 /// with 64 bits; fits of 32-bit numbers round 2^29 times as much.
-fn spectrum(squares: Vec<f64>, norm_squared: f64, about: Rounding) -> Spectrum {
-    let mut tails: Vec<f64> = Vec::with_capacity(squares.len());
-    let mut sum = 0.0;
-    for square in squares.iter().rev() {
-        sum += square / norm_squared;
-        tails.push(sum);
-    }
-    tails.reverse();
-    let count = squares.len() as f64;
+fn spectrum(squares: Vec<f64>, missed: f64, norm_squared: f64, about: Rounding) -> Spectrum {
+    let squares: Vec<f64> = squares.into_iter().map(|s| s / norm_squared).collect();
+    let count = about.side as f64;
     let eta = 4.0 * (count + (about.long as f64).sqrt()) * f64::EPSILON;
     let fit = 2.0 * about.kind.tolerance(FIT_ROUNDING);
-    match about.by_svd {
-        true => {
-            Spectrum { tails, absolute: count * eta * eta, root: 2.0 * eta * count.sqrt() + fit }
-        }
-        false => Spectrum { tails, absolute: eta, root: fit },
-    }
+    let slack = match about.by_svd {
+        true => (count * eta * eta, 2.0 * eta * count.sqrt() + fit),
+        false => (eta, fit),
+    };
+    Spectrum::new(&squares, missed / norm_squared, about.side, slack)
 }
 
 #[cfg(test)]
@@ -281,9 +447,10 @@ mod tests {
             let svd = Spectra::new(&target, SpectraSettings { svd: true, ..Default::default() });
             for set in 1..(1u64 << dims.len()) - 1 {
                 let (a, b) = (gram.of(set).unwrap(), svd.of(set).unwrap());
-                assert_eq!(a.tails.len(), b.tails.len());
-                assert!((a.tail(0) - 1.0).abs() < 1e-12 && a.tail(a.tails.len()) == 0.0);
-                for k in 0..a.tails.len() {
+                let count = a.values().len();
+                assert_eq!(count, b.values().len());
+                assert!((a.tail(0) - 1.0).abs() < 1e-12 && a.tail(count) == 0.0);
+                for k in 0..count {
                     assert!((a.tail(k) - b.tail(k)).abs() < a.slack(k) / 3.0, "{dims:?} {set} {k}");
                 }
             }
@@ -351,13 +518,69 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_a_cut_are_one_and_too_large_cuts_bound_nothing() {
+    fn what_is_not_computed_in_time_bounds_nothing_and_is_counted() {
+        let target = random(&[3, 4, 5, 2], 6);
+        let spectra = || Spectra::new(&target, SpectraSettings::default());
+        let late = Stop::new().within(std::time::Duration::ZERO);
+        let stopped = spectra().stoppable(&late);
+        stopped.prepare(&Stop::new());
+        assert_eq!((stopped.of(0b10), stopped.left_out().late), (None, 8));
+        let abandoned = spectra();
+        abandoned.prepare(&late);
+        assert_eq!((abandoned.of(0b10), abandoned.left_out().late), (None, 1));
+        let whole = spectra().stoppable(&Stop::new().within_seconds(1e9));
+        whole.prepare(&Stop::new().within_seconds(1e9));
+        assert_eq!(whole.left_out(), LeftOut::default());
+    }
+
+    #[test]
+    fn both_sides_of_a_cut_are_one() {
         let target = random(&[3, 4, 5], 5);
-        let spectra = Spectra::new(&target, SpectraSettings { max_side: 4, ..Default::default() });
-        assert_eq!(spectra.of(0b011).map(Spectrum::values), None, "sides 12 and 5");
-        assert_eq!(spectra.of(0b100).map(Spectrum::values), None, "the same cut");
+        let spectra = Spectra::new(&target, SpectraSettings::default());
         assert_eq!(spectra.of(0b001), spectra.of(0b110));
         assert_eq!(spectra.of(0b001).unwrap().values().len(), 3);
         assert!(spectra.of(0).is_none() && spectra.of(0b111).is_none());
+        assert!(spectra.known(0b010).is_none() && spectra.known(0b110).is_some());
+        assert_eq!(spectra.left_out().text(), None);
+        let stop = Stop::new();
+        stop.set();
+        let late = Spectra::new(&target, SpectraSettings::default()).stoppable(&stop);
+        assert!(late.of(0b010).is_none() && late.left_out().late == 1);
+    }
+
+    /// A smooth tensor of large sides, with a little noise.
+    fn smooth(noise: f64) -> Target {
+        let mut rng = stream(9, b"smooth");
+        let dims = vec![9, 12, 11, 10];
+        let entries = (0..dims.iter().product::<usize>()).map(|k| {
+            let at: Vec<f64> = unflatten(k, &dims).iter().map(|&i| i as f64 / 10.0).collect();
+            let x = 1.0 / (1.0 + at[0] + 2.0 * at[1] * at[2]) + (at[3] * at[1]).sin();
+            let z: f64 = StandardNormal.sample(&mut rng);
+            x + noise * z
+        });
+        let data = entries.collect();
+        Target::new(Tensor::new(dims, data).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn sketched_spectra_enclose_the_whole_ones() {
+        for noise in [0.0, 1e-4, 1e-2] {
+            let target = smooth(noise);
+            let whole = Spectra::new(&target, SpectraSettings::default());
+            for eps in [1e-2, 1e-4, 1e-6] {
+                let settings =
+                    SpectraSettings { max_side: 50, matters: Some(eps), ..Default::default() };
+                let spectra = Spectra::new(&target, settings);
+                for set in [0b0011, 0b0101, 0b0110] {
+                    let (a, b) = (spectra.of(set).unwrap(), whole.of(set).unwrap());
+                    for k in 0..b.values().len() {
+                        assert!(a.tail(k) >= b.tail(k) - 1e-13, "{noise} {eps} {k}");
+                        assert!(a.bound(k) <= b.tail(k), "{noise} {eps} {k}");
+                    }
+                    assert!(a.rank(eps) <= b.rank(eps) && a.reach(eps) >= b.reach(eps));
+                    assert!(a.missed() <= SMALL_PART * eps || noise > 0.0, "{noise} {eps}");
+                }
+            }
+        }
     }
 }

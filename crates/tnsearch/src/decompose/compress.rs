@@ -22,6 +22,9 @@ pub(super) fn compressed(
     limits: &Limits,
     method: impl FnOnce((&Target, &[usize]), f64) -> Result<Decomposition, DecomposeError>,
 ) -> Result<Decomposition, DecomposeError> {
+    if target.shrunk().is_some() {
+        return method((target, target.full_dims()), target.net(eps));
+    }
     let budget = Budget::new(eps, target.norm_squared(), 1, target.kind());
     let fine = FINE / 2.0 * budget.left() / target.norm_squared();
     let Some(small) = Compressed::new(target, fine, limits)? else {
@@ -80,10 +83,13 @@ impl Compressed {
         let structure = small.structure().clone();
         let typed = small.cores().iter().filter_map(AnyTensor::typed::<T>);
         let mut cores: Vec<Tensor<T>> = typed.cloned().collect();
-        for (basis, &v) in self.bases.iter().zip(structure.permutation()) {
-            if let Some(basis) = basis.as_ref().and_then(AnyTensor::typed) {
-                cores[v] = lengthen(&cores[v], basis);
-            }
+        for (mode, basis) in self.bases.iter().enumerate() {
+            let Some(basis) = basis.as_ref().and_then(AnyTensor::typed) else { continue };
+            let vertex = structure.permutation()[mode];
+            let at = structure.modes_at(vertex);
+            // The modes of a vertex are the last axes of its core.
+            let behind = at.iter().filter(|&&other| other > mode).count();
+            cores[vertex] = lengthen(&cores[vertex], behind, basis);
         }
         multiply(&mut cores, target.scale());
         Ok(Network::new(structure, target.dims().to_vec(), cores)?)
@@ -135,8 +141,18 @@ fn compress<T: Scalar>(
     Ok(Some(Compressed { core: Target::new(core)?, lost, bases }))
 }
 
-/// A core whose last axis, its mode, gets its full length: `core U^T`.
-fn lengthen<T: Scalar>(core: &Tensor<T>, basis: &Tensor<T>) -> Tensor<T> {
+/// A core whose axis of a mode, so many before the last, gets its full length: `core U^T`.
+fn lengthen<T: Scalar>(core: &Tensor<T>, behind: usize, basis: &Tensor<T>) -> Tensor<T> {
+    let order = core.dims().len();
+    let axis = order - 1 - behind;
+    let mut last: Vec<usize> = (0..order).filter(|&a| a != axis).collect();
+    last.push(axis);
+    if behind > 0 {
+        let mut back: Vec<usize> = (0..axis).collect();
+        back.push(order - 1);
+        back.extend(axis..order - 1);
+        return lengthen(&core.permuted(&last), 0, basis).permuted(&back);
+    }
     let (long, short) = (basis.dims()[0], basis.dims()[1]);
     let rows = core.len() / short;
     let mut out = vec![T::ZERO; rows * long];

@@ -2,7 +2,7 @@
 
 use super::{DecomposeError, Goal, Limits, tree_svd};
 use crate::dispatch;
-use crate::graph::{ModeGraph, Template};
+use crate::graph::{ModeGraph, Structure, Template};
 use crate::problem::Target;
 use crate::tensor::{AnyTensor, Scalar, Tensor};
 use std::sync::Arc;
@@ -14,19 +14,13 @@ pub fn forest_svd(
     graph: &ModeGraph,
     limits: &Limits,
 ) -> Result<Option<(Vec<AnyTensor>, f64)>, DecomposeError> {
-    let Some(joints) = joints(graph) else { return Ok(None) };
-    let ranked: Vec<(usize, usize, usize)> =
-        graph.edges().iter().copied().chain(joints.iter().map(|&(u, v)| (u, v, 1))).collect();
-    let external = (0..graph.vertices()).map(|v| v < graph.modes()).collect();
-    let edges = ranked.iter().map(|&(u, v, _)| (u, v)).collect();
-    let template = Arc::new(Template::from_graph("tree", external, edges)?);
-    // The template keeps its edges in order.
-    let rank = |&(u, v): &(usize, usize)| {
-        ranked.iter().find(|e| (e.0.min(e.1), e.0.max(e.1)) == (u, v)).map_or(1, |e| e.2)
-    };
-    let goal = Goal::ranks(template.edges().iter().map(rank).collect())?;
-    let permutation: Vec<usize> = (0..graph.modes()).collect();
-    let found = tree_svd(target, &template, &permutation, &goal, limits)?;
+    let tree = Structure::of_graph(graph)?;
+    let template = tree.template();
+    if template.edges().len() + 1 != template.vertices() {
+        return Ok(None);
+    }
+    let goal = Goal::ranks(tree.ranks().to_vec())?;
+    let found = tree_svd(target, template, tree.permutation(), &goal, limits)?;
     let (same, cores) = found.network.to_mode_graph();
     Ok((same == *graph).then_some((cores, found.rse)))
 }
@@ -76,20 +70,6 @@ pub(crate) fn spanning_svd(
         })
     });
     Ok((cores.collect::<Result<_, DecomposeError>>()?, found.rse))
-}
-
-/// Edges of rank 1 that make one tree of a forest; none where there is a cycle.
-fn joints(graph: &ModeGraph) -> Option<Vec<(usize, usize)>> {
-    let mut part: Vec<usize> = (0..graph.vertices()).collect();
-    let mut join = |u: usize, v: usize| {
-        let (p, q) = (part[u], part[v]);
-        part.iter_mut().filter(|x| **x == q).for_each(|x| *x = p);
-        p != q
-    };
-    if !graph.edges().iter().all(|&(u, v, _)| join(u, v)) {
-        return None;
-    }
-    Some((1..graph.vertices()).filter(|&v| join(0, v)).map(|v| (0, v)).collect())
 }
 
 #[cfg(test)]

@@ -156,6 +156,11 @@ impl Limits {
         Ok(MemoryError::check("the decomposition", bytes, self.max_bytes)?)
     }
 
+    /// Ends a method before a step that cannot be interrupted and takes longer than the time left.
+    pub(super) fn check_time(&self, flops: f64) -> Result<(), DecomposeError> {
+        if self.stop.has_time_for(flops) { Ok(()) } else { Err(DecomposeError::Interrupted) }
+    }
+
     /// Ends a method that has nothing to show yet.
     pub(super) fn check_stop(&self) -> Result<(), DecomposeError> {
         if self.stop.is_set() { Err(DecomposeError::Interrupted) } else { Ok(()) }

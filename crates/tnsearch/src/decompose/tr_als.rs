@@ -179,7 +179,7 @@ impl<'s> Ring<'s> {
     }
 
     fn params(&self, along: &[usize]) -> f64 {
-        self.structure(along).map_or(f64::INFINITY, |s| s.params(self.target.dims()) as f64)
+        self.structure(along).map_or(f64::INFINITY, |s| s.params(self.target.full_dims()) as f64)
     }
 
     /// The parameters at which growth ends.
@@ -212,7 +212,10 @@ impl<'s> Ring<'s> {
         warm: &Network,
     ) -> Result<Option<Decomposition>, DecomposeError> {
         match self.fit(along, Some(warm)) {
-            Err(DecomposeError::Interrupted | DecomposeError::Fit(FitError::Memory(_))) => Ok(None),
+            Err(
+                DecomposeError::Interrupted
+                | DecomposeError::Fit(FitError::Memory(_) | FitError::Time),
+            ) => Ok(None),
             found => found.map(Some),
         }
     }

@@ -209,6 +209,7 @@ impl<'s, T: Scalar> Opened<'s, T> {
 
     /// The budget of an error: the first truncation counts twice.
     pub fn budget(&self, eps: f64) -> Budget {
+        let eps = self.target.net(eps);
         Budget::new(eps, self.target.norm_squared(), self.dims.len(), T::KIND)
     }
 
@@ -323,7 +324,7 @@ impl<'s, T: Scalar> Opened<'s, T> {
         AxisPlan::new(&[z.len() / taken.split.0, taken.split.0], &[1, 0]).apply(&z, &mut c);
         let mut residual = expand(&taken.first, &c, self.first_shape());
         residual.iter_mut().zip(&self.data).for_each(|(z, x)| *z = *x - *z);
-        sum_of_squares(&residual) / self.target.norm_squared()
+        self.target.relative(sum_of_squares(&residual))
     }
 
     fn network(&self, taken: Taken<T>) -> Network {

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The network of a tree-shaped template by truncated SVDs (TT-SVD of Oseledets 2011, HSVD of Grasedyck 2010,
-/// for any tree). `permutation[n]` is the vertex of mode `n`.
+/// for any tree). `permutation[n]` is the vertex of mode `n`; a vertex may carry several.
 ///
 /// From the leaves to the root, the unfolding "branch below an edge x the rest" of what is left of the tensor is
 /// projected onto its leading left singular vectors; they are the core at the branch's top. The projections are
@@ -50,14 +50,13 @@ pub fn tree_svd(
     limits: &Limits,
 ) -> Result<Decomposition, DecomposeError> {
     let placed = place(target, template, permutation)?;
-    let rooted = Rooted::at_centre(template, &placed_dims(target, &placed))?;
+    let rooted = Rooted::at_centre(template, &placed_dims(target.dims(), &placed))?;
     take_apart(target, &placed, &rooted, goal, limits)
 }
 
-/// The dimension of the mode at each vertex, 1 where there is none.
-fn placed_dims(target: &Target, placed: &Structure) -> Vec<usize> {
-    let modes = placed.modes().into_iter();
-    modes.map(|mode| mode.map_or(1, |n| target.dims()[n])).collect()
+/// The dimension of the modes at each vertex together, 1 where there are none.
+fn placed_dims(dims: &[usize], placed: &Structure) -> Vec<usize> {
+    placed.groups().iter().map(|modes| modes.iter().map(|&n| dims[n]).product()).collect()
 }
 
 /// Tensor train by TT-SVD. With given ranks or equal shares from the first vertex of the path to the last, in the order
@@ -80,7 +79,7 @@ pub fn tt_svd(
     let placed = place(target, &template, permutation)?;
     let rooted = match (&goal.aim, goal.shares) {
         (Aim::MaxRse(_), Shares::Optimal) => {
-            Rooted::at_centre(&template, &placed_dims(target, &placed))?
+            Rooted::at_centre(&template, &placed_dims(target.dims(), &placed))?
         }
         _ => Rooted::at(&template, template.vertices() - 1)?,
     };
@@ -132,9 +131,14 @@ fn place(
     template: &Arc<Template>,
     permutation: &[usize],
 ) -> Result<Structure, DecomposeError> {
-    template.check_order(target.dims().len())?;
+    let order = target.dims().len();
+    if template.order() > order {
+        template.check_order(order)?;
+    }
     let ranks = vec![1; template.edges().len()];
-    Ok(Structure::new(template.clone(), permutation.to_vec(), ranks)?)
+    let structure = Structure::new(template.clone(), permutation.to_vec(), ranks)?;
+    structure.check_order(order)?;
+    Ok(structure)
 }
 
 /// The network of a placement whose tree is hung up somewhere.
@@ -147,8 +151,12 @@ fn take_apart(
 ) -> Result<Decomposition, DecomposeError> {
     let edges = placed.template().edges().len();
     let ranks = goal.ranks_for(edges)?;
-    let budget =
-        Budget::new(goal.rse().unwrap_or(0.0), target.norm_squared(), edges, target.kind());
+    let budget = Budget::new(
+        target.net(goal.rse().unwrap_or(0.0)),
+        target.norm_squared(),
+        edges,
+        target.kind(),
+    );
     let (Aim::MaxRse(eps), Shares::Optimal) = (&goal.aim, goal.shares) else {
         let mut shares = ranks.map_or(Choice::Shares(budget), Choice::Ranks);
         return dispatch!(target.tensor(), x => {
@@ -185,7 +193,7 @@ fn smallest<T: Scalar>(
         let squares = step.basis.squares.iter().take(step.basis.rank).map(|s| s / all);
         curves[edge] = Arc::new(Curve::new(squares));
     }
-    let sizes = placed.modes().into_iter().map(|n| n.map_or(1.0, |n| dims[n] as f64)).collect();
+    let sizes = placed_dims(dims, placed).into_iter().map(|d| d as f64).collect();
     let water = Water::new(template.edges(), sizes, &curves, usize::MAX);
     let most = passes(x.len());
     let equal =
@@ -220,7 +228,7 @@ struct Sweep<'s, T> {
     structure: &'s Structure,
     rooted: &'s Rooted,
     limits: &'s Limits,
-    modes: Vec<Option<usize>>,
+    modes: Vec<Vec<usize>>,
     /// The length of each axis; that of an edge is known once it was truncated.
     lengths: Vec<usize>,
     /// How many branches of each vertex are still to be cut off; none once it was itself.
@@ -263,7 +271,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             structure,
             rooted,
             limits,
-            modes: structure.modes(),
+            modes: structure.groups(),
             lengths,
             waits_for,
             steps: Vec::new(),
@@ -332,7 +340,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
     /// The axes of a core as [`Structure::core_dims`] has them, without one of its edges.
     fn core_axes(&self, vertex: usize, without: Option<usize>) -> Vec<Axis> {
         let edges = self.template.incident(vertex).filter(|&e| Some(e) != without);
-        edges.map(|e| self.edge_axis(e)).chain(self.modes[vertex]).collect()
+        edges.map(|e| self.edge_axis(e)).chain(self.modes[vertex].iter().copied()).collect()
     }
 
     fn size(&self, axes: &[Axis]) -> usize {
@@ -364,7 +372,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
         }
         let mut residual = z.into_owned();
         residual.iter_mut().zip(self.x.data()).for_each(|(z, x)| *z = *x - *z);
-        sum_of_squares(&residual) / self.target.norm_squared()
+        self.target.relative(sum_of_squares(&residual))
     }
 
     /// The cores, each brought into its order.

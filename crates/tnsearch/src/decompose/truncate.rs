@@ -114,6 +114,8 @@ fn gram_evd<T: Scalar>(
     limits: &Limits,
 ) -> Result<Option<Values<T>>, DecomposeError> {
     limits.check_entries::<T>(2.0 * (a.len() as f64) + 4.0 * (m * m) as f64)?;
+    // Eigenvectors of m rows take about as long as 25 m^3 operations of a product.
+    limits.check_time(2.0 * (a.len() * m) as f64 + 25.0 * (m as f64).powi(3))?;
     let Some((values, vectors)) = linalg::eigen(&linalg::gram(a, m, n), m) else {
         return Ok(None);
     };
@@ -130,6 +132,7 @@ fn thin_svd<T: Scalar>(
 ) -> Result<Values<T>, DecomposeError> {
     let side = m.min(n);
     limits.check_entries::<T>(4.0 * (m as f64) * n as f64 + 4.0 * (side * side) as f64)?;
+    limits.check_time(10.0 * (a.len() * side) as f64 + 25.0 * (side as f64).powi(3))?;
     let found = linalg::left_singular(a, m, n);
     found.ok_or(DecomposeError::NoConvergence { rows: m, columns: n })
 }

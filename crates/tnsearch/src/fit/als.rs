@@ -32,12 +32,12 @@ impl<T: Scalar> Improve<T> for Als {
         let trusted = T::KIND.tolerance(TRUSTED);
         ws.refresh();
         for sweep in 1..=settings.max_sweeps {
-            let Swept { mut rse, doubt } = als_sweep(ws, &mut solver);
+            let Swept { mut rse, doubt } = als_sweep(ws, &mut solver, || control.stopped());
             // 64-bit numbers have digits to spare, where the cores of a swamp grow and cancel.
             let narrow = T::KIND.epsilon() > f64::EPSILON;
             let trusted = if narrow { trusted.max(10.0 * doubt) } else { trusted };
             if rse < trusted && settings.stop_rse < trusted {
-                rse = ws.residual() / ws.plan().norm_squared;
+                rse = ws.rse();
             }
             let rse = momentum.after(ws, rse);
             if control.stopped() || progress.finished(rse) {
@@ -117,14 +117,18 @@ pub(super) struct Swept {
     pub doubt: f64,
 }
 
-/// One sweep over all cores. Allocates nothing.
-pub(super) fn als_sweep<T: Scalar>(ws: &mut Workspace<T>, solver: &mut Solver<T>) -> Swept {
+/// One sweep over all cores, or those up to a stop: then its error is that of the zero network. Allocates nothing.
+pub(super) fn als_sweep<T: Scalar>(
+    ws: &mut Workspace<T>,
+    solver: &mut Solver<T>,
+    stopped: impl Fn() -> bool,
+) -> Swept {
     let norm_squared = ws.plan().norm_squared;
     let last = ws.plan().leaves.len();
     let mut seen = 0;
     let mut swept = Swept { rse: 1.0, doubt: 0.0 };
     let damping = damping(T::KIND);
-    ws.walk(|visit: Visit<T>| {
+    ws.walk_while(|visit: Visit<T>| {
         seen += 1;
         let Visit { core, rhs, gram, width, scale, .. } = visit;
         core.iter_mut().for_each(|g| *g = g.scale(*scale));
@@ -142,6 +146,7 @@ pub(super) fn als_sweep<T: Scalar>(ws: &mut Workspace<T>, solver: &mut Solver<T>
             core.iter_mut().for_each(|g| *g = g.unscale(norm));
         }
         *scale = norm;
+        !stopped()
     });
     swept
 }

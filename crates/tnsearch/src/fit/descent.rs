@@ -7,7 +7,7 @@
 use super::control::Progress;
 use super::plan::{Plan, Walk};
 use super::workspace::{Visit, Workspace};
-use super::{CheckedFit, FitError, FitSettings, Fitted, check_bytes, fit};
+use super::{CheckedFit, FitError, FitSettings, Fitted, check_bytes, fit, grouped};
 use crate::SettingError;
 use crate::fit::adam::Moments;
 use crate::graph::ModeGraph;
@@ -42,6 +42,16 @@ pub fn fit_loss(
             format!("it is fitted to f64 only, and these are {}; use --dtype f64", target.kind());
         return Err(SettingError::new("loss", loss.measure().name, expected).into());
     };
+    if graph.is_grouped() {
+        let make = || grouped::merged(target, graph, settings.max_bytes);
+        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
+            fit_loss((target, loss), graph, settings, seed, warm, stop)
+        });
+    }
+    if graph.vertices() == 1 {
+        let error = grouped::loss_of_itself(target, loss);
+        return Ok(Fitted { error, ..grouped::fit_single(target, graph)? });
+    }
     // How near least squares comes to the error asked for says nothing about this one.
     let first = FitSettings { enough_rse: settings.stop_rse, ..FitSettings::clone(settings) };
     let limit = settings.max_seconds.map(|s| stop.within_seconds(s));

@@ -58,7 +58,7 @@ impl<T: Scalar> Improve<T> for Lm {
         let norm_squared = ws.plan().norm_squared;
         ws.rescale_to_target();
         ws.refresh();
-        let mut rse = ws.residual() / norm_squared;
+        let mut rse = ws.rse();
         let mut progress = Progress::with_window(settings, WINDOW);
         let (mut damping, mut growth) = (1e-2, 2.0);
         for iteration in 1..=settings.max_sweeps {
@@ -84,7 +84,7 @@ impl<T: Scalar> Improve<T> for Lm {
                     ws.copy_cores_to(&mut kept);
                     ws.add_to_cores(&step, 1.0);
                     ws.refresh();
-                    let trial = ws.residual() / norm_squared;
+                    let trial = ws.rse();
                     if trial < rse {
                         rse = trial;
                         accepted = true;

@@ -1,9 +1,11 @@
 //! Fitting the cores of a given structure: minimise `RSE = ||X - Z||^2 / ||X||^2` over the cores.
 
 mod adam;
+pub mod adapt;
 mod als;
 mod control;
 mod descent;
+pub(crate) mod grouped;
 mod lm;
 mod plan;
 mod reduce;
@@ -13,6 +15,7 @@ mod solve;
 mod starts;
 mod workspace;
 
+pub use adapt::Adapt;
 pub use descent::fit_loss;
 pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
@@ -52,6 +55,9 @@ pub enum FitError {
     /// The fit would take more memory than it may.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Not one sweep of the fit would be done in the time left.
+    #[error("fitting this structure takes longer than the time left")]
+    Time,
     /// The given cores do not fit the structure.
     #[error("warm start: core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     WarmStart {
@@ -98,6 +104,9 @@ pub struct Fitted {
     pub rescued: bool,
     /// Whether an interrupt cut the fit short: this is then the best so far.
     pub interrupted: bool,
+    /// The graph that the cores are on, where it is another than was asked for ([`Effort::Adapt`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<ModeGraph>,
 }
 
 impl Fitted {
@@ -135,6 +144,7 @@ trait Improve<T: Scalar>: Sync {
 
 /// Fits the cores of `graph` to `target`: the best of several starts, one after the other, ending
 /// early when one reaches the stopping error. With `warm`, the first start begins at those cores.
+/// Where vertices carry several modes, X is reordered first, and fitted as a tensor of merged modes.
 ///
 /// The result is a pure function of the target, the graph, the settings and `seed`, whatever the
 /// number of threads (unless a time limit or an interrupt cuts it short).
@@ -146,7 +156,16 @@ pub fn fit(
     warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    let settings = &settings.for_kind(target.kind());
+    if graph.is_grouped() {
+        let make = || grouped::merged(target, graph, settings.max_bytes);
+        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
+            fit(target, graph, settings, seed, warm, stop)
+        });
+    }
+    if graph.vertices() == 1 {
+        return grouped::fit_single(target, graph);
+    }
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
     })
@@ -162,7 +181,16 @@ pub fn fit_start(
     start: usize,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    let settings = &settings.for_kind(target.kind());
+    if graph.is_grouped() {
+        let make = || grouped::merged(target, graph, settings.max_bytes);
+        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
+            fit_start(target, graph, settings, seed, warm, start, stop)
+        });
+    }
+    if graph.vertices() == 1 {
+        return grouped::fit_single(target, graph);
+    }
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         let task = Task { target, x, graph, settings, seed, warm, stop };
         task.without_useless_ranks(|task| Starts::new(task, stop)?.only(start))
@@ -178,9 +206,54 @@ pub fn fit_parallel(
     warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    let settings = &settings.for_kind(target.kind());
+    if graph.is_grouped() {
+        let make = || grouped::merged(target, graph, settings.max_bytes);
+        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
+            fit_parallel(target, graph, settings, seed, warm, stop)
+        });
+    }
+    if graph.vertices() == 1 {
+        return grouped::fit_single(target, graph);
+    }
+    let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+    })
+}
+
+/// The error of given cores, shaped as [`ModeGraph::core_dims`], from an explicit residual: what a fit would report for
+/// them. Refused where it takes more than `max_bytes`.
+pub fn error_of(
+    target: &Target,
+    graph: &ModeGraph,
+    cores: &[AnyTensor],
+    max_bytes: Option<u64>,
+) -> Result<f64, FitError> {
+    if graph.is_grouped() {
+        if graph.modes() != target.dims().len() {
+            return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
+        }
+        let cores = grouped::merged_cores(graph, target.dims(), cores)?;
+        let merged = grouped::merged(target, graph, max_bytes)?;
+        return error_of(&merged, &graph.plain(), &cores, max_bytes);
+    }
+    if graph.vertices() == 1 {
+        let expected = target.dims().to_vec();
+        return match cores {
+            [core] if core.dims() == expected => Ok(target.rse_of(core)),
+            _ => {
+                let found = cores.first().map_or(Vec::new(), |core| core.dims().to_vec());
+                Err(FitError::WarmStart { vertex: 0, found, expected })
+            }
+        };
+    }
+    dispatch!(target.tensor(), x => {
+        let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
+        let mut ws = Workspace::new(&plan);
+        ws.set_cores(&starts::checked_cores(graph, target.dims(), cores)?);
+        ws.multiply_cores(1.0 / target.scale());
+        ws.refresh();
+        Ok(ws.rse())
     })
 }
 
@@ -274,6 +347,12 @@ impl<T: Scalar> Task<'_, T> {
 /// Multiply-adds, times two, of the contractions of one ALS sweep (the solves not counted); one of complex numbers
 /// counts as one.
 pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> {
+    if graph.is_grouped() {
+        return sweep_flops(&grouped::merged(target, graph, None)?, &graph.plain());
+    }
+    if graph.vertices() == 1 {
+        return Ok(0.0);
+    }
     dispatch!(target.tensor(), x => {
         Ok(Plan::new((target, x), graph, Walk::Changing, None)?.walk_flops())
     })
@@ -291,6 +370,7 @@ pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> 
 /// assert_eq!(an_entry.round(), 109.0);
 /// ```
 pub fn sweep_cost(graph: &ModeGraph, dims: &[usize]) -> f64 {
+    let (graph, dims) = (&graph.plain(), &graph.merged_dims(dims)[..]);
     let graph = &Reduced::new(graph, dims).graph;
     let width = |v| graph.incident(v).map(|e| graph.edges()[e].2 as f64).product::<f64>();
     let solves = (0..graph.vertices()).map(|v| width(v).powi(3) / 3.0);

@@ -69,7 +69,10 @@ pub(super) struct Leaf {
 pub(super) struct Plan<'x, T: Scalar> {
     /// X with its modes in the order of the tree's leaves, as a matrix (left half, right half).
     pub x: Cow<'x, [T]>,
+    /// `||X||^2`; of the full tensor where this one was shrunk.
     pub norm_squared: f64,
+    /// What shrinking lost of it, relative.
+    pub lost: f64,
     pub graph: &'x ModeGraph,
     pub dims: &'x [usize],
     pub leaves: Vec<Leaf>,
@@ -143,6 +146,7 @@ impl<'x, T: Scalar> Plan<'x, T> {
         Ok(Plan {
             x,
             norm_squared: target.norm_squared(),
+            lost: target.lost(),
             graph,
             dims,
             leaves,
@@ -172,6 +176,14 @@ impl<'x, T: Scalar> Plan<'x, T> {
             }
         }
         scratch
+    }
+
+    /// Floating-point operations of an ALS sweep in real numbers, about: the contractions, and a Cholesky factor for each
+    /// core.
+    pub fn sweep_flops(&self) -> f64 {
+        let solves = self.leaves.iter().map(|l| (l.width as f64).powi(3) / 3.0 * 2.0);
+        let factor = if T::KIND.is_complex() { 4.0 } else { 1.0 };
+        factor * (self.walk_flops() + solves.sum::<f64>())
     }
 
     /// Floating-point operations of the contractions of one walk.

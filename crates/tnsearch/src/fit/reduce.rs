@@ -22,7 +22,7 @@ impl<'g> Reduced<'g> {
             return Reduced { given, shapes: None, graph: Cow::Borrowed(given) };
         }
         let edges = given.edges().iter().zip(&ranks).map(|(&(u, v, _), &r)| (u, v, r)).collect();
-        let graph = ModeGraph::new(given.modes(), given.internal(), edges);
+        let graph = given.with_edges(edges);
         let shape = |v: usize| {
             let edges = given.incident(v).map(|e| ranks[e]);
             edges.chain(dims.get(v).copied().filter(|_| v < given.modes())).collect()

@@ -1,6 +1,6 @@
 //! A fit as a value that can be sent anywhere: to a thread, to another process, to another machine.
 
-use super::CheckedFit;
+use super::{Adapt, CheckedFit};
 use crate::graph::ModeGraph;
 use crate::tensor::AnyTensor;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,8 @@ pub enum Effort {
     /// All the starts that the fit's settings ask for.
     #[default]
     Full,
+    /// A walk that may change the structure: its ranks, its edges and where its modes sit ([`Adapt`]).
+    Adapt,
 }
 
 impl Effort {
@@ -43,6 +45,9 @@ pub struct Request {
     /// The cores at which the first start begins, shaped as [`ModeGraph::core_dims`]; none: at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Arc<Vec<AnyTensor>>>,
+    /// How the structure may be changed, where the effort is [`Effort::Adapt`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapt: Option<Arc<Adapt>>,
     /// Only this one of the starts, and no rescue: a part of the fit, to be put together with the others by
     /// [`Fitted::best_of`](super::Fitted::best_of); none: the whole fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +60,15 @@ pub struct Request {
 impl Request {
     /// A full fit from random cores.
     pub fn new(graph: ModeGraph, settings: Arc<CheckedFit>, seed: u64) -> Self {
-        Request { graph, settings, seed, effort: Effort::Full, warm: None, start: None, data: None }
+        Request {
+            graph,
+            settings,
+            seed,
+            effort: Effort::Full,
+            warm: None,
+            adapt: None,
+            start: None,
+            data: None,
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::SettingError;
 use crate::error::{count, positive};
-use crate::tensor::Kind;
+use crate::problem;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -172,14 +172,20 @@ impl TryFrom<FitSettings> for CheckedFit {
 /// An RSE below this is what rounding leaves where numbers have 32 bits (measured: `docs/fitting.md`).
 const ROUNDING_32: f64 = 1e-9;
 
+/// A start on a shrunk tensor ends where its own part of the error is this small beside what shrinking lost.
+const BESIDE_LOST: f64 = 0.01;
+
 impl CheckedFit {
-    /// The settings for numbers of that kind: a start of 32-bit numbers has done all it can at an RSE of 1e-9.
-    pub fn for_kind(&self, kind: Kind) -> Cow<'_, CheckedFit> {
-        if kind.epsilon() == f64::EPSILON {
-            return Cow::Borrowed(self);
+    /// The settings for a tensor: a start of 32-bit numbers has done all it can at an RSE of 1e-9, one on a tensor that
+    /// was shrunk near what that lost.
+    pub fn for_target(&self, target: &problem::Target) -> Cow<'_, CheckedFit> {
+        let narrow = target.kind().epsilon() > f64::EPSILON;
+        let rounding = if narrow { ROUNDING_32 } else { 0.0 };
+        let stop_rse = self.stop_rse.max(rounding).max((1.0 + BESIDE_LOST) * target.lost());
+        match stop_rse == self.stop_rse {
+            true => Cow::Borrowed(self),
+            false => Cow::Owned(CheckedFit(FitSettings { stop_rse, ..self.0.clone() })),
         }
-        let stop_rse = self.stop_rse.max(ROUNDING_32);
-        Cow::Owned(CheckedFit(FitSettings { stop_rse, ..self.0.clone() }))
     }
 }
 

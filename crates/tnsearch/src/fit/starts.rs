@@ -56,6 +56,9 @@ impl<'s, T: Scalar> Starts<'s, T> {
         let plan = Plan::new((target, x), graph, method.walk(), settings.max_bytes)?;
         let bytes = plan.bytes + T::KIND.bytes() as f64 * method.extra_entries(&plan);
         check_bytes(bytes, settings.max_bytes)?;
+        if stop.remaining().is_some() && !stop.is_set() && !stop.has_time_for(plan.sweep_flops()) {
+            return Err(FitError::Time);
+        }
         let warm = warm.map(|cores| checked_cores(graph, target.dims(), cores)).transpose()?;
         Ok(Starts {
             plan,
@@ -90,7 +93,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
             sweeps += self.method.improve(&mut ws, self.settings, &control);
         }
         ws.refresh();
-        let mut rse = ws.residual() / self.plan.norm_squared;
+        let mut rse = ws.rse();
         // A start that blew up is worth less than the zero network, which every structure has.
         if rse.is_nan() || rse > 1.0 {
             ws.set_zero();
@@ -124,7 +127,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
             sweeps += self.method.improve(ws, &short, control);
             ws.refresh();
             // One that blew up is no number.
-            let rse = (ws.residual() / self.plan.norm_squared).min(f64::MAX);
+            let rse = ws.rse().min(f64::MAX);
             if rse < best_rse {
                 (best_rse, scale) = (rse, ws.scale);
                 ws.copy_cores_to(&mut best);
@@ -183,12 +186,12 @@ impl<'s, T: Scalar> Starts<'s, T> {
         let interrupted = self.stop.is_set();
         let Start { cores, rse, .. } = best;
         let cores = cores.into_iter().map(AnyTensor::from).collect();
-        Ok(Fitted { cores, error: rse, sweeps, restarts, rescued: false, interrupted })
+        Ok(Fitted { cores, error: rse, sweeps, restarts, rescued: false, interrupted, graph: None })
     }
 }
 
 /// The cores of a warm start, of the right kind and shape.
-fn checked_cores<'c, T: Scalar>(
+pub(super) fn checked_cores<'c, T: Scalar>(
     graph: &ModeGraph,
     dims: &[usize],
     cores: &'c [AnyTensor],

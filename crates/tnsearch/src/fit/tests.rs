@@ -262,3 +262,42 @@ fn scouts_find_more_than_starts_alone() {
     assert!(!written.contains("scouts"));
     assert_eq!(serde_json::from_str::<FitSettings>(&written).unwrap(), FitSettings::default());
 }
+
+#[test]
+fn a_fit_that_is_stopped_in_a_sweep_has_cores_with_the_error_it_says() {
+    let mut rng = rng::stream(5, b"stopped");
+    let dims = [3, 4, 3, 4];
+    let data: Vec<f64> = (0..144).map(|_| f64::normal(&mut rng)).collect();
+    let target = Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap();
+    let graph = ModeGraph::new(4, 0, vec![(0, 1, 2), (1, 2, 2), (2, 3, 2), (0, 3, 2)]);
+    let settings = FitSettings { tolerance: 0.0, max_sweeps: 20, ..FitSettings::default() };
+    let settings = settings.check().unwrap();
+    let mut last = 1.0;
+    for looks in 0..40 {
+        let stop = Stop::after_looks(looks);
+        match fit(&target, &graph, &settings, 1, None, &stop) {
+            Ok(fitted) => {
+                assert!(fitted.interrupted && fitted.sweeps <= looks as usize / 4 + 1);
+                let error = error_of(&target, &graph, &fitted.cores, None).unwrap();
+                assert!((error - fitted.error).abs() < 1e-13, "{looks}: {error}");
+                assert!(fitted.error <= last + 1e-13, "later is no worse");
+                last = fitted.error;
+            }
+            Err(e) => assert_eq!((e, last), (FitError::Interrupted, 1.0), "{looks}"),
+        }
+    }
+    assert!(last < 0.9);
+}
+
+#[test]
+fn a_fit_that_cannot_make_a_sweep_in_time_is_refused() {
+    let target = Target::new(Tensor::new(vec![2, 3], vec![1.0; 6]).unwrap()).unwrap();
+    let graph = ModeGraph::new(2, 0, vec![(0, 1, 2)]);
+    let settings = FitSettings::default().check().unwrap();
+    let free = Stop::new();
+    let of = |stop: &Stop| fit(&target, &graph, &settings, 1, None, stop).map(|f| f.error);
+    // Only known, the end stops nothing; but what cannot be done by then is not begun.
+    assert_eq!(of(&free.knowing(&free.within_seconds(0.0))), Err(FitError::Time));
+    assert_eq!(of(&free.knowing(&free.within_seconds(1e9))), of(&free));
+    assert_eq!(of(&free.within_seconds(0.0)), Err(FitError::Interrupted));
+}

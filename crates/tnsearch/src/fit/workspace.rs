@@ -179,10 +179,22 @@ impl<'p, T: Scalar> Workspace<'p, T> {
 
     /// Walks over all vertices, handing each to `visit` when its environment is ready.
     pub fn walk(&mut self, mut visit: impl FnMut(Visit<'_, T>)) {
+        self.walk_while(|vertex| {
+            visit(vertex);
+            true
+        });
+    }
+
+    /// The same until `visit` says no. The cores are what the visits made them, but the blocks are not fresh then.
+    pub fn walk_while(&mut self, mut visit: impl FnMut(Visit<'_, T>) -> bool) {
         let plan = self.plan;
         for step in &plan.walk {
             match step {
-                Step::Visit(vertex) => self.visit(*vertex, &mut visit),
+                Step::Visit(vertex) => {
+                    if !self.visit(*vertex, &mut visit) {
+                        return;
+                    }
+                }
                 Step::Renew(node) => self.renew(*node),
                 step => self.step(step),
             }
@@ -198,10 +210,10 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         self.instead_of_x.take().unwrap_or_default()
     }
 
-    fn visit(&mut self, vertex: usize, visit: &mut impl FnMut(Visit<'_, T>)) {
+    fn visit(&mut self, vertex: usize, visit: &mut impl FnMut(Visit<'_, T>) -> bool) -> bool {
         let Leaf { core, rhs, gram, width, .. } = self.plan.leaves[vertex];
         let mut own = std::mem::take(&mut self.buffers[core]);
-        visit(Visit {
+        let go_on = visit(Visit {
             vertex,
             core: &mut own,
             rhs: &self.buffers[rhs],
@@ -210,6 +222,7 @@ impl<'p, T: Scalar> Workspace<'p, T> {
             scale: &mut self.scale,
         });
         self.buffers[core] = own;
+        go_on
     }
 
     fn step(&mut self, step: &Step) {
@@ -240,6 +253,11 @@ impl<'p, T: Scalar> Workspace<'p, T> {
             total += sum_of_squares(z);
         });
         total
+    }
+
+    /// The RSE from the explicit residual, that of the full tensor where X was shrunk. The blocks must be fresh.
+    pub fn rse(&self) -> f64 {
+        self.plan.lost + self.residual() / self.plan.norm_squared
     }
 
     /// Writes a function of each entry of X and of the network's tensor, in the plan's order. The blocks must be

@@ -69,6 +69,11 @@ pub enum GeometryError {
     /// Two structures of different templates.
     #[error("the structures have different templates, {0} and {1}; a distance needs one template")]
     TemplatesDiffer(String, String),
+    /// A structure with several modes at a vertex.
+    #[error(
+        "some vertex carries several modes; distances are known between structures with one mode at each"
+    )]
+    Grouped,
     /// A permutation, or a graph, that means nothing.
     #[error(transparent)]
     Graph(#[from] GraphError),

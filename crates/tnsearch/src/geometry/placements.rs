@@ -70,6 +70,7 @@ impl Placements {
     /// The graph that a permutation (the vertex of each mode) makes on the modes, without ranks: what the
     /// paper calls `g G0`. Equal exactly for permutations that differ by a symmetry.
     pub fn graph(&self, permutation: &[usize]) -> Result<ModeGraph, GeometryError> {
+        self.numbered(permutation)?;
         let ranks = vec![2; self.template.edges().len()];
         let structure = Structure::new(self.template.clone(), permutation.to_vec(), ranks)?;
         if self.internal == Internal::Free {
@@ -78,9 +79,9 @@ impl Placements {
         let modes = self.external.len();
         let mut next = modes;
         let mut names = vec![0; self.template.vertices()];
-        for (name, mode) in names.iter_mut().zip(structure.modes()) {
-            *name = mode.unwrap_or(next);
-            next += usize::from(mode.is_none());
+        for (name, mode) in names.iter_mut().zip(structure.groups()) {
+            *name = mode.first().copied().unwrap_or(next);
+            next += usize::from(mode.is_empty());
         }
         let edges = self.template.edges().iter().map(|&(u, v)| (names[u], names[v], 2)).collect();
         Ok(ModeGraph::new(modes, next - modes, edges))
@@ -88,6 +89,9 @@ impl Placements {
 
     /// A permutation in the numbers 0..N of the external vertices.
     pub(super) fn numbered(&self, permutation: &[usize]) -> Result<Vec<usize>, GeometryError> {
+        if permutation.len() > self.external.len() {
+            return Err(GeometryError::Grouped);
+        }
         let mut sorted = permutation.to_vec();
         sorted.sort_unstable();
         if sorted != self.external {

@@ -19,8 +19,9 @@ impl Structure {
     /// structures have equal `graph`s exactly when they are equal up to the names of the internal
     /// vertices.
     pub fn canonical(&self) -> Canonical {
-        let modes = self.permutation().len();
-        let mut vertex = self.modes();
+        let mut vertex = vec![None; self.template().vertices()];
+        let groups = self.number_external(&mut vertex);
+        let external = self.template().order();
         let internal = self.number_internal(&mut vertex);
         let mut edges = Vec::with_capacity(self.ranks().len());
         for (&(u, v), &rank) in self.template().edges().iter().zip(self.ranks()) {
@@ -29,25 +30,45 @@ impl Structure {
             }
         }
         edges.sort_unstable();
-        let graph = ModeGraph::from_sorted(modes, internal, edges);
+        let modes = self.permutation().len();
+        let graph = ModeGraph::from_sorted((modes, groups), internal, edges);
         // A single internal vertex has only one name.
         if internal < 2 {
             return Canonical { graph, vertex };
         }
         let labelled = Labelled { vertices: graph.vertices(), edges: graph.edges().to_vec() };
-        let name = labelled.morphism_to_canonical_typed(modes);
+        let name = labelled.morphism_to_canonical_typed(external);
         for v in vertex.iter_mut().flatten() {
             *v = name[*v];
         }
         let edges = labelled.apply_morphism(&name).edges;
-        Canonical { graph: ModeGraph::from_sorted(modes, internal, edges), vertex }
+        Canonical { graph: graph.with_sorted(edges), vertex }
     }
 
-    /// Gives the internal vertices that have an edge of rank 2 or more the numbers after the modes,
+    /// Numbers the external vertices by the smallest mode that each carries; the modes of each where some carry
+    /// several, else nothing.
+    fn number_external(&self, vertex: &mut [Option<usize>]) -> Vec<Vec<usize>> {
+        let grouped = self.is_grouped();
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut next = 0;
+        for (n, &v) in self.permutation().iter().enumerate() {
+            let k = *vertex[v].get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            });
+            if grouped {
+                groups.resize_with(next, Vec::new);
+                groups[k].push(n);
+            }
+        }
+        groups
+    }
+
+    /// Gives the internal vertices that have an edge of rank 2 or more the numbers after the external ones,
     /// in the template's order; returns how many there are.
     fn number_internal(&self, vertex: &mut [Option<usize>]) -> usize {
-        let modes = self.permutation().len();
-        if vertex.len() == modes {
+        let external = self.template().order();
+        if vertex.len() == external {
             return 0;
         }
         let mut linked = vec![false; vertex.len()];
@@ -56,14 +77,14 @@ impl Structure {
                 (linked[u], linked[v]) = (true, true);
             }
         }
-        let mut next = modes;
+        let mut next = external;
         for (slot, linked) in vertex.iter_mut().zip(linked) {
             if slot.is_none() && linked {
                 *slot = Some(next);
                 next += 1;
             }
         }
-        next - modes
+        next - external
     }
 }
 
@@ -141,7 +162,7 @@ mod tests {
         let labelled = Labelled { vertices: g.vertices(), edges: g.edges().to_vec() };
         let mut name: Vec<usize> = (0..g.vertices()).collect();
         let mut best = labelled.edges.clone();
-        visit(&mut name, g.modes(), &mut |p| {
+        visit(&mut name, g.external(), &mut |p| {
             best = best.clone().min(labelled.apply_morphism(p).edges)
         });
         best

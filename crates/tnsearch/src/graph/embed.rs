@@ -1,6 +1,7 @@
 //! Whether a mode graph has the format of a template.
 
-use super::{ModeGraph, Template};
+use super::{ModeGraph, Structure, Template};
+use std::sync::Arc;
 
 /// Vertices tried before the question is given up.
 const STEPS: u64 = 10_000_000;
@@ -8,7 +9,8 @@ const STEPS: u64 = 10_000_000;
 impl Template {
     /// Whether a mode graph (which has no rank-1 edges) is a subgraph of the template under some permutation:
     /// its modes on external vertices, its internal vertices on internal ones, every edge on an edge. None
-    /// where that could not be decided in ten million steps (it is a hard question for large lattices).
+    /// where that could not be decided in ten million steps (it is a hard question for large lattices). A graph with
+    /// several modes at a vertex is in no template, whose vertices carry one each.
     ///
     /// ```
     /// use tnsearch::graph::{ModeGraph, Template};
@@ -18,9 +20,15 @@ impl Template {
     /// assert_eq!((ring.holds(&path), ring.holds(&star)), (Some(true), Some(false)));
     /// ```
     pub fn holds(&self, graph: &ModeGraph) -> Option<bool> {
+        self.places(graph).map(|places| places.is_some())
+    }
+
+    /// The template's vertex of each vertex of a mode graph, under the first permutation that goes; `Some(None)` where none
+    /// does.
+    fn places(&self, graph: &ModeGraph) -> Option<Option<Vec<usize>>> {
         let internal = self.vertices() - self.order();
-        if graph.modes() != self.order() || graph.internal() > internal {
-            return Some(false);
+        if graph.is_grouped() || graph.modes() != self.order() || graph.internal() > internal {
+            return Some(None);
         }
         let mut near = vec![vec![false; self.vertices()]; self.vertices()];
         for &(u, v) in self.edges() {
@@ -41,7 +49,39 @@ impl Template {
             used: vec![false; self.vertices()],
             steps: 0,
         };
-        search.place_all(&order)
+        let found = search.place_all(&order)?;
+        Some(found.then(|| search.place.into_iter().flatten().collect()))
+    }
+}
+
+impl Structure {
+    /// The structure of a template that has this canonical form; none where there is none, or none was found in ten
+    /// million steps.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tnsearch::graph::{ModeGraph, Structure, Template};
+    /// let ring = Arc::new(Template::ring(4).unwrap());
+    /// let path = ModeGraph::new(4, 0, vec![(0, 2, 3), (1, 2, 2), (1, 3, 5)]);
+    /// let structure = Structure::in_template(&ring, &path).unwrap();
+    /// assert_eq!(structure.canonical().graph, path);
+    /// ```
+    pub fn in_template(template: &Arc<Template>, graph: &ModeGraph) -> Option<Structure> {
+        let places = template.places(graph).flatten()?;
+        let mut ranks = vec![1; template.edges().len()];
+        for &(u, v, rank) in graph.edges() {
+            let (a, b) = (places[u].min(places[v]), places[u].max(places[v]));
+            ranks[template.edges().binary_search(&(a, b)).ok()?] = rank;
+        }
+        Structure::new(template.clone(), places[..graph.modes()].to_vec(), ranks).ok()
+    }
+
+    /// The edges of the template between the vertices of the canonical form: those that the structure's ranks could join.
+    pub fn joins(&self) -> Vec<(usize, usize)> {
+        let vertex = self.canonical().vertex;
+        let edges = self.template().edges().iter();
+        let joins = edges.filter_map(|&(u, v)| Some((vertex[u]?, vertex[v]?)));
+        joins.map(|(u, v)| (u.min(v), u.max(v))).collect()
     }
 }
 
@@ -89,10 +129,10 @@ impl Embedding<'_> {
             }
             (self.place[v], self.used[at]) = (Some(at), true);
             let found = self.place_all(rest);
-            (self.place[v], self.used[at]) = (None, false);
             if found != Some(false) {
                 return found;
             }
+            (self.place[v], self.used[at]) = (None, false);
             // A vertex without edges fits one place as well as another.
             if self.neighbours[v].is_empty() {
                 return Some(false);

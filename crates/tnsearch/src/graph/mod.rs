@@ -1,6 +1,7 @@
 //! Template graphs, permutations, structures and their canonical form.
 
 mod canonical;
+mod caps;
 mod embed;
 mod families;
 mod mode_graph;
@@ -44,10 +45,26 @@ pub enum GraphError {
         /// The order of the tensor.
         order: usize,
     },
+    /// The structure, some of whose vertices carry several modes, has another number of modes than the tensor.
+    #[error("the structure carries {modes} modes, but the tensor has {order} modes")]
+    GroupedModes {
+        /// The modes it carries.
+        modes: usize,
+        /// The order of the tensor.
+        order: usize,
+    },
+    /// The modes of the vertices are not each mode once.
+    #[error("bad modes {groups:?} of the vertices: {reason}")]
+    BadGroups {
+        /// The modes of each vertex.
+        groups: Vec<Vec<usize>>,
+        /// What is wrong with them.
+        reason: String,
+    },
     /// The graph is not simple, not connected, or names a vertex it does not have.
     #[error("bad graph: {0}")]
     BadGraph(String),
-    /// The permutation is not a bijection from modes to external vertices.
+    /// The permutation does not map the modes onto the external vertices.
     #[error("bad permutation {permutation:?}: {reason}")]
     BadPermutation {
         /// The permutation given.

@@ -1,20 +1,36 @@
 //! The canonical form of a structure: an edge-labelled graph on the modes.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 /// A structure written on the modes themselves: vertex `n < modes` carries mode `n`, the vertices
 /// `modes..modes + internal` carry none, edges are `(u, v, rank)` with `u < v` and `rank >= 2`, sorted.
 ///
+/// Where some vertices carry several modes, the modes fall into *groups*, ordered by their smallest mode, and vertex
+/// `k < external` carries group `k`: the graph is a plain one on the groups ([`ModeGraph::plain`]), each of them one
+/// mode as long as its modes together ([`ModeGraph::merged_dims`]).
+///
 /// Two structures are equal when their mode graphs are; this is the key of caches and journals, and
 /// the form in which a structure is fitted, so that every way of writing a structure gives the same
 /// cores.
+///
+/// ```
+/// use tnsearch::graph::ModeGraph;
+/// // Modes 0 and 2 on one vertex, mode 1 on another.
+/// let graph = ModeGraph::grouped(vec![vec![0, 2], vec![1]], 0, vec![(0, 1, 3)]);
+/// assert_eq!(graph.to_string(), "3+0/0.2,1:0-1x3");
+/// assert_eq!(graph.core_dims(0, &[5, 6, 7]), [3, 5, 7]);
+/// assert_eq!((graph.plain().to_string().as_str(), graph.merged_dims(&[5, 6, 7])), ("2+0:0-1x3", vec![35, 6]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModeGraph {
     modes: usize,
     internal: usize,
     edges: Vec<(usize, usize, usize)>,
+    /// The modes of each external vertex; empty where each carries the mode of its own number.
+    groups: Vec<Vec<usize>>,
 }
 
 impl ModeGraph {
@@ -23,6 +39,37 @@ impl ModeGraph {
     /// # Panics
     /// If an edge names a vertex that is not there, or a vertex twice, or has rank 0.
     pub fn new(modes: usize, internal: usize, edges: Vec<(usize, usize, usize)>) -> Self {
+        ModeGraph { modes, internal, edges: Vec::new(), groups: Vec::new() }.with_edges(edges)
+    }
+
+    /// A mode graph whose vertex `k` carries the modes `groups[k]`, and from `groups.len()` on none. The groups are
+    /// brought into order, and the vertices with them.
+    ///
+    /// # Panics
+    /// If the groups are not each mode once, one is empty, or the edges are as [`ModeGraph::new`] refuses them.
+    pub fn grouped(
+        groups: Vec<Vec<usize>>,
+        internal: usize,
+        edges: Vec<(usize, usize, usize)>,
+    ) -> Self {
+        let modes = groups.iter().map(Vec::len).sum();
+        let mut ordered: Vec<(Vec<usize>, usize)> = groups.into_iter().zip(0..).collect();
+        ordered.iter_mut().for_each(|(group, _)| group.sort_unstable());
+        ordered.sort_unstable();
+        let external = ordered.len();
+        let name = |v: usize| ordered.iter().position(|(_, old)| *old == v).unwrap_or(v);
+        let edges = edges.into_iter().map(|(u, v, r)| (name(u), name(v), r)).collect();
+        let groups: Vec<Vec<usize>> = ordered.into_iter().map(|(group, _)| group).collect();
+        assert!(is_partition(&groups, modes), "bad groups {groups:?}");
+        let groups = if external == modes { Vec::new() } else { groups };
+        ModeGraph { modes, internal, edges: Vec::new(), groups }.with_edges(edges)
+    }
+
+    /// The same vertices with other edges, which are brought into order; edges of rank 1 are dropped.
+    ///
+    /// # Panics
+    /// As [`ModeGraph::new`].
+    pub fn with_edges(&self, edges: Vec<(usize, usize, usize)>) -> Self {
         let mut edges: Vec<_> = edges
             .into_iter()
             .filter(|e| e.2 != 1)
@@ -30,29 +77,41 @@ impl ModeGraph {
             .collect();
         edges.sort_unstable();
         for &(u, v, r) in &edges {
-            assert!(u < v && v < modes + internal && r > 1, "bad edge ({u}, {v}, {r})");
+            assert!(u < v && v < self.vertices() && r > 1, "bad edge ({u}, {v}, {r})");
         }
         assert!(
             edges.windows(2).all(|w| (w[0].0, w[0].1) != (w[1].0, w[1].1)),
             "an edge stands twice"
         );
-        ModeGraph { modes, internal, edges }
+        self.with_sorted(edges)
     }
 
-    /// A mode graph from edges that are in order already.
+    /// A mode graph from groups (none: one mode each) and edges that are in order already.
     pub(super) fn from_sorted(
-        modes: usize,
+        (modes, groups): (usize, Vec<Vec<usize>>),
         internal: usize,
         edges: Vec<(usize, usize, usize)>,
     ) -> Self {
-        debug_assert!(edges.iter().all(|&(u, v, r)| u < v && v < modes + internal && r > 1));
-        debug_assert!(edges.windows(2).all(|w| (w[0].0, w[0].1) < (w[1].0, w[1].1)));
-        ModeGraph { modes, internal, edges }
+        debug_assert!(groups.is_empty() || is_partition(&groups, modes));
+        let graph = ModeGraph { modes, internal, edges, groups };
+        debug_assert!(graph.edges.iter().all(|&(u, v, r)| u < v && v < graph.vertices() && r > 1));
+        debug_assert!(graph.edges.windows(2).all(|w| (w[0].0, w[0].1) < (w[1].0, w[1].1)));
+        graph
+    }
+
+    /// The same vertices with other edges that are in order already.
+    pub(super) fn with_sorted(&self, edges: Vec<(usize, usize, usize)>) -> Self {
+        Self::from_sorted((self.modes, self.groups.clone()), self.internal, edges)
     }
 
     /// The number of modes.
     pub fn modes(&self) -> usize {
         self.modes
+    }
+
+    /// The number of vertices with a mode: that of the modes, unless some carry several.
+    pub fn external(&self) -> usize {
+        if self.groups.is_empty() { self.modes } else { self.groups.len() }
     }
 
     /// The number of vertices without a mode.
@@ -62,7 +121,72 @@ impl ModeGraph {
 
     /// All vertices: those with a mode first.
     pub fn vertices(&self) -> usize {
-        self.modes + self.internal
+        self.external() + self.internal
+    }
+
+    /// Whether some vertex carries several modes.
+    pub fn is_grouped(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// The modes of each vertex that carries some, in increasing order.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        (0..self.external()).map(|v| self.modes_at(v)).collect()
+    }
+
+    /// The modes of a vertex, in increasing order.
+    pub fn modes_at(&self, vertex: usize) -> Vec<usize> {
+        match self.groups.get(vertex) {
+            Some(group) => group.clone(),
+            None if vertex < self.external() => vec![vertex],
+            None => Vec::new(),
+        }
+    }
+
+    /// The vertex of each mode.
+    pub fn vertex_of_modes(&self) -> Vec<usize> {
+        let mut vertex: Vec<usize> = (0..self.modes).collect();
+        for (v, group) in self.groups.iter().enumerate() {
+            group.iter().for_each(|&n| vertex[n] = v);
+        }
+        vertex
+    }
+
+    /// The graph with each group as one mode: what is fitted, on a tensor of [`ModeGraph::merged_dims`].
+    pub fn plain(&self) -> Cow<'_, ModeGraph> {
+        match self.is_grouped() {
+            false => Cow::Borrowed(self),
+            true => Cow::Owned(ModeGraph {
+                modes: self.groups.len(),
+                internal: self.internal,
+                edges: self.edges.clone(),
+                groups: Vec::new(),
+            }),
+        }
+    }
+
+    /// A plain graph on the groups of this one, as [`ModeGraph::plain`] is, with its modes as groups again.
+    ///
+    /// # Panics
+    /// If it has another number of modes than this one has external vertices.
+    pub fn regrouped(&self, plain: &ModeGraph) -> ModeGraph {
+        assert_eq!(plain.modes, self.external(), "one mode for each group");
+        ModeGraph { modes: self.modes, groups: self.groups.clone(), ..plain.clone() }
+    }
+
+    /// The dimension of each vertex with modes: the product of theirs (saturating).
+    ///
+    /// # Panics
+    /// If `dims` has fewer entries than there are modes.
+    pub fn merged_dims(&self, dims: &[usize]) -> Vec<usize> {
+        match self.is_grouped() {
+            false => dims[..self.modes].to_vec(),
+            true => {
+                let held =
+                    |g: &Vec<usize>| g.iter().fold(1usize, |d, &n| d.saturating_mul(dims[n]));
+                self.groups.iter().map(held).collect()
+            }
+        }
     }
 
     /// The edges `(u, v, rank)`, `u < v`, `rank >= 2`, sorted.
@@ -76,25 +200,23 @@ impl ModeGraph {
             .filter(move |&e| self.edges[e].0 == vertex || self.edges[e].1 == vertex)
     }
 
-    /// The shape of the core at a vertex: its edges in order, then its mode (if it has one).
+    /// The shape of the core at a vertex: its edges in order, then one axis for each of its modes.
     pub fn core_dims(&self, vertex: usize, dims: &[usize]) -> Vec<usize> {
-        let mut shape: Vec<usize> = self.incident(vertex).map(|e| self.edges[e].2).collect();
-        if vertex < self.modes {
-            shape.push(dims[vertex]);
-        }
-        shape
+        let edges = self.incident(vertex).map(|e| self.edges[e].2);
+        edges.chain(self.modes_at(vertex).into_iter().map(|n| dims[n])).collect()
     }
 
     /// The ranks that are of use, in the order of the edges. At a vertex of dimension d (1 without a mode) whose
     /// other edges have the ranks s, t, ..., an edge cannot carry more than `d s t ...`: any tensor of this graph
     /// is one of the same graph with the rank cut down to that, and so on until nothing changes.
     pub fn useful_ranks(&self, dims: &[usize]) -> Vec<usize> {
+        let dims = self.merged_dims(dims);
         let mut ranks: Vec<usize> = self.edges.iter().map(|e| e.2).collect();
         let mut changed = true;
         while changed {
             changed = false;
             for vertex in 0..self.vertices() {
-                let dim = dims[..self.modes].get(vertex).copied().unwrap_or(1);
+                let dim = dims.get(vertex).copied().unwrap_or(1);
                 for edge in self.incident(vertex) {
                     let others = self.incident(vertex).filter(|&e| e != edge);
                     let held = others.fold(dim, |held, e| held.saturating_mul(ranks[e]));
@@ -115,8 +237,14 @@ impl ModeGraph {
     /// If `dims` has fewer entries than there are modes.
     pub fn params(&self, dims: &[usize]) -> u128 {
         let mut size = vec![1u128; self.vertices()];
-        for (s, &d) in size.iter_mut().zip(&dims[..self.modes]) {
-            *s = d as u128;
+        let dims = &dims[..self.modes];
+        match self.is_grouped() {
+            false => size.iter_mut().zip(dims).for_each(|(s, &d)| *s = d as u128),
+            true => {
+                for (s, group) in size.iter_mut().zip(&self.groups) {
+                    *s = group.iter().fold(1, |s, &n| u128::saturating_mul(s, dims[n] as u128));
+                }
+            }
         }
         for &(u, v, r) in &self.edges {
             size[u] = size[u].saturating_mul(r as u128);
@@ -132,9 +260,17 @@ impl ModeGraph {
 }
 
 impl fmt::Display for ModeGraph {
-    /// `4+0:0-1x3,0-3x2,...`: modes, internal vertices, edges with their ranks.
+    /// `4+0:0-1x3,0-3x2,...`: modes, internal vertices, edges with their ranks. Where vertices carry several modes,
+    /// `4+0/0.2,1,3:0-1x3,...`: the modes of each vertex after the internal ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{}:", self.modes, self.internal)?;
+        write!(f, "{}+{}", self.modes, self.internal)?;
+        for (k, group) in self.groups.iter().enumerate() {
+            f.write_str(if k == 0 { "/" } else { "," })?;
+            for (k, n) in group.iter().enumerate() {
+                write!(f, "{}{n}", if k == 0 { "" } else { "." })?;
+            }
+        }
+        f.write_str(":")?;
         for (k, (u, v, r)) in self.edges.iter().enumerate() {
             write!(f, "{}{u}-{v}x{r}", if k == 0 { "" } else { "," })?;
         }
@@ -151,8 +287,20 @@ impl FromStr for ModeGraph {
         let number = |word: &str| word.parse::<usize>().map_err(|_| bad());
         let (head, tail) = text.split_once(':').ok_or_else(bad)?;
         let (modes, internal) = head.split_once('+').ok_or_else(bad)?;
+        let (internal, groups) = match internal.split_once('/') {
+            None => (internal, Vec::new()),
+            Some((internal, groups)) => {
+                let group = |word: &str| word.split('.').map(number).collect();
+                (internal, groups.split(',').map(group).collect::<Result<Vec<_>, _>>()?)
+            }
+        };
         let (modes, internal) = (number(modes)?, number(internal)?);
-        let vertices = modes.checked_add(internal).ok_or_else(bad)?;
+        let grouped = groups.len() < modes && is_partition(&groups, modes);
+        if !groups.is_empty() && !grouped {
+            return Err(bad());
+        }
+        let external = if groups.is_empty() { modes } else { groups.len() };
+        let vertices = external.checked_add(internal).ok_or_else(bad)?;
         let mut edges: Vec<(usize, usize, usize)> = Vec::new();
         for word in tail.split(',').filter(|word| !word.is_empty()) {
             let (ends, rank) = word.split_once('x').ok_or_else(bad)?;
@@ -164,8 +312,16 @@ impl FromStr for ModeGraph {
             }
             edges.push(edge);
         }
-        Ok(ModeGraph { modes, internal, edges })
+        Ok(ModeGraph { modes, internal, edges, groups })
     }
+}
+
+/// Whether the groups are each of the modes once, each in increasing order and all by their smallest mode.
+fn is_partition(groups: &[Vec<usize>], modes: usize) -> bool {
+    let increasing = groups.iter().all(|g| !g.is_empty() && g.windows(2).all(|w| w[0] < w[1]));
+    let mut seen: Vec<usize> = groups.concat();
+    seen.sort_unstable();
+    increasing && groups.windows(2).all(|w| w[0][0] < w[1][0]) && seen.into_iter().eq(0..modes)
 }
 
 impl Serialize for ModeGraph {
@@ -189,10 +345,25 @@ mod tests {
         let graph = ModeGraph::new(3, 1, vec![(0, 3, 2), (1, 3, 12), (0, 1, 5)]);
         assert_eq!(graph.to_string().parse(), Ok(graph.clone()));
         assert_eq!("2+0:".parse(), Ok(ModeGraph::new(2, 0, vec![])));
+        let grouped =
+            ModeGraph::grouped(vec![vec![3, 1], vec![2, 0]], 1, vec![(0, 1, 5), (0, 2, 3)]);
+        assert_eq!(grouped.to_string(), "4+1/0.2,1.3:0-1x5,1-2x3");
+        assert_eq!(grouped.to_string().parse(), Ok(grouped));
+        assert_eq!("3+0/0.1.2:".parse(), Ok(ModeGraph::grouped(vec![vec![0, 1, 2]], 0, vec![])));
         let json = serde_json::to_string(&graph).unwrap();
         assert_eq!(serde_json::from_str::<ModeGraph>(&json).unwrap(), graph);
         for bad in
             ["", "3", "3+0", "2+0:0-1", "2+0:0-2x3", "2+0:1-0x3", "2+0:0-1x1", "3+0:1-2x2,0-1x2"]
+                .into_iter()
+                .chain([
+                    "3+0/:",
+                    "3+0/0.1:",
+                    "3+0/0,1,2:",
+                    "3+0/0.1,1.2:",
+                    "3+0/1,0.2:",
+                    "3+0/2.0,1:",
+                ])
+                .chain(["3+0/0.3,1:", "3+0/0,,1.2:", "3+0/0.1,2:1-2x3", "0+0/:", "3+0/0.1,2/:"])
         {
             assert!(bad.parse::<ModeGraph>().is_err(), "{bad}");
         }

@@ -1,10 +1,10 @@
 //! A structure: template, permutation, ranks.
 
-use super::{GraphError, Template, VertexFile};
+use super::{GraphError, ModeGraph, Template, VertexFile};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A template, the vertex each mode sits on, and the rank of each edge.
+/// A template, the vertex each mode sits on, and the rank of each edge. A vertex may carry several modes.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -14,6 +14,10 @@ use std::sync::Arc;
 /// let structure = Structure::new(ring, vec![2, 0, 1], vec![4, 3, 1]).unwrap();
 /// assert_eq!(structure.params(&[5, 6, 7]), 3 * 5 + 4 * 3 * 6 + 4 * 7);
 /// assert_eq!(structure.canonical().graph.to_string(), "3+0:0-1x3,1-2x4");
+/// // Modes 0 and 2 on one vertex, mode 1 on another.
+/// let two = Structure::from_groups("mine", &[vec![0, 2], vec![1]], &[(0, 1, 3)]).unwrap();
+/// assert_eq!(two.params(&[5, 6, 7]), 3 * 5 * 7 + 3 * 6);
+/// assert_eq!(two.core_dims(0, &[5, 6, 7]), [3, 5, 7]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Structure {
@@ -51,19 +55,24 @@ pub enum TemplateRef {
 
 impl Structure {
     /// A structure from its parts: `permutation[n]` is the vertex of mode `n`, `ranks[e]` the rank of
-    /// edge `e` of the template.
+    /// edge `e` of the template. Every external vertex carries a mode, and may carry several.
     pub fn new(
         template: Arc<Template>,
         permutation: Vec<usize>,
         ranks: Vec<usize>,
     ) -> Result<Self, GraphError> {
-        let mut sorted = permutation.clone();
-        sorted.sort_unstable();
+        let mut named = permutation.clone();
+        named.sort_unstable();
+        named.dedup();
         let external = template.external_vertices();
-        if sorted != external {
+        if named != external {
+            let often = match permutation.len() <= external.len() {
+                true => "once",
+                false => "at least once, and no other vertex",
+            };
             return Err(GraphError::BadPermutation {
                 permutation,
-                reason: format!("it must name each of the external vertices {external:?} once"),
+                reason: format!("it must name each of the external vertices {external:?} {often}"),
             });
         }
         if ranks.len() != template.edges().len() {
@@ -88,6 +97,63 @@ impl Structure {
         Self::new(template, permutation, ranks)
     }
 
+    /// A structure with a graph of its own: the modes of each vertex (none, one or several), and the edges
+    /// `(u, v, rank)` between the vertices. The graph must hang together; one vertex with all modes will do.
+    pub fn from_groups(
+        name: &str,
+        modes_of_vertex: &[Vec<usize>],
+        edges: &[(usize, usize, usize)],
+    ) -> Result<Self, GraphError> {
+        let bad = |reason: String| {
+            Err(GraphError::BadGroups { groups: modes_of_vertex.to_vec(), reason })
+        };
+        let order = modes_of_vertex.iter().map(Vec::len).sum();
+        let mut vertex = vec![None; order];
+        for (v, &n) in
+            modes_of_vertex.iter().enumerate().flat_map(|(v, g)| g.iter().map(move |n| (v, n)))
+        {
+            let Some(slot) = vertex.get_mut(n) else {
+                return bad(format!("mode {n} is there, but not all below it"));
+            };
+            if slot.replace(v).is_some() {
+                return bad(format!("mode {n} stands twice"));
+            }
+        }
+        let external = modes_of_vertex.iter().map(|g| !g.is_empty()).collect();
+        let pairs = edges.iter().map(|&(u, v, _)| (u, v)).collect();
+        let template = Template::from_graph(name, external, pairs)?;
+        let mut sorted: Vec<_> = edges.iter().map(|&(u, v, r)| (u.min(v), u.max(v), r)).collect();
+        sorted.sort_unstable();
+        let ranks = sorted.into_iter().map(|e| e.2).collect();
+        Self::new(Arc::new(template), vertex.into_iter().flatten().collect(), ranks)
+    }
+
+    /// A structure with this canonical form, on the graph itself; parts that hang together by nothing are joined to
+    /// vertex 0 by edges of rank 1.
+    ///
+    /// ```
+    /// use tnsearch::graph::{ModeGraph, Structure};
+    /// let graph: ModeGraph = "4+0/0.2,1,3:0-2x5".parse().unwrap();
+    /// let structure = Structure::of_graph(&graph).unwrap();
+    /// assert_eq!(structure.edges(), [[0, 1, 1], [0, 2, 5]]);
+    /// assert_eq!(structure.permutation(), [0, 1, 0, 2]);
+    /// ```
+    pub fn of_graph(graph: &ModeGraph) -> Result<Self, GraphError> {
+        let mut part: Vec<usize> = (0..graph.vertices()).collect();
+        let mut join = |u: usize, v: usize| {
+            let (p, q) = (part[u], part[v]);
+            part.iter_mut().filter(|x| **x == q).for_each(|x| *x = p);
+            p != q
+        };
+        let mut edges = graph.edges().to_vec();
+        for &(u, v, _) in graph.edges() {
+            join(u, v);
+        }
+        edges.extend((1..graph.vertices()).filter(|&v| join(0, v)).map(|v| (0, v, 1)));
+        let groups: Vec<Vec<usize>> = (0..graph.vertices()).map(|v| graph.modes_at(v)).collect();
+        Self::from_groups("graph", &groups, &edges)
+    }
+
     /// The template.
     pub fn template(&self) -> &Arc<Template> {
         &self.template
@@ -109,23 +175,39 @@ impl Structure {
         edges.map(|(&(u, v), &r)| [u, v, r]).collect()
     }
 
-    /// The mode at each vertex (none at internal vertices).
-    pub fn modes(&self) -> Vec<Option<usize>> {
-        let mut mode = vec![None; self.template.vertices()];
+    /// The modes at each vertex, in increasing order (none at internal vertices).
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let mut modes = vec![Vec::new(); self.template.vertices()];
         for (n, &v) in self.permutation.iter().enumerate() {
-            mode[v] = Some(n);
+            modes[v].push(n);
         }
-        mode
+        modes
+    }
+
+    /// The modes at a vertex, in increasing order.
+    pub fn modes_at(&self, vertex: usize) -> Vec<usize> {
+        (0..self.permutation.len()).filter(|&n| self.permutation[n] == vertex).collect()
+    }
+
+    /// Whether some vertex carries several modes.
+    pub fn is_grouped(&self) -> bool {
+        self.permutation.len() != self.template.order()
+    }
+
+    /// Checks that the structure carries as many modes as a tensor of `order` has.
+    pub fn check_order(&self, order: usize) -> Result<(), GraphError> {
+        match self.permutation.len() {
+            modes if modes == order => Ok(()),
+            modes if self.is_grouped() => Err(GraphError::GroupedModes { modes, order }),
+            _ => self.template.check_order(order),
+        }
     }
 
     /// The shape of the core at a vertex: its edges in the template's order (rank-1 edges included),
-    /// then its mode if it has one.
+    /// then one axis for each of its modes in increasing order.
     pub fn core_dims(&self, vertex: usize, dims: &[usize]) -> Vec<usize> {
-        let mut shape: Vec<usize> = self.template.incident(vertex).map(|e| self.ranks[e]).collect();
-        if let Some(n) = self.permutation.iter().position(|&v| v == vertex) {
-            shape.push(dims[n]);
-        }
-        shape
+        let edges = self.template.incident(vertex).map(|e| self.ranks[e]);
+        edges.chain(self.modes_at(vertex).into_iter().map(|n| dims[n])).collect()
     }
 
     /// The number of entries of all cores (saturating).
@@ -135,7 +217,7 @@ impl Structure {
     pub fn params(&self, dims: &[usize]) -> u128 {
         let mut size = vec![1u128; self.template.vertices()];
         for (n, &v) in self.permutation.iter().enumerate() {
-            size[v] = dims[n] as u128;
+            size[v] = size[v].saturating_mul(dims[n] as u128);
         }
         for (&(u, v), &r) in self.template.edges().iter().zip(&self.ranks) {
             size[u] = size[u].saturating_mul(r as u128);
@@ -144,18 +226,40 @@ impl Structure {
         size.into_iter().fold(0, u128::saturating_add)
     }
 
+    /// The same structure with its ranks cut down to what the ends of each edge can carry: every tensor of this one is one
+    /// of that, see [`ModeGraph::useful_ranks`](super::ModeGraph::useful_ranks).
+    pub fn without_useless_ranks(&self, dims: &[usize]) -> Structure {
+        let (template, mut ranks) = (&self.template, self.ranks.clone());
+        let sizes = self.groups().into_iter().map(|modes| modes.iter().map(|&n| dims[n]).product());
+        let sizes: Vec<usize> = sizes.collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (v, &size) in sizes.iter().enumerate() {
+                for e in template.incident(v) {
+                    let others = template.incident(v).filter(|&f| f != e);
+                    let held = others.fold(size, |held, f| held.saturating_mul(ranks[f]));
+                    if held < ranks[e] {
+                        ranks[e] = held;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        Structure { ranks, ..self.clone() }
+    }
+
     /// phi = params / product of the dimensions, the paper's complexity term.
     pub fn phi(&self, dims: &[usize]) -> f64 {
         self.params(dims) as f64 / crate::tensor::size(dims) as f64
     }
 
-    /// The JSON form: every edge of the template with its rank, rank 1 included.
+    /// The JSON form: every edge of the template with its rank, rank 1 included. The template goes by its graph
+    /// where a vertex carries several modes (a name stands for one mode at each).
     pub fn to_file(&self) -> StructureFile {
-        StructureFile {
-            template: self.template.to_ref(),
-            permutation: self.permutation.clone(),
-            edges: self.edges(),
-        }
+        let template =
+            if self.is_grouped() { self.template.to_graph() } else { self.template.to_ref() };
+        StructureFile { template, permutation: self.permutation.clone(), edges: self.edges() }
     }
 
     /// The structure a file describes; edges it leaves out have rank 1.
@@ -168,7 +272,18 @@ impl Structure {
     /// assert_eq!(structure.edges(), [[0, 1, 4], [0, 2, 3], [1, 2, 1]]);
     /// ```
     pub fn from_file(file: &StructureFile) -> Result<Self, GraphError> {
-        let template = Arc::new(Template::from_ref(&file.template, file.permutation.len())?);
+        let order = file.permutation.len();
+        let template = match &file.template {
+            TemplateRef::Name(name) => Template::parse(name, order)?,
+            TemplateRef::Graph { vertices, edges } => {
+                Template::from_vertices("graph", vertices, edges)?
+            }
+        };
+        // More modes than vertices to carry them: several at one.
+        if template.order() > order {
+            template.check_order(order)?;
+        }
+        let template = Arc::new(template);
         let mut ranks = vec![None; template.edges().len()];
         for &[u, v, rank] in &file.edges {
             let bad = |reason| Err(GraphError::BadEdge { u, v, reason });
@@ -251,6 +366,10 @@ mod tests {
             (r#""peps:2x3","permutation":[0,1],"edges":[]"#, "carries 6"),
             (
                 r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[[0,1]]},"permutation":[0,1,2],"edges":[]"#,
+                "it must name each of the external vertices [0, 1] at least once, and no other vertex",
+            ),
+            (
+                r#"{"vertices":[{"mode":true},{"mode":true}],"edges":[[0,1]]},"permutation":[0],"edges":[]"#,
                 "2 external vertices",
             ),
             (

@@ -3,7 +3,7 @@
 use super::{Family, GraphError, TemplateRef};
 use serde::{Deserialize, Serialize};
 
-/// A simple connected graph whose *external* vertices carry one mode each.
+/// A simple connected graph whose *external* vertices carry the modes, one each unless a structure says otherwise.
 ///
 /// ```
 /// use tnsearch::graph::Template;
@@ -18,6 +18,15 @@ pub struct Template {
     external: Vec<bool>,
     edges: Vec<(usize, usize)>,
 }
+
+/// What stands for all trees.
+const ANY_TREE: &str = "any-tree";
+
+/// The name under which all graphs are asked for.
+const ANY: &str = "any";
+
+/// The name under which several formats are asked for.
+const FORMATS: &str = "formats";
 
 /// A vertex of a JSON template: `{"mode": true}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,21 +47,55 @@ struct GraphFile {
 impl Template {
     /// The template a user names, one of [`FAMILIES`](super::FAMILIES), for a tensor of `order` modes.
     pub fn parse(spec: &str, order: usize) -> Result<Self, GraphError> {
-        Family::parse(spec)?.build(order)
+        match spec {
+            ANY_TREE => Self::any_tree(order),
+            ANY => Self::any(order),
+            FORMATS => Self::formats(order),
+            _ => Family::parse(spec)?.build(order),
+        }
     }
 
-    /// A template from its vertices (whether each carries a mode) and edges.
+    /// All trees, of any topology and with any number of modes at a vertex: no graph of its own, but what a search over all
+    /// of them is asked for with. (It stands there as a path.)
+    pub fn any_tree(order: usize) -> Result<Self, GraphError> {
+        Ok(Template { name: ANY_TREE.to_owned(), ..Self::path(order)? })
+    }
+
+    /// Whether this stands for all trees.
+    pub fn is_any_tree(&self) -> bool {
+        self.name == ANY_TREE && Self::any_tree(self.order()).as_ref() == Ok(self)
+    }
+
+    /// All graphs on the modes: the complete graph, some of whose edges may have rank 1.
+    pub fn any(order: usize) -> Result<Self, GraphError> {
+        Ok(Template { name: ANY.to_owned(), ..Self::complete(order)? })
+    }
+
+    /// Whether this stands for all graphs.
+    pub fn is_any(&self) -> bool {
+        self.name == ANY && Self::any(self.order()).as_ref() == Ok(self)
+    }
+
+    /// Several formats at once, for a search that chooses between them: no graph of its own. (It stands there as a path.)
+    pub fn formats(order: usize) -> Result<Self, GraphError> {
+        Ok(Template { name: FORMATS.to_owned(), ..Self::path(order)? })
+    }
+
+    /// Whether this stands for several formats.
+    pub fn is_formats(&self) -> bool {
+        self.name == FORMATS && Self::formats(self.order()).as_ref() == Ok(self)
+    }
+
+    /// A template from its vertices (whether each carries modes) and edges. A single vertex with a mode is one
+    /// that can only carry all modes of a tensor.
     pub fn from_graph(
         name: &str,
         external: Vec<bool>,
         edges: Vec<(usize, usize)>,
     ) -> Result<Self, GraphError> {
         let n = external.len();
-        let modes = external.iter().filter(|&&e| e).count();
-        if modes < 2 {
-            return Err(GraphError::BadGraph(format!(
-                "it has {n} vertices, {modes} of them with a mode; at least 2 must carry one"
-            )));
+        if !external.contains(&true) {
+            return Err(too_few(n, 0));
         }
         let mut sorted = Vec::with_capacity(edges.len());
         for &(u, v) in &edges {
@@ -96,20 +139,27 @@ impl Template {
                 "{e}; a graph is {{\"vertices\":[{{\"mode\":true}},...],\"edges\":[[0,1],...]}}"
             ))
         })?;
-        Self::from_file(name, &file.vertices, &file.edges)
+        let template = Self::from_vertices(name, &file.vertices, &file.edges)?;
+        match template.order() {
+            1 => Err(too_few(template.vertices(), 1)),
+            _ => Ok(template),
+        }
     }
 
     /// The template a file names, for a tensor of `order` modes.
     pub fn from_ref(reference: &TemplateRef, order: usize) -> Result<Self, GraphError> {
         let template = match reference {
             TemplateRef::Name(name) => Self::parse(name, order)?,
-            TemplateRef::Graph { vertices, edges } => Self::from_file("graph", vertices, edges)?,
+            TemplateRef::Graph { vertices, edges } => {
+                Self::from_vertices("graph", vertices, edges)?
+            }
         };
         template.check_order(order)?;
         Ok(template)
     }
 
-    fn from_file(
+    /// A template from the parts of a file.
+    pub(super) fn from_vertices(
         name: &str,
         vertices: &[VertexFile],
         edges: &[[usize; 2]],
@@ -120,9 +170,14 @@ impl Template {
 
     /// How a file names this template: by name if it is a named one, else by its graph.
     pub fn to_ref(&self) -> TemplateRef {
-        if self.family().is_some() {
+        if self.family().is_some() || self.is_any_tree() || self.is_any() || self.is_formats() {
             return TemplateRef::Name(self.name.clone());
         }
+        self.to_graph()
+    }
+
+    /// The template by its graph.
+    pub(super) fn to_graph(&self) -> TemplateRef {
         TemplateRef::Graph {
             vertices: self.external.iter().map(|&mode| VertexFile { mode }).collect(),
             edges: self.edges.iter().map(|&(u, v)| [u, v]).collect(),
@@ -196,6 +251,13 @@ impl Template {
         }
         seen.iter().position(|s| !s)
     }
+}
+
+/// Refuses a graph that carries fewer modes than any tensor has.
+fn too_few(vertices: usize, modes: usize) -> GraphError {
+    GraphError::BadGraph(format!(
+        "it has {vertices} vertices, {modes} of them with a mode; at least 2 must carry one"
+    ))
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ impl Labels {
 /// About how many bytes [`contract`] takes with numbers of that kind: every block it makes, and a reordered copy of
 /// the largest.
 pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
+    let (graph, dims) = (&graph.plain(), &graph.merged_dims(dims)[..]);
     let tree = Tree::best(graph, dims, EXACT_ONCE);
     let entries = |node: usize| -> f64 {
         let inside = tree.leaves(node);
@@ -61,7 +62,7 @@ pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
 /// If the cores do not fit the graph.
 pub fn contract<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>]) -> Tensor<T> {
     assert_eq!(cores.len(), graph.vertices(), "one core per vertex");
-    let tree = Tree::best(graph, dims, EXACT_ONCE);
+    let tree = Tree::best(&graph.plain(), &graph.merged_dims(dims), EXACT_ONCE);
     let labels = Labels::new(graph, dims);
     let mut scratch = Scratch::default();
     let mut parts: Vec<Option<(Vec<Label>, Vec<T>)>> = Vec::with_capacity(tree.nodes.len());
@@ -70,9 +71,7 @@ pub fn contract<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>
             Node::Leaf(v) => {
                 assert_eq!(cores[v].dims(), graph.core_dims(v, dims), "core {v}");
                 let mut own = labels.edges_at(graph, v);
-                if v < graph.modes() {
-                    own.push(v);
-                }
+                own.extend(graph.modes_at(v));
                 (own, cores[v].data().to_vec())
             }
             Node::Pair(b, c) => {

@@ -7,9 +7,10 @@ pub(crate) mod tree;
 
 pub(crate) use contract::Labels;
 pub use contract::{contract, contraction_bytes};
-pub use text::draw;
+pub use text::{draw, draw_named};
 
 use crate::graph::{GraphError, ModeGraph, Structure};
+use crate::problem::Target;
 use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor};
 use crate::{MemoryError, dispatch};
 use thiserror::Error;
@@ -65,7 +66,7 @@ pub enum NetworkError {
 /// A structure with the dimensions of its modes and a core at each vertex of its template.
 ///
 /// The core of a vertex has one axis for each of the template's edges there, in the template's
-/// order and rank-1 edges included, then one for its mode if it carries one
+/// order and rank-1 edges included, then one for each mode it carries, in increasing order
 /// ([`Structure::core_dims`]). The cores are all of one kind of number, which is that of the network.
 ///
 /// ```
@@ -166,6 +167,14 @@ impl Network {
         cores
     }
 
+    /// The network for the full tensor of a network for a shrunk target: the same structure, with the full dimensions.
+    pub fn expanded(&self, target: &Target) -> Result<Network, NetworkError> {
+        let (graph, cores) = self.to_mode_graph();
+        check_cores(&cores, graph.vertices(), |v| graph.core_dims(v, target.dims()))?;
+        let cores = expand_cores(target, &graph, cores);
+        Network::from_fitted(self.structure.clone(), target.full_dims().to_vec(), cores)
+    }
+
     /// The structure.
     pub fn structure(&self) -> &Structure {
         &self.structure
@@ -218,8 +227,24 @@ impl Network {
     }
 }
 
+/// The cores of a mode graph, fitted to a shrunk target, as cores for the full tensor: every mode's axis times its
+/// basis. As they are where the target was not shrunk.
+///
+/// # Panics
+/// If a core is not shaped as [`ModeGraph::core_dims`] for the target's dimensions.
+pub fn expand_cores(target: &Target, graph: &ModeGraph, cores: Vec<AnyTensor>) -> Vec<AnyTensor> {
+    let Some(shrunk) = target.shrunk() else { return cores };
+    let vertices = cores.into_iter().enumerate();
+    let expanded = vertices.map(|(v, core)| {
+        // The modes of a vertex come after its edges, one axis each.
+        let axes = graph.modes_at(v).into_iter().zip(graph.incident(v).count()..);
+        axes.fold(core, |core, (mode, axis)| shrunk.expand(core, axis, mode))
+    });
+    expanded.collect()
+}
+
 fn check_dims(structure: &Structure, dims: &[usize]) -> Result<(), NetworkError> {
-    structure.template().check_order(dims.len())?;
+    structure.check_order(dims.len())?;
     match dims.iter().position(|&d| d == 0) {
         Some(mode) => Err(NetworkError::Dimension { mode, dims: dims.to_vec() }),
         None => Ok(()),
@@ -260,7 +285,7 @@ impl AxisMap {
     }
 
     /// The axes of the core at vertex `w` of the mode graph in the order of vertex `v` of the
-    /// template, rank-1 edges left out; the mode comes last in both.
+    /// template, rank-1 edges left out; the modes come last in both.
     fn axes(&self, structure: &Structure, v: usize, w: usize) -> Vec<usize> {
         let other_end = |e: usize| {
             let (a, b) = structure.template().edges()[e];
@@ -275,9 +300,9 @@ impl AxisMap {
         let edges = structure.template().incident(v).filter(|&e| structure.ranks()[e] > 1);
         let position = |e| neighbours.iter().position(|&n| Some(n) == other_end(e));
         let mut axes: Vec<usize> = edges.filter_map(position).collect();
-        if w < self.graph.modes() {
-            axes.push(neighbours.len());
-        }
+        axes.extend(
+            self.graph.modes_at(w).into_iter().zip(neighbours.len()..).map(|(_, axis)| axis),
+        );
         axes
     }
 }
@@ -293,11 +318,11 @@ pub(crate) mod tests {
     use std::sync::Arc;
 
     /// The tensor of cores on a graph by the definition: for each entry the sum over all values of
-    /// all edges of the product of the cores' entries. `mode[v]` is the mode of vertex `v`; the axes
-    /// of a core are its edges in the order of `edges`, then its mode.
+    /// all edges of the product of the cores' entries. `modes[v]` are the modes of vertex `v`; the axes
+    /// of a core are its edges in the order of `edges`, then its modes.
     pub(crate) fn einsum(
         edges: &[[usize; 3]],
-        mode: &[Option<usize>],
+        modes: &[Vec<usize>],
         dims: &[usize],
         cores: &[Tensor],
     ) -> Tensor {
@@ -312,7 +337,7 @@ pub(crate) mod tests {
                     .map(|v| {
                         let here = (0..edges.len()).filter(|&e| edges[e][..2].contains(&v));
                         let index: Vec<usize> =
-                            here.map(|e| on[e]).chain(mode[v].map(|n| at[n])).collect();
+                            here.map(|e| on[e]).chain(modes[v].iter().map(|&n| at[n])).collect();
                         cores[v].at(&index)
                     })
                     .product::<f64>();
@@ -325,14 +350,13 @@ pub(crate) mod tests {
         let s = network.structure();
         let cores: Vec<Tensor> =
             network.cores().iter().map(|c| c.as_f64().unwrap().clone()).collect();
-        einsum(&s.edges(), &s.modes(), network.dims(), &cores)
+        einsum(&s.edges(), &s.groups(), network.dims(), &cores)
     }
 
     fn dense_on_modes(graph: &ModeGraph, dims: &[usize], cores: &[Tensor]) -> Tensor {
         let edges: Vec<[usize; 3]> = graph.edges().iter().map(|&(u, v, r)| [u, v, r]).collect();
-        let mode: Vec<Option<usize>> =
-            (0..graph.vertices()).map(|v| (v < graph.modes()).then_some(v)).collect();
-        einsum(&edges, &mode, dims, cores)
+        let modes: Vec<Vec<usize>> = (0..graph.vertices()).map(|v| graph.modes_at(v)).collect();
+        einsum(&edges, &modes, dims, cores)
     }
 
     fn random_tensor(dims: Vec<usize>, rng: &mut Rng) -> Tensor {

@@ -1,6 +1,7 @@
 //! A structure drawn in text, for a terminal.
 
 use crate::graph::{Layout, Structure};
+use crate::tensor::ModeNames;
 use std::fmt::Write as _;
 
 /// The widest line, where labels allow.
@@ -21,8 +22,13 @@ const WIDTH: usize = 78;
 /// assert_eq!(draw(&structure, &[4, 3, 6]), "(m1:3)--5--(m0:4).....(m2:6)\n");
 /// ```
 pub fn draw(structure: &Structure, dims: &[usize]) -> String {
+    draw_named(structure, dims, ModeNames::default())
+}
+
+/// The same with the names that the modes have after a split: `(m0.1:4)`.
+pub fn draw_named(structure: &Structure, dims: &[usize], names: ModeNames<'_>) -> String {
     let template = structure.template();
-    let picture = Picture::new(structure, dims);
+    let picture = Picture::new(structure, dims, names);
     match template.layout() {
         Some(Layout::Line) => picture.chain(false),
         Some(Layout::Circle) if template.order() == 2 => picture.chain(false),
@@ -41,14 +47,16 @@ struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    fn new(structure: &'a Structure, dims: &[usize]) -> Self {
-        let label = structure.modes().into_iter().enumerate().map(|(v, mode)| match mode {
-            Some(n) => match dims.get(n) {
-                Some(d) => format!("(m{n}:{d})"),
-                None => format!("(m{n})"),
-            },
-            None => format!("[i{v}]"),
-        });
+    fn new(structure: &'a Structure, dims: &[usize], names: ModeNames<'_>) -> Self {
+        let mode = |&n: &usize| match dims.get(n) {
+            Some(d) => format!("{}:{d}", names.of(n)),
+            None => names.of(n).into_owned(),
+        };
+        let label =
+            structure.groups().into_iter().enumerate().map(|(v, modes)| match modes.is_empty() {
+                true => format!("[i{v}]"),
+                false => format!("({})", modes.iter().map(mode).collect::<Vec<_>>().join(" ")),
+            });
         Picture { structure, label: label.collect() }
     }
 
@@ -238,6 +246,15 @@ mod tests {
 ";
         assert_eq!(picture("path", &[2, 1, 3, 12, 4, 4, 4, 4, 4], &[3; 10]), expected);
         assert_eq!(picture("ring", &[2], &[3, 4]), "\n(m0:3)--2--(m1:4)\n");
+    }
+
+    #[test]
+    fn modes_have_the_names_of_their_factors() {
+        let split = crate::tensor::Reshape::shape(&[6, 4], vec![2, 3, 4], false).unwrap();
+        let path = Arc::new(Template::path(3).unwrap());
+        let structure = Structure::identity(path, vec![2, 3]).unwrap();
+        let drawn = draw_named(&structure, &[2, 3, 4], ModeNames::new(split.as_ref()));
+        assert_eq!(drawn, "(m0.0:2)--2--(m0.1:3)--3--(m1:4)\n");
     }
 
     #[test]

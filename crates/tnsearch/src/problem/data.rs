@@ -1,10 +1,14 @@
 //! The data a network is fitted to.
 
+use super::Shrunk;
 use crate::dispatch;
 use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, sum_of_squares};
 use std::sync::Arc;
 
 /// A checked tensor, ready to be fitted many times. Clones share its entries.
+///
+/// A *shrunk* one ([`Target::shrink`]) holds a smaller tensor in the place of X: its entries and [`Target::dims`] are
+/// those of the small one, while every error is that of X, and parameters are counted with [`Target::full_dims`].
 ///
 /// Entries far from 1 (beyond about a million, or below a millionth) are scaled by a power of two, so that no
 /// square overflows or vanishes; fits give the scale back to the cores.
@@ -27,6 +31,8 @@ struct Inner {
     norm_squared: f64,
     /// X is 2^exponent times `tensor`.
     exponent: i32,
+    /// What the small tensor has to do with X, where it is one.
+    shrunk: Option<Shrunk>,
 }
 
 impl Target {
@@ -36,10 +42,40 @@ impl Target {
         tensor.check()?;
         let exponent = dispatch!(&mut tensor, t => normalise(t));
         let norm_squared = tensor.norm_squared();
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent })))
+        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None })))
     }
 
-    /// The tensor X, divided by [`Target::scale`].
+    /// The tensor with each group of modes as one mode, in the order of the groups; within a group the last mode runs
+    /// fastest. The norm and the scale stay as they are.
+    ///
+    /// ```
+    /// use tnsearch::{problem::Target, tensor::Tensor};
+    /// let x = Target::new(Tensor::new(vec![2, 1, 3], (1..7).map(f64::from).collect()).unwrap()).unwrap();
+    /// let merged = x.merged(&[vec![2], vec![0, 1]]);
+    /// assert_eq!(merged.dims(), [3, 2]);
+    /// assert_eq!(merged.tensor().as_f64().unwrap().data(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the groups are not each mode once.
+    pub fn merged(&self, groups: &[Vec<usize>]) -> Target {
+        let Inner { norm_squared, exponent, .. } = *self.0;
+        let axes = groups.concat();
+        let in_order = axes.iter().copied().eq(0..self.dims().len());
+        let tensor = if in_order { self.tensor().clone() } else { self.tensor().permuted(&axes) };
+        let dims = groups.iter().map(|g| g.iter().map(|&n| self.dims()[n]).product()).collect();
+        let tensor = tensor.reshaped(dims).expect("each mode once");
+        let shrunk = self.shrunk().map(|shrunk| shrunk.merged(groups));
+        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk }))
+    }
+
+    /// The same with a small tensor in the place of X.
+    pub(super) fn with_small(&self, tensor: AnyTensor, shrunk: Shrunk) -> Self {
+        let Inner { norm_squared, exponent, .. } = *self.0;
+        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: Some(shrunk) }))
+    }
+
+    /// The tensor X, or the small one in its place, divided by [`Target::scale`].
     pub fn tensor(&self) -> &AnyTensor {
         &self.0.tensor
     }
@@ -59,16 +95,22 @@ impl Target {
         2f64.powi(self.0.exponent)
     }
 
-    /// The RSE of a dense tensor of the same shape against X itself, of whatever kind it is.
+    /// The RSE of a dense tensor of the same shape against X itself, of whatever kind it is. For a shrunk target:
+    /// that of the full tensor it stands for.
     ///
     /// # Panics
     /// If it has another number of entries.
     pub fn rse_of(&self, z: &AnyTensor) -> f64 {
         assert_eq!(z.len(), self.entries(), "same shape");
-        dispatch!(self.tensor(), x => match z.typed() {
+        self.relative(dispatch!(self.tensor(), x => match z.typed() {
             Some(z) => self.residual(x, z),
             None => self.mixed_residual(z),
-        }) / self.0.norm_squared
+        }))
+    }
+
+    /// The RSE of a network from its squared distance to the tensor at hand: `lost + residual / ||X||^2`.
+    pub fn relative(&self, residual: f64) -> f64 {
+        self.lost() + residual / self.0.norm_squared
     }
 
     fn residual<T: Scalar>(&self, x: &Tensor<T>, z: &Tensor<T>) -> f64 {
@@ -85,12 +127,33 @@ impl Target {
         sum_of_squares(&rows)
     }
 
-    /// Its dimensions.
+    /// The dimensions of the tensor at hand: what fits, spectra and decompositions compute with.
     pub fn dims(&self) -> &[usize] {
         self.tensor().dims()
     }
 
-    /// `||X||_F^2`, of the scaled tensor.
+    /// The dimensions of X: what parameters are counted with. Those of the tensor at hand unless it was shrunk.
+    pub fn full_dims(&self) -> &[usize] {
+        self.shrunk().map_or(self.dims(), Shrunk::full_dims)
+    }
+
+    /// What the small tensor has to do with X, where this is a shrunk target.
+    pub fn shrunk(&self) -> Option<&Shrunk> {
+        self.0.shrunk.as_ref()
+    }
+
+    /// What was lost by shrinking, relative to `||X||^2`: no error goes below it. 0 for X itself.
+    pub fn lost(&self) -> f64 {
+        self.shrunk().map_or(0.0, Shrunk::lost)
+    }
+
+    /// What is left of an RSE once the loss by shrinking is taken off: what a network may be away from the tensor at
+    /// hand, relative to `||X||^2`.
+    pub fn net(&self, rse: f64) -> f64 {
+        (rse - self.lost()).max(0.0)
+    }
+
+    /// `||X||_F^2`, of the scaled tensor; of X itself also where the tensor was shrunk.
     pub fn norm_squared(&self) -> f64 {
         self.0.norm_squared
     }

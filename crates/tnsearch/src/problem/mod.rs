@@ -7,10 +7,12 @@
 mod data;
 mod loss;
 mod objective;
+mod shrink;
 mod stop;
 mod words;
 
 pub use data::Target;
 pub use loss::{Loss, Measure, Root, SquaredError};
 pub use objective::{CheckedObjective, LowerBound, Objective, Score};
+pub use shrink::{ShrinkLimits, Shrunk};
 pub use stop::{Reason, Stop};

@@ -1,7 +1,8 @@
 //! One token that ends work: asked for from outside, or because the time is up.
 
-use std::sync::Arc;
+use crate::linalg::{Factor, matmul};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Asks running work to end soon: Ctrl-C, a deadline, an error elsewhere.
@@ -29,6 +30,11 @@ struct Inner {
     asked: AtomicBool,
     deadline: Option<Instant>,
     parent: Option<Stop>,
+    /// Until when results are of use, where that stops nothing.
+    hint: Option<Stop>,
+    /// A test's clock: how often the token may be looked at before its time is up.
+    #[cfg(test)]
+    looks: Option<std::sync::atomic::AtomicU64>,
 }
 
 /// Why work was to end.
@@ -63,6 +69,43 @@ impl Stop {
         Duration::try_from_secs_f64(seconds).map_or_else(|_| self.child(), |time| self.within(time))
     }
 
+    /// A child that knows until when results are of use, [`Stop::remaining`], and is not stopped by that.
+    pub fn knowing(&self, until: &Stop) -> Stop {
+        let hint = Some(until.clone());
+        Stop(Arc::new(Inner { hint, parent: Some(self.clone()), ..Inner::default() }))
+    }
+
+    /// The time left until the first deadline, here or above; none where there is none.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.first_deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    fn first_deadline(&self) -> Option<Instant> {
+        let mut first: Option<Instant> = None;
+        let mut token = Some(self);
+        while let Some(Stop(inner)) = token {
+            let hint = inner.hint.as_ref().and_then(Stop::first_deadline);
+            first = [first, inner.deadline, hint].into_iter().flatten().min();
+            token = inner.parent.as_ref();
+        }
+        first
+    }
+
+    /// A child that stops when this part of the time left has passed; where there is no deadline, it has none either.
+    pub fn within_part(&self, part: f64) -> Stop {
+        self.remaining().map_or_else(|| self.child(), |left| self.within(left.mul_f64(part)))
+    }
+
+    /// Whether a computation that cannot be interrupted may begin: it may always where there is no deadline, and else
+    /// if so many operations of a matrix product, one thread's, take no longer than the time that is left. So a limit
+    /// on time is kept, and nothing depends on the machine's speed where there is none.
+    pub fn has_time_for(&self, flops: f64) -> bool {
+        match self.remaining() {
+            None => !self.is_set(),
+            Some(left) => !self.is_set() && flops <= left.as_secs_f64() * flops_per_second(),
+        }
+    }
+
     /// Asks for a stop.
     pub fn set(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
@@ -83,6 +126,10 @@ impl Stop {
             if inner.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Some(Reason::Deadline);
             }
+            #[cfg(test)]
+            if inner.looks.as_ref().is_some_and(|looks| !look(looks)) {
+                return Some(Reason::Deadline);
+            }
             token = inner.parent.as_ref();
         }
         None
@@ -100,6 +147,40 @@ impl Stop {
     }
 }
 
+/// The speed of matrix products on one thread, measured once in a process and only where there is a deadline.
+fn flops_per_second() -> f64 {
+    static SPEED: OnceLock<f64> = OnceLock::new();
+    /// The side of the matrices; some milliseconds.
+    const SIDE: usize = 192;
+    *SPEED.get_or_init(|| {
+        let a = vec![1.0f64; SIDE * SIDE];
+        let mut c = vec![0.0; SIDE * SIDE];
+        let mut product = || {
+            let begun = Instant::now();
+            let factor = Factor::row_major(&a, SIDE);
+            matmul((SIDE, SIDE, SIDE), &mut c, factor, factor);
+            begun.elapsed().as_secs_f64().max(1e-9)
+        };
+        // The first warms up.
+        product();
+        let seconds = product().min(product());
+        2.0 * (SIDE as f64).powi(3) / seconds
+    })
+}
+
+#[cfg(test)]
+fn look(looks: &std::sync::atomic::AtomicU64) -> bool {
+    looks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
+}
+
+#[cfg(test)]
+impl Stop {
+    /// A token whose time is up after it was looked at so often: a clock for tests.
+    pub(crate) fn after_looks(looks: u64) -> Stop {
+        Stop(Arc::new(Inner { looks: Some(looks.into()), ..Inner::default() }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +194,31 @@ mod tests {
         assert_eq!(root.reason(), None);
         root.clone().set();
         assert_eq!(below.reason(), Some(Reason::Asked));
+    }
+
+    #[test]
+    fn what_cannot_be_interrupted_begins_only_in_time() {
+        let free = Stop::new();
+        assert!(free.has_time_for(1e300) && free.child().has_time_for(f64::INFINITY));
+        assert_eq!((free.remaining(), free.within_part(0.5).remaining()), (None, None));
+        let hour = free.within(Duration::from_secs(3600));
+        assert!(hour.child().has_time_for(1e6) && !hour.child().has_time_for(1e30));
+        let half = hour.within_part(0.5).remaining().unwrap();
+        assert!(half <= Duration::from_secs(1800) && half > Duration::from_secs(1000));
+        // The nearest of all deadlines counts, wherever it is.
+        assert!(hour.within(Duration::from_secs(9000)).remaining().unwrap().as_secs() <= 3600);
+        assert!(!free.within(Duration::ZERO).has_time_for(0.0));
+        // One that only knows when is not stopped then.
+        let knows = free.knowing(&free.within(Duration::ZERO));
+        assert!(!knows.is_set() && !knows.child().has_time_for(1.0));
+        free.set();
+        assert!(!hour.has_time_for(0.0) && !free.has_time_for(0.0));
+    }
+
+    #[test]
+    fn a_clock_that_counts_looks() {
+        let stop = Stop::after_looks(2);
+        assert!(!stop.is_set() && !stop.child().is_set() && stop.is_set());
     }
 
     #[test]

@@ -1,6 +1,14 @@
 //! Objectives, bounds and errors in words: what reports and commands say about them.
 
-use super::{LowerBound, Measure, Objective};
+use super::{LowerBound, Measure, Objective, Score};
+
+/// A number with the digits it needs, up to six: `1e-4`, `3.162e-1`. A square that rounding has touched is as short as
+/// what was meant.
+fn brief(x: f64) -> String {
+    let written = (0..6).map(|digits| format!("{x:.digits$e}"));
+    let same = |text: &String| text.parse().is_ok_and(|y: f64| (y - x).abs() <= 1e-12 * x.abs());
+    written.clone().find(same).unwrap_or_else(|| format!("{x:.3e}"))
+}
 
 impl Measure {
     /// The article of its name: "an" RSE, "a" KL.
@@ -31,8 +39,32 @@ impl Objective {
         let name = &measure.name;
         match self {
             Objective::Lambda(l) => format!("smallest phi + {l} * {name}"),
-            Objective::MaxError(e) => format!("fewest params with {name} <= {e:e}"),
+            Objective::MaxError(e) => {
+                let root = measure.root.as_ref();
+                let root = root.map(|r| format!(" ({} <= {})", r.name, brief(e.sqrt())));
+                format!("fewest params with {name} <= {}{}", brief(e), root.unwrap_or_default())
+            }
             Objective::MaxParams(p) => format!("smallest {name} with at most {p} params"),
+        }
+    }
+
+    /// An answer in a few words, by what is looked for: params, the error's root where it has a name, and the loss
+    /// where that is what is minimised.
+    pub fn score_text(
+        self,
+        score: &Score,
+        measure: &Measure,
+        number: impl Fn(f64) -> String,
+    ) -> String {
+        let Score { loss, error, params } = *score;
+        let error = match &measure.root {
+            Some(root) => format!("{} {}", root.name, number(error.sqrt())),
+            None => format!("{} {}", measure.name, number(error)),
+        };
+        match self {
+            Objective::Lambda(_) => format!("loss {}, {params} params, {error}", number(loss)),
+            Objective::MaxError(_) => format!("{params} params, {error}"),
+            Objective::MaxParams(_) => format!("{error}, {params} params"),
         }
     }
 
@@ -65,9 +97,14 @@ impl Objective {
         let Measure { name, meaning, .. } = measure;
         match self {
             Objective::MaxError(eps) => {
-                let eps = number(eps);
+                let root = measure.root.as_ref().map(|root| {
+                    let (meaning, name) = (&root.meaning, &root.name);
+                    format!(", which is a {meaning} ({name}) of at most {}", number(eps.sqrt()))
+                });
                 format!(
-                    "the one with the fewest parameters whose {meaning} ({name}) is at most {eps}"
+                    "the one with the fewest parameters whose {meaning} ({name}) is at most {}{}",
+                    number(eps),
+                    root.unwrap_or_default()
                 )
             }
             Objective::MaxParams(p) => {
@@ -128,10 +165,19 @@ impl LowerBound {
         }
     }
 
+    /// Whether it says nothing: no error and no loss is below zero, no network without a parameter.
+    pub fn says_nothing(&self) -> bool {
+        self.value() <= 0.0
+    }
+
     /// What is proven of every `class` ("structure", "ring with ranks up to 7"), in words; `number` writes a
     /// quantity.
     pub fn text(&self, class: &str, measure: &Measure, number: impl Fn(f64) -> String) -> String {
         let about = self.about();
+        if self.says_nothing() {
+            let of = self.of(measure);
+            return format!("nothing: the cuts of the tensor allow a {class}{about} with {of} 0");
+        }
         let has = match (self.params, self.error) {
             (Some(params), _) => format!("at least {params} params"),
             (_, Some(error)) => format!("{} >= {}", measure.name, number(error)),
@@ -143,6 +189,7 @@ impl LowerBound {
     /// The same in a few words.
     pub fn short_text(&self, measure: &Measure, number: impl Fn(f64) -> String) -> String {
         match self.params {
+            _ if self.says_nothing() => "nothing".to_owned(),
             Some(params) => format!("at least {params} params"),
             None => format!("{} at least {}", self.of(measure), number(self.value())),
         }
@@ -152,6 +199,42 @@ impl LowerBound {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_asked_for_is_said_with_its_root() {
+        let text = |e: f64| Objective::MaxError(e).text(&Measure::RSE);
+        assert_eq!(text(1e-4), "fewest params with RSE <= 1e-4 (RE <= 1e-2)");
+        assert_eq!(text(0.1), "fewest params with RSE <= 1e-1 (RE <= 3.162e-1)");
+        assert_eq!(text(0.1 * 0.1), "fewest params with RSE <= 1e-2 (RE <= 1e-1)");
+        let aim = Objective::MaxError(0.01).aim(&Measure::RSE, |x| x.to_string());
+        assert!(
+            aim.ends_with("(RSE) is at most 0.01, which is a relative error (RE) of at most 0.1"),
+            "{aim}"
+        );
+    }
+
+    #[test]
+    fn an_answer_is_said_by_what_was_asked_for() {
+        let score = Score { loss: 0.5, error: 0.25, params: 30 };
+        let text = |o: Objective| o.score_text(&score, &Measure::RSE, |x| x.to_string());
+        assert_eq!(text(Objective::MaxError(0.1)), "30 params, RE 0.5");
+        assert_eq!(text(Objective::MaxParams(40)), "RE 0.5, 30 params");
+        assert_eq!(text(Objective::Lambda(1.0)), "loss 0.5, 30 params, RE 0.5");
+    }
+
+    #[test]
+    fn a_bound_of_zero_is_no_bound() {
+        let plain = |x: f64| x.to_string();
+        let bound = Objective::MaxParams(9).lower_bound(0.0);
+        assert!(bound.says_nothing());
+        let said = bound.text("ring", &Measure::RSE, plain);
+        assert_eq!(
+            said,
+            "nothing: the cuts of the tensor allow a ring within the budget with RSE 0"
+        );
+        assert_eq!(bound.short_text(&Measure::RSE, plain), "nothing");
+        assert!(!Objective::MaxError(0.1).lower_bound(3.0).says_nothing());
+    }
 
     #[test]
     fn another_loss_is_called_by_its_own_names() {

@@ -1,14 +1,18 @@
 //! The one call that wires a search: spectra, pruning, strategy, runs, resume, certificate.
 
 use super::description::{Bounds, Context, Description, Graphs, Plan};
-use super::engine::{Engine, Evaluation, Listener, SearchResult};
+use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
-use super::{Budget, SearchError, SearchSettings, Strategy, StrategySpec};
+use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec, incumbents};
 use crate::SettingError;
-use crate::bound::{BoundLimits, CutBound, Relaxation, check_template};
-use crate::fit::{CheckedFit, FitSettings};
-use crate::graph::{Structure, Template};
-use crate::problem::{CheckedObjective, Loss, Objective, SquaredError, Stop, Target};
+use crate::bound::{
+    BoundLimits, CutBound, NeededRank, Relaxation, Spectra, check_template, needed_rank, needs_svd,
+};
+use crate::decompose::Limits;
+use crate::fit::{self, CheckedFit, FitSettings, Fitted};
+use crate::graph::{ModeGraph, Structure, Template};
+use crate::network::expand_cores;
+use crate::problem::{CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target};
 use crate::rng;
 use crate::tensor::size;
 use serde_json::Value;
@@ -43,7 +47,9 @@ pub struct Search<'a> {
     records: Vec<Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     stop: Stop,
+    begun: Option<Instant>,
     speculate: bool,
+    front: bool,
 }
 
 impl<'a> Search<'a> {
@@ -60,7 +66,9 @@ impl<'a> Search<'a> {
             records: Vec::new(),
             listeners: Vec::new(),
             stop: Stop::new(),
+            begun: None,
             speculate: true,
+            front: false,
         }
     }
 
@@ -134,6 +142,13 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Whether a smaller tensor is searched in the place of X where that pays (the default): see [`Target::shrink`].
+    /// Never with another loss, evaluator or executor than the default.
+    pub fn shrink(mut self, shrink: bool) -> Self {
+        self.settings.shrink = shrink;
+        self
+    }
+
     /// Whether structures are left out that a bound proves cannot win (the default).
     pub fn prune(mut self, prune: bool) -> Self {
         self.settings.prune = prune;
@@ -164,6 +179,19 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Whether the networks of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.front = keep;
+        self
+    }
+
+    /// Counts the time from an earlier moment than its preparation: what it took to read the tensor is then part of the
+    /// limit.
+    pub fn begun(mut self, begun: Instant) -> Self {
+        self.begun = Some(begun);
+        self
+    }
+
     /// Whether idle workers fit what may be asked for next (the default). It changes no result.
     pub fn speculate(mut self, speculate: bool) -> Self {
         self.speculate = speculate;
@@ -190,7 +218,11 @@ impl<'a> Search<'a> {
     }
 
     /// Checks everything; nothing is computed yet.
-    pub fn check(self) -> Result<CheckedSearch<'a>, SearchError> {
+    pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
+        if self.own.is_none() {
+            self.settings.strategy.name =
+                for_template(&self.template, &self.settings.strategy.name)?;
+        }
         let description = match &self.own {
             Some((own, _)) => own,
             None => self.settings.strategy.description()?,
@@ -199,7 +231,7 @@ impl<'a> Search<'a> {
             (description.graphs, description.bounds, description.max_cost);
         let (objective, fit) = self.settings.check(description.rescue)?;
         // What is good enough is decided here and in the fits alike.
-        let fit = fit.for_kind(self.target.kind()).into_owned();
+        let fit = fit.for_target(&self.target).into_owned();
         let plan = match &self.own {
             Some(_) => None,
             None => Some(self.settings.strategy.check(self.settings.max_rank)?),
@@ -260,7 +292,7 @@ impl<'a> CheckedSearch<'a> {
     /// The graph whose structures are proposed.
     pub fn searched(&self) -> Result<Arc<Template>, SearchError> {
         Ok(match self.graphs {
-            Graphs::Template => self.search.template.clone(),
+            Graphs::Template | Graphs::Trees | Graphs::Formats => self.search.template.clone(),
             Graphs::All => Arc::new(Template::complete(self.search.target.dims().len())?),
         })
     }
@@ -297,14 +329,30 @@ impl<'a> CheckedSearch<'a> {
         self
     }
 
-    /// Computes what bounds need, in at most a third of the time allowed.
+    /// The smaller tensor to be searched in the place of X, if that is to be and pays.
+    fn shrunk(&self, stop: &Stop) -> Option<Target> {
+        let Search { target, settings, loss, evaluator, executor, .. } = &self.search;
+        let held_elsewhere = evaluator.is_some() || executor.is_some();
+        if !settings.shrink || held_elsewhere || !loss.is_squared_error() {
+            return None;
+        }
+        let Budget { max_bytes, threads, .. } = settings.budget;
+        let limits = ShrinkLimits { max_bytes, threads, stop: stop.clone() };
+        target.shrink(settings.objective, &limits)
+    }
+
+    /// Shrinks the tensor and computes what bounds need, in at most a third of the time allowed.
     pub fn prepare(self) -> Result<PreparedSearch<'a>, SearchError> {
-        let begun = Instant::now();
         let Search { target, template, settings, stop, .. } = &self.search;
+        let begun = self.search.begun.unwrap_or_else(Instant::now);
         let budget = &settings.budget;
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
-        let late = stop.within_seconds(seconds);
-        let hurry = late.within_seconds(seconds / 3.0);
+        let late = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
+        let clock = Instant::now();
+        let shrunk = self.shrunk(&late.within_part(0.5));
+        let shrunk = shrunk.map(|target| (target, clock.elapsed().as_secs_f64()));
+        let hurry = late.within_part(1.0 / 3.0);
+        let target = shrunk.as_ref().map_or(target, |(small, _)| small);
         let squared = self.search.loss.is_squared_error();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
         let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
@@ -314,7 +362,9 @@ impl<'a> CheckedSearch<'a> {
         let bound = match wanted && squared {
             false => None,
             true => {
-                let stops = (&late, &hurry);
+                // What is not prepared is computed when it is asked for, in half of the time at most.
+                let half = late.within_part(0.5);
+                let stops = (&half, &hurry);
                 match CutBound::prepared(target, template, settings.objective, &limits, stops) {
                     Ok(bound) => Some(bound),
                     Err(e) if self.bounds == Bounds::Needed => return Err(e.into()),
@@ -323,7 +373,7 @@ impl<'a> CheckedSearch<'a> {
                 }
             }
         };
-        Ok(PreparedSearch { checked: self, bound, late, hurry, begun })
+        Ok(PreparedSearch { checked: self, shrunk, bound, late, hurry, begun })
     }
 
     /// Whether a lower bound is to be proven: one over the template says nothing about other graphs.
@@ -337,6 +387,8 @@ impl<'a> CheckedSearch<'a> {
 /// A search that can begin.
 pub struct PreparedSearch<'a> {
     checked: CheckedSearch<'a>,
+    /// The smaller tensor in the place of X, and the seconds it took.
+    shrunk: Option<(Target, f64)>,
     bound: Option<CutBound>,
     /// Set when the time is up.
     late: Stop,
@@ -346,16 +398,32 @@ pub struct PreparedSearch<'a> {
 }
 
 impl PreparedSearch<'_> {
+    /// What is searched: the tensor, or the smaller one in its place.
+    pub fn target(&self) -> &Target {
+        self.shrunk.as_ref().map_or(&self.checked.search.target, |(small, _)| small)
+    }
+
     /// The bounds from the tensor's cuts, where they could be computed.
     pub fn bound(&self) -> Option<&CutBound> {
         self.bound.as_ref()
     }
 
+    /// The rank that the template needs at least for the error asked for, where that is above the largest allowed: then
+    /// nothing can be the answer, which is known before the first fit.
+    pub fn needed_rank(&self) -> Option<NeededRank> {
+        let Search { template, settings, .. } = &self.checked.search;
+        let (eps, bound) = (settings.objective.max_error()?, self.bound.as_ref()?);
+        let templates = self.checked.graphs == Graphs::Template;
+        needed_rank(template, bound.spectra(), eps)
+            .filter(|needed| templates && needed.rank > settings.max_rank)
+    }
+
     /// Runs the search.
     pub fn run(self) -> Result<SearchResult, SearchError> {
         let certifies = self.checked.certifies();
-        let PreparedSearch { checked, bound, late, hurry, begun } = self;
-        let CheckedSearch { search, objective, fit, plan, max_cost, .. } = checked;
+        let searched = self.checked.searched()?;
+        let PreparedSearch { checked, shrunk, bound, late, hurry, begun } = self;
+        let CheckedSearch { search, objective, fit, plan, max_cost, graphs, .. } = checked;
         let Search {
             target,
             template,
@@ -368,8 +436,14 @@ impl PreparedSearch<'_> {
             listeners,
             stop,
             speculate,
+            front,
+            ..
         } = search;
         let (dims, budget) = (target.dims(), &settings.budget);
+        let small = shrunk.as_ref().map_or(&target, |(small, _)| small);
+        // However long the preparation took, something is to be fitted.
+        let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 20.0));
+        let ending = stop.within_seconds(left.unwrap_or(f64::INFINITY));
         let open_bytes = budget.max_bytes.map(|bytes| bytes as f64 / 4.0 / settings.runs as f64);
         let relaxation = |bound: &CutBound, hurry: &Stop| {
             let relaxation = Relaxation::stoppable(
@@ -377,7 +451,7 @@ impl PreparedSearch<'_> {
                 objective,
                 bound,
                 settings.max_rank,
-                &late,
+                &ending,
                 hurry,
             );
             match open_bytes {
@@ -388,12 +462,27 @@ impl PreparedSearch<'_> {
         // All runs start from the same relaxed problem; its tables are made once.
         let shared: OnceCell<Relaxation> = OnceCell::new();
         let relax = |bound: &CutBound| shared.get_or_init(|| relaxation(bound, &hurry)).clone();
+        let widest_rank = settings.widest_rank.unwrap_or(0).max(settings.max_rank);
+        let direct = settings.direct && own.is_none() && loss.is_squared_error();
+        let starts = direct.then(|| {
+            let limits = Limits { max_bytes: budget.max_bytes, stop: ending.within_part(0.5) };
+            let templates = match graphs {
+                Graphs::Template => vec![template.clone()],
+                Graphs::Trees => Vec::new(),
+                Graphs::All => vec![searched.clone()],
+                Graphs::Formats => formats(dims.len()),
+            };
+            starts(small, bound.as_ref(), &templates, objective, widest_rank, &limits)
+        });
         let context = Context {
+            starts: starts.as_deref(),
+            widest_rank,
+            entries: small.entries(),
             template: &template,
             dims,
             objective,
             bound: bound.as_ref(),
-            stop: &late,
+            stop: &ending,
             relaxation: &relax,
         };
         let strategy = |seed: u64| match (&own, &plan) {
@@ -402,10 +491,12 @@ impl PreparedSearch<'_> {
             (None, None) => unreachable!("one of both was checked"),
         };
         let strategies = (0..settings.runs).map(|k| strategy(rng::derived_seed(settings.seed, k)));
-        let mut strategies = strategies.collect::<Result<Vec<_>, _>>()?.into_iter();
-        // However long the preparation took, something is to be fitted.
-        let left = budget.max_seconds.map(|s| (s - begun.elapsed().as_secs_f64()).max(s / 100.0));
-        let mut engine = Engine::new(dims, objective, fit)
+        let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
+        // One run tells all what direct methods give.
+        let mut given = starts.clone().unwrap_or_default();
+        let begin = |then| Begin::new(std::mem::take(&mut given), then);
+        let mut strategies = strategies.into_iter().map(begin).collect::<Vec<_>>().into_iter();
+        let mut engine = Engine::new(dims, objective, fit.for_target(small).into_owned())
             .runs(settings.seed, settings.runs, |_| {
                 strategies.next().unwrap_or_else(|| unreachable!("one per run"))
             })
@@ -413,12 +504,19 @@ impl PreparedSearch<'_> {
             .max_phi(settings.max_phi)
             .max_cost(max_cost)
             .speculate(speculate)
+            .front(front)
             .resume(records)
             .measure(loss.measure())
-            .stop(&stop.within_seconds(left.unwrap_or(f64::INFINITY)))
+            .home(searched.clone())
+            .stop(&ending)
             .begun(begun);
         for listener in listeners {
             engine = engine.listen(listener);
+        }
+        if shrunk.is_some() {
+            engine = engine.shrunk(small.dims(), |graph, fitted| {
+                expanded(&target, small, graph, fitted, budget.max_bytes, &late)
+            });
         }
         // Where a stop was asked for during the preparation, the spectra are still to be computed: then no proof.
         if let Some(bound) = bound.as_ref().filter(|_| !stop.is_set()) {
@@ -429,18 +527,116 @@ impl PreparedSearch<'_> {
                 engine = engine.certify(|| relaxation(bound, &late), settings.certificate_nodes);
             }
         }
+        let said = |mut result: SearchResult| {
+            // What is proven for ranks up to the largest says nothing about larger ones.
+            result.proven_impossible &= !result.target_reached;
+            // A bound over all trees is one for trees only.
+            let cyclic = |best: &Best| best.graph.edges().len() >= best.graph.vertices();
+            result.certified_optimal &=
+                graphs != Graphs::Formats || !result.best.as_ref().is_some_and(cyclic);
+            if let (Some(eps), Some(bound)) = (settings.objective.max_error(), bound.as_ref())
+                && result.proven_impossible
+            {
+                let needed = needed_rank(&template, bound.spectra(), eps);
+                result.needed_rank = needed.filter(|needed| needed.rank > settings.max_rank);
+            }
+            result
+        };
         if let Some(executor) = executor {
-            return engine.run(executor);
+            return engine.run(executor).map(said);
         }
         let evaluator = evaluator.unwrap_or_else(|| match loss.is_squared_error() {
-            true => Arc::new(FitEvaluator::new(&target)),
-            false => Arc::new(LossEvaluator::new(&target, loss)),
+            true => Arc::new(FitEvaluator::new(small)),
+            false => Arc::new(LossEvaluator::new(small, loss)),
         });
         let entry = target.kind().bytes() as u128;
-        let workers = budget.workers(size(dims).saturating_mul(entry));
+        let workers = budget.workers(size(small.dims()).saturating_mul(entry));
         let threads = Local::new(evaluator, workers);
-        engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?)
+        let mut result =
+            engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?).map(said)?;
+        result.shrunk = shrunk.map(|(small, seconds)| ShrunkSummary {
+            dims: small.dims().to_vec(),
+            lost: small.lost(),
+            seconds,
+        });
+        Ok(result)
     }
+}
+
+/// The strategy of a template by the name of the one asked for: what stands for several graphs has strategies of its own.
+fn for_template(template: &Template, asked: &str) -> Result<String, SettingError> {
+    let (own, what): (&[&str], _) = match template {
+        t if t.is_any_tree() => (&["trees"], "any-tree"),
+        t if t.is_formats() => (&["formats"], "formats"),
+        t if t.is_any() => (&["walk", "greedy", "tnga-star"], "any"),
+        _ => (&[], ""),
+    };
+    let others = ["trees", "formats"];
+    match own {
+        [] if others.contains(&asked) => {
+            let expected =
+                "it is for templates any-tree and formats; use auto for a template of one format";
+            Err(SettingError::new("strategy", format!("'{asked}'"), expected))
+        }
+        [] => Ok(asked.to_owned()),
+        [first, ..] if asked == "auto" => Ok((*first).to_owned()),
+        _ if own.contains(&asked) => Ok(asked.to_owned()),
+        _ => {
+            let expected = format!("template {what} is searched by {} (or auto)", own.join(", "));
+            Err(SettingError::new("strategy", format!("'{asked}'"), expected))
+        }
+    }
+}
+
+/// The formats whose direct methods a search over several begins with.
+fn formats(order: usize) -> Vec<Arc<Template>> {
+    let named = ["path", "ring", "tucker", "ht"].into_iter();
+    named.filter_map(|name| Template::parse(name, order).ok().map(Arc::new)).collect()
+}
+
+/// What direct methods give in each of these templates.
+fn starts(
+    target: &Target,
+    bound: Option<&CutBound>,
+    templates: &[Arc<Template>],
+    objective: CheckedObjective,
+    max_rank: usize,
+    limits: &Limits,
+) -> Vec<Structure> {
+    let own;
+    let spectra = match bound {
+        Some(bound) => bound.spectra(),
+        None => {
+            let within = BoundLimits { max_bytes: limits.max_bytes, threads: None };
+            match Spectra::within(target, needs_svd(objective.get()), &within) {
+                Ok(spectra) => own = spectra.stoppable(&limits.stop),
+                Err(_) => return Vec::new(),
+            }
+            &own
+        }
+    };
+    let of = |template| incumbents(target, spectra, template, objective.get(), max_rank, limits);
+    templates.iter().flat_map(of).collect()
+}
+
+/// The answer for the small tensor as one for the full one. Its error is computed anew from its cores where memory and
+/// time allow it; what it is known to be without that differs by rounding only.
+fn expanded(
+    full: &Target,
+    small: &Target,
+    graph: &ModeGraph,
+    fitted: Fitted,
+    max_bytes: Option<u64>,
+    late: &Stop,
+) -> Fitted {
+    /// What the residual takes for each entry, about.
+    const FLOPS: f64 = 200.0;
+    let cores = expand_cores(small, graph, fitted.cores);
+    let error = match late.has_time_for(FLOPS * full.entries() as f64) {
+        true => fit::error_of(full, graph, &cores, max_bytes).unwrap_or(fitted.error),
+        false => fitted.error,
+    };
+    Fitted { cores, error, ..fitted }
 }
 
 /// Refuses data that the loss is not defined for.

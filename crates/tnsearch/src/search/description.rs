@@ -4,7 +4,7 @@
 use super::{SearchError, Strategy, strategies};
 use crate::SettingError;
 use crate::bound::{CutBound, Relaxation};
-use crate::graph::Template;
+use crate::graph::{Structure, Template};
 use crate::problem::{CheckedObjective, Stop};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,10 @@ pub enum Graphs {
     Template,
     /// Those of all formats: the complete graph, whatever the template.
     All,
+    /// All trees, whatever the template: vertices with none, one or several modes.
+    Trees,
+    /// Several formats, trees and others.
+    Formats,
 }
 
 /// What a strategy does with bounds on the error.
@@ -93,7 +97,7 @@ pub(super) const fn option(
 }
 
 /// The strategies there are, the default first.
-pub const STRATEGIES: [&Description; 9] = [
+pub const STRATEGIES: [&Description; 12] = [
     &strategies::AUTO,
     &strategies::EXACT,
     &strategies::TNLS,
@@ -101,8 +105,11 @@ pub const STRATEGIES: [&Description; 9] = [
     &strategies::TNGA_PLUS,
     &strategies::ANNEALING,
     &strategies::RANDOM,
+    &strategies::WALK,
     &strategies::TNGA_STAR,
     &strategies::GREEDY,
+    &strategies::TREES,
+    &strategies::FORMATS,
 ];
 
 impl Description {
@@ -215,6 +222,13 @@ pub struct Context<'c> {
     pub objective: CheckedObjective,
     /// The bounds from the tensor's cuts, where they are at hand.
     pub bound: Option<&'c CutBound>,
+    /// Structures that direct methods give, of the template or (for [`Graphs::Formats`]) of several; none where the search
+    /// is to begin at random.
+    pub starts: Option<&'c [Structure]>,
+    /// The largest rank of walks.
+    pub widest_rank: usize,
+    /// The entries of the tensor that is fitted.
+    pub entries: usize,
     /// Seen by strategies that compute for long.
     pub stop: &'c Stop,
     pub(super) relaxation: &'c dyn Fn(&CutBound) -> Relaxation,

@@ -21,8 +21,9 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, GenerationRecord, HistoryPoint,
-    Listener, ListenerError, ParetoPoint, Progress, RunSummary, SearchResult, StoppedBy,
+    Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
+    GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,
+    RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
 };
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
@@ -30,8 +31,9 @@ pub use incumbents::incumbents;
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, Begin, CheckedAnnealing, CheckedExact, CheckedGreedy,
-    CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, Exact, ExactSettings, ExactThenTnls,
-    Greedy, GreedySettings, RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings,
-    Tnls, TnlsSettings, sample_neighbour,
+    CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, CheckedWalk, Exact,
+    ExactSettings, ExactThenTnls, Formats, FormatsSettings, GoOn, Greedy, GreedySettings,
+    RandomSearch, RandomSettings, Tnale, TnaleSettings, Tnga, TngaSettings, Tnls, TnlsSettings,
+    Trees, TreesSettings, Walk, WalkSettings, sample_neighbour,
 };
-pub use strategy::{Ask, Generation, Outcome, Source, Strategy};
+pub use strategy::{Adapting, Ask, Found, Generation, Outcome, Source, Strategy, WalkId};

@@ -21,12 +21,19 @@ pub struct SearchSettings {
     pub strategy: StrategySpec,
     /// The largest rank R of an edge.
     pub max_rank: usize,
+    /// Walks and direct methods may use ranks up to this, where it is more; what is proven is proven for `max_rank`.
+    pub widest_rank: Option<usize>,
+    /// Whether the search begins with what direct methods give (truncated SVDs in the orders that the spectra suggest), so
+    /// that it ends with nothing worse, and `auto` goes on with walks. Else it begins at random, as in the paper.
+    pub direct: bool,
     /// Independent runs with derived seeds; the best counts.
     pub runs: usize,
     /// Same seed, same data, same settings: same result, at any number of workers.
     pub seed: u64,
     /// Whether structures are left out that a bound proves cannot win.
     pub prune: bool,
+    /// Whether a smaller tensor is searched in the place of X where that pays ([`crate::problem::Target::shrink`]).
+    pub shrink: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none.
     pub certificate_nodes: u64,
     /// How structures are fitted. Its `enough_rse` follows from the objective.
@@ -63,9 +70,12 @@ impl Default for SearchSettings {
             objective: Objective::MaxError(1e-4),
             strategy: StrategySpec::default(),
             max_rank: 7,
+            widest_rank: None,
+            direct: true,
             runs: 1,
             seed: 0,
             prune: true,
+            shrink: true,
             certificate_nodes: 200_000,
             fit: FitSettings::default(),
             rescue: None,

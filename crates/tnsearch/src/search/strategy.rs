@@ -19,6 +19,10 @@ pub trait Strategy: Send {
     /// What became of the structures of the last ask, in its order; nothing after [`Ask::Thinking`].
     fn tell(&mut self, outcomes: &[Outcome]);
 
+    /// Which structures the walks of the last ask ended at ([`Generation::adapt`]), in its order; none for those that
+    /// ended nowhere. Said before [`Strategy::tell`], of such generations only.
+    fn tell_found(&mut self, _found: &[Option<Found>]) {}
+
     /// The same strategy in the same state, to be told what *might* come: the engine uses it to fit, on workers
     /// that would be idle, what may be asked for next. None (the default): it cannot be copied.
     fn fork(&self) -> Option<Box<dyn Strategy>> {
@@ -48,6 +52,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         (**self).tell(outcomes);
+    }
+
+    fn tell_found(&mut self, found: &[Option<Found>]) {
+        (**self).tell_found(found);
     }
 
     fn fork(&self) -> Option<Box<dyn Strategy>> {
@@ -85,6 +93,43 @@ impl Ask {
     }
 }
 
+/// Names a walk of a run: what it ended at can be gone on from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WalkId {
+    pub(super) generation: u64,
+    pub(super) index: usize,
+}
+
+/// What a walk ended at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The structure, on the template of the one it began at.
+    pub structure: Structure,
+    /// The walk.
+    pub walk: WalkId,
+}
+
+/// What walks may do ([`crate::fit::Adapt`] for each of them).
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Adapting {
+    /// The largest rank of an edge.
+    pub max_rank: usize,
+    /// Whether modes may swap their vertices.
+    pub swaps: bool,
+    /// Whether edges of the template that are not there (of rank 1) may come.
+    pub grows: bool,
+    /// Steps of each walk.
+    pub steps: usize,
+}
+
+impl Adapting {
+    /// Ranks up to a largest one, swaps, edges that come and go, and so many steps.
+    pub fn new(max_rank: usize, steps: usize) -> Self {
+        Adapting { max_rank, swaps: true, grows: true, steps }
+    }
+}
+
 /// Structures to be fitted together, none of which depends on the outcome of another.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -102,12 +147,35 @@ pub struct Generation {
     /// smallest: the engine may then prune what a bound rules out, and the strategy's way stays the same.
     /// None: every loss matters.
     pub only_below: Option<f64>,
+    /// Not fits of these structures but walks that begin at them, and how they go. Each is a walk of its own, also where
+    /// one structure stands twice.
+    pub adapt: Option<Adapting>,
+    /// The walks that these begin where they ended, in the order of the structures, which are what those found; none:
+    /// from the start.
+    pub from: Vec<Option<WalkId>>,
 }
 
 impl Generation {
     /// Structures worth full effort, from random cores, each of whose losses matters.
     pub fn new(structures: Vec<Structure>) -> Self {
-        Generation { structures, effort: Effort::Full, parent: None, only_below: None }
+        Generation {
+            structures,
+            effort: Effort::Full,
+            parent: None,
+            only_below: None,
+            adapt: None,
+            from: Vec::new(),
+        }
+    }
+
+    /// Walks that begin at these structures: anew, or where earlier walks ended.
+    pub fn walks(
+        starts: impl IntoIterator<Item = (Structure, Option<WalkId>)>,
+        adapting: Adapting,
+    ) -> Self {
+        let (structures, from) = starts.into_iter().unzip();
+        let effort = Effort::Adapt;
+        Generation { effort, adapt: Some(adapting), from, ..Generation::new(structures) }
     }
 
     /// The same where only the smallest loss, and only one below this, matters.
@@ -154,6 +222,8 @@ pub struct Outcome {
 pub enum Source {
     /// The structure was fitted: an evaluation.
     Evaluated,
+    /// It was fitted from truncated SVDs before the search began ([`crate::fit::Effort::Direct`]).
+    Direct,
     /// The same structure had been proposed before in this run.
     Cached,
     /// It is known without a fit that it cannot be the answer.

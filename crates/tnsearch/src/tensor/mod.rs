@@ -3,13 +3,17 @@
 mod any;
 mod axis_plan;
 mod kind;
+mod reshape;
 pub(crate) mod scalar;
+mod split;
 
 pub use any::AnyTensor;
 pub(crate) use axis_plan::AxisPlan;
 pub use kind::Kind;
 pub use num_complex::Complex;
+pub use reshape::{MOST_MODES, ModeNames, Reshape, ReshapeError};
 pub use scalar::Scalar;
+pub use split::{Split, parse_shape};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -17,6 +17,11 @@ pub struct StrategyOptions {
 }
 
 impl StrategyOptions {
+    /// Whether the choice is left to the search.
+    pub fn is_auto(&self) -> bool {
+        self.name == STRATEGIES[0].name
+    }
+
     /// The strategy asked for; refused in the words of the command line.
     pub fn spec(&self) -> anyhow::Result<StrategySpec> {
         let names: Vec<&str> = STRATEGIES.iter().map(|d| d.name).collect();
@@ -79,9 +84,10 @@ fn strategies_help() -> String {
         of.map(|d| format!("{} ({})", d.name, d.summary)).collect::<Vec<_>>().join("; ")
     };
     format!(
-        "How structures are proposed: {}; over all graphs, leaving the template: {}",
+        "How structures are proposed: {}; over all graphs, leaving the template: {}; over all trees: {}",
         said(Graphs::Template),
-        said(Graphs::All)
+        said(Graphs::All),
+        said(Graphs::Trees)
     )
 }
 

@@ -1,23 +1,23 @@
 //! What a search reports: JSON for programs, text for people.
 
-use super::Search;
+use super::{Search, words};
 use crate::Exit;
-use crate::commands::describe::{
-    ErrorReport, Named, StructureReport, line, structure_lines, tensor_text,
-};
-use crate::commands::outputs::Report;
-use crate::text::{duration, number};
+use crate::commands::cuts::NeededReport;
+use crate::commands::data::Data;
+use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
+use crate::commands::outputs::{Folder, Report};
+use crate::text::{duration, number, shape};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tnsearch::fit::FitSettings;
-use tnsearch::graph::Template;
-use tnsearch::problem::{LowerBound, Objective, Target};
+use tnsearch::fit::{Effort, FitSettings};
+use tnsearch::graph::{Template, TemplateRef};
+use tnsearch::problem::{LowerBound, Measure, Objective};
 use tnsearch::search::{
-    Budget, CheckedSearch, Counts, Graphs, HistoryPoint, ParetoPoint, RunSummary, SearchResult,
-    SearchSettings, StoppedBy,
+    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
+    SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
 };
-use tnsearch::tensor::Kind;
+use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
 
 /// The JSON summary (`docs/formats.md`).
@@ -27,6 +27,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     structure: StructureReport,
     dtype: Kind,
+    reshaped: Option<&'a Reshape>,
     seed: u64,
     #[serde(flatten)]
     error: ErrorReport<'a>,
@@ -35,12 +36,17 @@ struct Summary<'a> {
     counts: Counts,
     speculative: u64,
     seconds: f64,
+    shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<'a, Option<LowerBound>>,
     certified_optimal: bool,
     proven_impossible: bool,
+    needed_rank: Option<NeededReport>,
+    edges_at_max_rank: Option<usize>,
     history: Named<'a, Vec<HistoryPoint>>,
-    pareto: Named<'a, Vec<ParetoPoint>>,
+    pareto: Named<'a, Vec<PointReport>>,
+    formats: Vec<FormatReport<'a>>,
+    chosen: Option<String>,
     input: &'a str,
     objective: Named<'a, Objective>,
     target_reached: bool,
@@ -53,6 +59,60 @@ struct Summary<'a> {
     budgets: Budgets<'a>,
     output: Option<&'a PathBuf>,
     version: &'a str,
+}
+
+/// A point of the Pareto front.
+#[derive(Serialize)]
+struct PointReport {
+    params: u128,
+    rse: f64,
+    permutation: Vec<usize>,
+    edges: Vec<[usize; 3]>,
+    run: usize,
+    /// Left out where it is that of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<TemplateRef>,
+    #[serde(skip_serializing_if = "Effort::is_full")]
+    effort: Effort,
+}
+
+impl PointReport {
+    fn new(point: &ParetoPoint, answer: &TemplateRef) -> Self {
+        let file = point.structure.to_file();
+        PointReport {
+            params: point.params,
+            rse: point.error,
+            permutation: file.permutation,
+            edges: file.edges,
+            run: point.run,
+            template: Some(file.template).filter(|own| own != answer),
+            effort: point.effort,
+        }
+    }
+}
+
+/// The best of one format.
+#[derive(Serialize)]
+struct FormatReport<'a> {
+    format: &'a str,
+    params: u128,
+    #[serde(flatten)]
+    error: ErrorReport<'a>,
+    seconds: f64,
+    target_reached: bool,
+}
+
+impl<'a> FormatReport<'a> {
+    fn new(best: &'a FormatBest, measure: &'a Measure) -> Self {
+        let FormatBest { format, score, seconds, target_reached } = best;
+        FormatReport {
+            format,
+            params: score.params,
+            error: ErrorReport::new(measure, score.error),
+            seconds: *seconds,
+            target_reached: *target_reached,
+        }
+    }
 }
 
 /// What the search might use, and what it did not fit.
@@ -68,13 +128,13 @@ struct Budgets<'a> {
 pub(super) struct Described<'a> {
     args: &'a Search,
     template: Arc<Template>,
-    dims: Vec<usize>,
+    data: &'a Data,
     settings: SearchSettings,
     strategy_settings: serde_json::Value,
     fit: FitSettings,
     max_cost: Option<f64>,
     leaves_template: bool,
-    dtype: Kind,
+    all_trees: bool,
 }
 
 impl<'a> Described<'a> {
@@ -82,19 +142,34 @@ impl<'a> Described<'a> {
         args: &'a Search,
         search: &CheckedSearch<'_>,
         template: &Arc<Template>,
-        target: &Target,
+        data: &'a Data,
     ) -> Self {
         Described {
             args,
             template: template.clone(),
-            dims: target.dims().to_vec(),
+            data,
             settings: search.settings().clone(),
             strategy_settings: search.strategy_settings(),
             fit: FitSettings::clone(search.fit()),
             max_cost: search.max_cost(),
             leaves_template: search.graphs() == Graphs::All,
-            dtype: target.kind(),
+            all_trees: matches!(search.graphs(), Graphs::Trees | Graphs::Formats),
         }
+    }
+
+    /// What is searched, for a sentence.
+    pub fn class(&self) -> String {
+        match self.all_trees {
+            true => "tree of any topology and ranks".to_owned(),
+            false => {
+                format!("{} with ranks up to {}", self.template.name(), self.settings.max_rank)
+            }
+        }
+    }
+
+    /// The error asked for, if one was.
+    pub fn max_error(&self) -> Option<f64> {
+        self.settings.objective.max_error()
     }
 
     /// Writes the network and the reports.
@@ -102,35 +177,53 @@ impl<'a> Described<'a> {
         &self,
         result: SearchResult,
         output: Option<&Output>,
+        front: Option<&Folder>,
         report: &Report,
     ) -> anyhow::Result<Exit> {
-        let (args, dims, measure) = (self.args, &self.dims[..], &result.measure);
+        let (args, data, measure) = (self.args, self.data, &result.measure);
+        let (dims, reshape) = (data.target.dims(), data.reshape.as_ref());
         let best = result.best.as_ref();
         let mut saved = Ok(());
         if let (Some(best), Some(output)) = (best, output) {
             let found = best.network(dims)?;
-            saved = output.write(|w| network::write(w, &found, best.score.error));
+            let error = best.score.error;
+            saved = output.write(|w| network::write_reshaped(w, &found, error, reshape));
         }
-        let format_preserved = best.and_then(|b| self.template.holds(&b.graph));
+        let written = self.write_front(&result, front)?;
+        let answer = match best {
+            Some(best) => best.structure.to_file().template,
+            None => self.template.to_ref(),
+        };
+        let pareto = result.pareto.iter().map(|p| PointReport::new(p, &answer)).collect();
+        let asked = Some(&self.template).filter(|_| !self.all_trees);
+        let format_preserved = best.and_then(|b| asked?.holds(&b.graph));
         let summary = Summary {
             strategy: &result.strategy,
             structure: match best {
                 Some(best) => StructureReport::new(&best.structure, dims),
                 None => StructureReport::nothing(self.template.to_ref(), dims),
             },
-            dtype: self.dtype,
+            dtype: data.target.kind(),
+            reshaped: reshape,
             seed: args.seed,
             error: ErrorReport::new(measure, best.map(|b| b.score.error)),
             loss: best.map(|b| b.score.loss),
             counts: result.counts,
             speculative: result.speculative,
             seconds: result.seconds,
+            shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
+            needed_rank: result.needed_rank.map(NeededReport::new),
+            edges_at_max_rank: best
+                .filter(|_| !self.all_trees)
+                .and_then(|b| words::edges_at(&b.structure, dims, self.settings.max_rank)),
             history: Named::new(measure, &result.history)?,
-            pareto: Named::new(measure, &result.pareto)?,
+            pareto: Named::new(measure, &pareto)?,
+            formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
+            chosen: chosen_format(&result.formats, self.settings.objective, measure, number),
             input: &args.tensor,
             objective: Named::new(measure, &self.settings.objective)?,
             target_reached: result.target_reached,
@@ -148,7 +241,7 @@ impl<'a> Described<'a> {
             output: args.output.as_ref(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        report.write(&summary, || self.text(&result, format_preserved))?;
+        report.write(&summary, || self.text(&result, format_preserved, written))?;
         saved?;
         Ok(match result.stopped_by {
             StoppedBy::Interrupted => Exit::Interrupted,
@@ -157,29 +250,65 @@ impl<'a> Described<'a> {
         })
     }
 
+    /// Writes the networks of the Pareto front; how many.
+    fn write_front(&self, result: &SearchResult, folder: Option<&Folder>) -> anyhow::Result<usize> {
+        let Some(folder) = folder else { return Ok(0) };
+        let (dims, reshape) = (self.data.target.dims(), self.data.reshape.as_ref());
+        for best in &result.front {
+            let found = best.network(dims)?;
+            let output = folder.file(&format!("params-{}.safetensors", best.score.params))?;
+            let error = best.score.error;
+            output.write(|w| network::write_reshaped(w, &found, error, reshape))?;
+        }
+        Ok(result.front.len())
+    }
+
     /// The summary for people.
-    fn text(&self, result: &SearchResult, format_preserved: Option<bool>) -> String {
+    fn text(
+        &self,
+        result: &SearchResult,
+        format_preserved: Option<bool>,
+        written: usize,
+    ) -> String {
         let (args, settings) = (self.args, &self.settings);
         let mut out = String::new();
-        line(&mut out, "tensor", tensor_text(&args.tensor, &self.dims));
+        self.data.lines(&mut out, &args.tensor);
         let objective = settings.objective.text(&result.measure);
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
         let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
-        let asked =
-            format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}");
+        let asked = match self.all_trees {
+            true if self.template.is_formats() => {
+                format!("{objective}; several formats, seed {seed}{runs}")
+            }
+            true => format!("{objective}; all trees, seed {seed}{runs}"),
+            false => {
+                format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
+            }
+        };
         line(&mut out, "asked", asked);
+        if let Some(hint) = args.objective.hint() {
+            line(&mut out, "mind", hint);
+        }
+        if let Some(ShrunkSummary { dims, lost, .. }) = &result.shrunk {
+            let (small, name) = (shape(dims), &result.measure.name);
+            line(&mut out, "shrunk", format!("to {small}, which loses {name} {}", number(*lost)));
+        }
         self.found_lines(&mut out, result);
-        let Counts { samples, evaluations, cached, pruned, refused } = result.counts;
+        self.format_lines(&mut out, result);
+        let Counts { direct, samples, evaluations, cached, pruned, refused } = result.counts;
         let mut counts = format!("{samples} structures: {evaluations} evaluated, {cached} cached");
         for (n, what) in [(pruned, "pruned"), (refused, "refused as too large")] {
             if n > 0 {
                 counts += &format!(", {n} {what}");
             }
         }
+        if direct > 0 {
+            counts = format!("{direct} by direct methods first; {counts}");
+        }
         line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
         if strategy == "auto" && samples > 0 {
-            line(&mut out, "strategy", format!("chosen for you: {}", chosen(result)));
+            line(&mut out, "strategy", format!("chosen for you: {}", words::chosen(result)));
         }
         if self.leaves_template && result.best.is_some() {
             let preserved = match format_preserved {
@@ -191,7 +320,7 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        line(&mut out, "proof", proof(result, rank));
+        line(&mut out, "proof", words::proof(result, settings.objective, &self.class()));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
@@ -201,6 +330,14 @@ impl<'a> Described<'a> {
         line(&mut out, "ended by", result.stopped_by.name().replace('_', "-"));
         if let (Some(path), Some(_)) = (&args.output, &result.best) {
             line(&mut out, "written", path.display());
+        }
+        if let Some(folder) = &args.pareto {
+            let (all, folder) = (result.pareto.len(), folder.display());
+            line(
+                &mut out,
+                "pareto",
+                format!("{written} of {all} networks of the front in {folder}"),
+            );
         }
         if let Some(path) = &args.page {
             line(&mut out, "report", path.display());
@@ -220,53 +357,48 @@ impl<'a> Described<'a> {
             };
             return line(out, "found", format!("nothing: {why}"));
         };
+        let (objective, measure) = (self.settings.objective, &result.measure);
         let found = match result.target_reached {
-            true => format!("loss {}", number(best.score.loss)),
-            false => "the target was NOT reached; this is the closest".to_owned(),
+            true => objective.score_text(&best.score, measure, number),
+            false => words::missed(best.score.error, objective, measure),
         };
         line(out, "found", found);
-        structure_lines(out, &best.structure, &self.dims, &result.measure, best.score.error);
-    }
-}
-
-/// Which half of `auto` gave the answer.
-fn chosen(result: &SearchResult) -> &'static str {
-    match result.strategy.as_str() {
-        "exact" if result.stopped_by == StoppedBy::Finished => {
-            "exact search: the cuts leave few enough structures"
+        let (dims, names) = (self.data.target.dims(), self.data.names());
+        structure_lines(out, &best.structure, dims, names, measure, best.score.error);
+        let (most, reached) = (self.settings.max_rank, result.target_reached);
+        let capped = match self.all_trees {
+            false => words::capped(&best.structure, dims, most, objective, reached),
+            true if best.structure.template().vertices() == 1 => Some(
+                "only the tensor itself, as one core, is small enough and near enough".to_owned(),
+            ),
+            true => None,
+        };
+        // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
+        if let Some(capped) = capped
+            && !result.certified_optimal
+            && !result.proven_impossible
+        {
+            line(out, "mind", capped);
         }
-        "exact" => "exact search, as far as it came",
-        _ if result.lower_bound.is_none() => "TNLS: the cuts of this tensor bound nothing",
-        _ => {
-            "exact search found no answer among its first structures, so TNLS went on from the nearest"
+    }
+
+    /// A line for each format, where there were several, and why the first was chosen.
+    fn format_lines(&self, out: &mut String, result: &SearchResult) {
+        let (objective, measure) = (self.settings.objective, &result.measure);
+        let mut name = "formats";
+        let width = result.formats.iter().map(|f| f.format.len()).max().unwrap_or(0);
+        for best in &result.formats {
+            let missed = if best.target_reached { "" } else { ", target not reached" };
+            let score = objective.score_text(&best.score, measure, number);
+            let said = format!(
+                "{:<width$}  {score}{missed}, after {}",
+                best.format,
+                duration(best.seconds)
+            );
+            line(out, std::mem::take(&mut name), said);
+        }
+        if let Some(why) = chosen_format(&result.formats, objective, measure, number) {
+            line(out, "chosen", why);
         }
     }
-}
-
-/// What is proven about the answer, in words.
-pub fn proof(result: &SearchResult, max_rank: usize) -> String {
-    let measure = &result.measure;
-    if result.proven_impossible {
-        return format!(
-            "no structure of this template with ranks up to {max_rank} reaches the target"
-        );
-    }
-    let Some(bound) = result.lower_bound else { return "no lower bound was computed".to_owned() };
-    if result.certified_optimal {
-        return format!(
-            "optimal: no structure of this template with ranks up to {max_rank} is better"
-        );
-    }
-    let text = bound.text("structure", measure, number);
-    let found = result.best.as_ref().filter(|_| result.target_reached);
-    let (Some(best), Some(_)) = (found, bound.params) else { return text };
-    let gap =
-        bound.gap(&best.score).map_or(String::new(), |g| format!(" (found is {g:.3} times that)"));
-    // Where the proof leaves a gap, what the fits below the answer came to.
-    let smaller = |p: &&ParetoPoint| p.params < best.score.params;
-    let nearest = result.pareto.iter().filter(smaller).max_by_key(|p| p.params);
-    let tried = nearest.map_or(String::new(), |p| {
-        format!("; of the smaller ones fitted none came below {} {}", measure.name, number(p.error))
-    });
-    format!("{text}{gap}{tried}")
 }

@@ -1,6 +1,6 @@
 //! The screen of `tnsearch watch`.
 
-use super::{Writer, asked, counts, proof, state};
+use super::{Writer, asked, counts, proof};
 use crate::text::{number, shape};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -29,18 +29,27 @@ pub fn wait(frame: &mut Frame<'_>, problem: &str) {
 pub fn draw(frame: &mut Frame<'_>, search: &Search, writer: Writer) {
     let digest = Digest::new(search);
     let area = frame.area();
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(5), Constraint::Min(3), Constraint::Length(1)])
-            .areas(area);
-    frame.render_widget(summary(&digest, writer), head);
-    // Side by side where there is room, else one above the other.
-    let panes = match area.width >= 100 {
+    let head = summary(&digest, writer, area.width.into());
+    let [top, body, foot] = Layout::vertical([
+        Constraint::Length(head.len() as u16),
+        Constraint::Min(3),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    frame.render_widget(Paragraph::new(head), top);
+    // Side by side where there is room, else one above the other, the structure as high as it needs.
+    let wide = area.width >= 100;
+    let inside = if wide { area.width * 2 / 5 } else { area.width }.saturating_sub(2);
+    let best = structure(&digest, inside.into(), body.height.saturating_sub(2).into());
+    let high = (best.len() as u16 + 2).min(body.height.saturating_sub(6).max(body.height / 2));
+    let panes = match wide {
         true => Layout::horizontal([Constraint::Percentage(60), Constraint::Percentage(40)]),
-        false => Layout::vertical([Constraint::Percentage(50), Constraint::Percentage(50)]),
+        false => Layout::vertical([Constraint::Min(3), Constraint::Length(high)]),
     };
-    let [left, right] = panes.areas(body);
-    curve(frame, left, &digest);
-    structure(frame, right, &digest);
+    let [first, second] = panes.areas(body);
+    curve(frame, first, &digest);
+    let block = Block::bordered().title(" best structure ");
+    frame.render_widget(Paragraph::new(best).block(block), second);
     frame.render_widget(keys(), foot);
 }
 
@@ -49,7 +58,11 @@ fn keys() -> Paragraph<'static> {
         .style(Style::new().add_modifier(Modifier::DIM))
 }
 
-fn summary(digest: &Digest<'_>, writer: Writer) -> Paragraph<'static> {
+/// Where the text of a line begins.
+const INDENT: usize = 10;
+
+/// The lines on top, whole at any width.
+fn summary(digest: &Digest<'_>, writer: Writer, width: usize) -> Vec<Line<'static>> {
     let colour = match writer {
         Writer::Somebody => Color::Green,
         _ => Color::Yellow,
@@ -57,35 +70,79 @@ fn summary(digest: &Digest<'_>, writer: Writer) -> Paragraph<'static> {
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let header = &digest.journal().header;
     let name = digest.journal().input().unwrap_or("tensor");
-    let mut found = vec![Span::raw("best      ")];
+    let mut found = Vec::new();
     match &digest.found {
         Some(best) => {
-            let phi = best.structure.phi(&header.dims);
-            found.push(Span::styled(format!("{} params", best.params), bold));
-            let (smaller, error) =
-                (number(1.0 / phi), header.measure.short_text(best.error, number));
-            found.push(Span::raw(format!(", {smaller} times smaller, {}", clean(&error))));
-            if !digest.target_reached {
+            found.push(Span::styled(clean(&super::best(best, header)), bold));
+            if digest.target_reached {
+                let phi = best.structure.phi(&header.dims);
+                found.push(Span::raw(format!(", {} times smaller", number(1.0 / phi))));
+            } else {
                 found.push(Span::styled(" (target not reached)", Style::new().fg(Color::Yellow)));
             }
         }
         None => found.push(Span::raw("nothing was fitted yet")),
     }
-    Paragraph::new(vec![
-        Line::from(vec![
-            Span::styled(clean(&digest.search.name), bold),
-            Span::raw("  "),
-            Span::styled(
-                state(digest, writer),
-                Style::new().fg(colour).add_modifier(Modifier::BOLD),
-            ),
-            Span::raw(format!("  {}, {}", clean(name), shape(&header.dims))),
-        ]),
-        Line::from(format!("asked     {}", clean(&asked(digest)))),
-        Line::from(found),
-        Line::from(format!("searched  {}", counts(digest))),
-        Line::from(format!("proven    {}", proof(digest))),
-    ])
+    let plain = |text: String| vec![Span::raw(text)];
+    let state = Style::new().fg(colour).add_modifier(Modifier::BOLD);
+    let lines = [
+        (
+            "",
+            vec![
+                Span::styled(clean(&digest.search.name), bold),
+                Span::raw("  "),
+                Span::styled(super::state(digest, writer), state),
+                Span::raw(format!("  {}, {}", clean(name), shape(&header.dims))),
+            ],
+        ),
+        ("asked", plain(clean(&asked(digest)))),
+        ("best", found),
+        ("searched", plain(counts(digest))),
+        ("proven", plain(proof(digest))),
+    ];
+    lines.into_iter().flat_map(|(name, text)| wrapped(name, text, width)).collect()
+}
+
+/// Text after a name, broken between words where it is longer than a line.
+fn wrapped(name: &str, text: Vec<Span<'static>>, width: usize) -> Vec<Line<'static>> {
+    let indent = if name.is_empty() { 0 } else { INDENT.min(width / 3) };
+    let mut line = vec![Span::raw(format!("{name:<indent$}"))];
+    let (mut used, mut lines) = (indent, Vec::new());
+    for span in text {
+        for word in span.content.split_inclusive(' ') {
+            let long = word.trim_end().chars().count();
+            if used + long > width && used > indent {
+                lines.push(Line::from(std::mem::replace(
+                    &mut line,
+                    vec![Span::raw(" ".repeat(indent))],
+                )));
+                used = indent;
+            }
+            used += word.chars().count();
+            line.push(Span::styled(word.to_owned(), span.style));
+        }
+    }
+    lines.push(Line::from(line));
+    lines
+}
+
+/// The picture of the best structure, or its ranks where there is no room for that.
+fn structure(digest: &Digest<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
+    let Some(found) = &digest.found else { return Vec::new() };
+    let picture = text_picture(&found.structure, &digest.journal().header.dims);
+    let picture = picture.trim_matches('\n');
+    let lines = || picture.lines();
+    if lines().all(|l| l.chars().count() <= width) && lines().count() <= height.saturating_sub(6) {
+        return lines().map(|l| Line::from(l.to_owned())).collect();
+    }
+    let vertices: Vec<String> =
+        found.structure.permutation().iter().map(usize::to_string).collect();
+    let edges = found.structure.edges().into_iter().filter(|e| e[2] > 1);
+    let edges: Vec<String> = edges.map(|[u, v, r]| format!("{u}-{v}: {r}")).collect();
+    let modes = format!("modes 0, 1, ... on vertices {}", vertices.join(", "));
+    let mut out = wrapped("", vec![Span::raw(modes)], width);
+    out.extend(wrapped("", vec![Span::raw(format!("ranks {}", edges.join(", ")))], width));
+    out
 }
 
 /// The loss of every evaluation, and of the best so far, on a logarithmic scale.
@@ -139,15 +196,6 @@ fn curve(frame: &mut Frame<'_>, area: Rect, digest: &Digest<'_>) {
         label(high),
     ]);
     frame.render_widget(Chart::new(sets).block(block).x_axis(x).y_axis(y), area);
-}
-
-fn structure(frame: &mut Frame<'_>, area: Rect, digest: &Digest<'_>) {
-    let text = match &digest.found {
-        Some(found) => text_picture(&found.structure, &digest.journal().header.dims),
-        None => String::new(),
-    };
-    let block = Block::bordered().title(" best structure ");
-    frame.render_widget(Paragraph::new(text).block(block), area);
 }
 
 /// A name without what could move the cursor.
@@ -205,6 +253,35 @@ mod tests {
         assert!(
             shown.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)),
             "no curve:\n{shown}"
+        );
+    }
+
+    #[test]
+    fn nothing_on_top_is_clipped_on_a_narrow_terminal() {
+        let search = search(20);
+        let digest = Digest::new(&search);
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (width, height) in [(80, 24), (60, 20)] {
+            let shown = screen(width, height, &search);
+            let top = flat(&shown.split('┌').next().unwrap().replace('\n', " "));
+            for whole in
+                [asked(&digest), counts(&digest), proof(&digest), "params, RE 0.0010".into()]
+            {
+                assert!(top.contains(&flat(&whole)), "{whole} at {width}x{height}:\n{shown}");
+            }
+            for words in ["loss against", "best structure", "m0", "q quits"] {
+                assert!(shown.contains(words), "{words} at {width}x{height}:\n{shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_are_broken_between_words() {
+        let lines = wrapped("asked", vec![Span::raw("one two three four"), Span::raw(" five")], 20);
+        let text: Vec<String> = lines.iter().map(|l| l.to_string()).collect();
+        assert_eq!(
+            text.iter().map(|l| l.trim_end()).collect::<Vec<_>>(),
+            ["asked one two three", "      four five"]
         );
     }
 

@@ -73,7 +73,7 @@ fn sweeps_lower_the_error<T: Scalar>(case: &Case) -> Outcome {
     let mut solver = Solver::new(plan.leaves.iter().map(|l| l.width).max().unwrap(), 4);
     let mut last = f64::INFINITY;
     for _ in 0..4 {
-        let Swept { rse: estimate, doubt } = als_sweep(&mut ws, &mut solver);
+        let Swept { rse: estimate, doubt } = als_sweep(&mut ws, &mut solver, || false);
         let explicit = ws.residual() / target.norm_squared();
         // In a swamp the cores grow and cancel, and 32 bits have no digits to spare for that.
         let narrow = T::KIND.epsilon() > f64::EPSILON;

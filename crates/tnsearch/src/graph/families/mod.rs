@@ -10,6 +10,7 @@ mod peps;
 mod ring;
 mod star;
 mod tree;
+mod tucker;
 
 use super::{GraphError, Template};
 use std::fmt;
@@ -20,13 +21,14 @@ use std::hash::{Hash, Hasher};
 pub const MAX_ORDER: usize = 64;
 
 /// The families there are, in the order in which they are listed to people.
-pub static FAMILIES: [&FamilyDescription; 8] = [
+pub static FAMILIES: [&FamilyDescription; 9] = [
     &path::PATH,
     &ring::RING,
     &star::STAR,
     &tree::TREE,
     &complete::COMPLETE,
     &peps::PEPS,
+    &tucker::TUCKER,
     &ht::HT,
     &mera::MERA,
 ];
@@ -69,6 +71,8 @@ pub enum Layout {
     Chords,
     /// Vertex 0 in the middle of the others.
     Hub,
+    /// The last vertex in the middle of the others.
+    Core,
     /// A tree below its root, vertex 0.
     Rooted,
     /// The modes on the bottom line, each internal vertex above its neighbours of lower number.
@@ -112,7 +116,7 @@ impl fmt::Debug for FamilyDescription {
     }
 }
 
-/// The families as people are told them: `path, ring, ..., peps:RxC, ht, mera`.
+/// The families as people are told them: `path, ring, ..., peps:RxC, tucker, ht, mera`.
 pub fn family_list() -> String {
     FAMILIES.iter().map(|family| family.written()).collect::<Vec<_>>().join(", ")
 }
@@ -308,11 +312,11 @@ pub(crate) mod tests {
 
     #[test]
     fn the_list_is_the_one_that_documents_and_messages_show() {
-        assert_eq!(family_list(), "path, ring, star, tree, complete, peps:RxC, ht, mera");
+        assert_eq!(family_list(), "path, ring, star, tree, complete, peps:RxC, tucker, ht, mera");
         let error = GraphError::UnknownTemplate("x".into()).to_string();
         assert_eq!(error, format!("unknown template 'x'; use {} or a JSON file", family_list()));
         let trees = FAMILIES.into_iter().filter(|f| f.is_tree()).map(|f| f.name);
-        assert_eq!(trees.collect::<Vec<_>>(), ["path", "star", "tree", "ht"]);
+        assert_eq!(trees.collect::<Vec<_>>(), ["path", "star", "tree", "tucker", "ht"]);
         let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/templates.md");
         // In a package of the crate alone there are no documents.
         let Ok(docs) = std::fs::read_to_string(docs) else { return };

@@ -3,6 +3,7 @@
 //! Results are entered in the order in which structures were proposed, whenever their fits ended; so
 //! the account does not depend on the number of workers.
 
+use super::formats::BestOfFormats;
 use super::history::{History, Pareto};
 use super::run::{Closed, Job, Place, Resolved, Step};
 use super::{Counts, Evaluation};
@@ -16,7 +17,10 @@ pub(super) struct Account {
     objective: CheckedObjective,
     pub counts: Counts,
     pub history: History,
-    pub pareto: Pareto,
+    pub pareto: Pareto<(Arc<Job>, Arc<Evaluation>)>,
+    /// The cores of what may be on the front, where they are asked for.
+    front: Option<Pareto<(Place, Fitted)>>,
+    pub formats: BestOfFormats,
     /// The best structure so far.
     pub leader: Option<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of the best fit that ended so far.
@@ -24,20 +28,34 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub fn new(objective: CheckedObjective) -> Self {
+    /// With `front`, the cores of the whole Pareto front are kept.
+    pub fn new(objective: CheckedObjective, front: bool) -> Self {
         Account {
             objective,
             counts: Counts::default(),
             history: History::default(),
             pareto: Pareto::default(),
+            front: front.then(Pareto::default),
+            formats: BestOfFormats::default(),
             leader: None,
             kept: None,
         }
     }
 
+    /// The cores on the front that were kept, by their places.
+    pub fn take_front(&mut self) -> Vec<(Place, Fitted)> {
+        let front = self.front.take().unwrap_or_default();
+        front.into_points().into_iter().map(|(_, _, kept)| kept).collect()
+    }
+
     /// Keeps the cores of a fit that has just ended if it is the best yet. Only one set of cores is held
-    /// at a time; which one is left in the end does not depend on the order in which fits end.
+    /// at a time (unless those of the front are asked for); which one is left in the end does not depend on the order
+    /// in which fits end.
     pub fn keep(&mut self, job: &Job, score: Score, fitted: Fitted) {
+        if let Some(front) = &mut self.front {
+            let kept = (job.place, fitted.clone());
+            front.add(score.params, score.error, kept, |new, old| new.0 < old.0);
+        }
         let beats = |other: &Score, place: Place| {
             self.objective.compare(&score, other).then(job.place.cmp(&place)) == Ordering::Less
         };
@@ -55,8 +73,12 @@ impl Account {
             let Some(outcome) = outcome else { continue };
             self.counts.add(outcome);
             let Step::Job(k) = step else { continue };
-            if let Some(Resolved::Evaluated(evaluation)) = &closed.round.resolved[*k] {
-                self.evaluated(&closed.round.jobs[*k], evaluation);
+            match &closed.round.resolved[*k] {
+                Some(Resolved::Evaluated(evaluation)) => {
+                    self.evaluated(&closed.round.jobs[*k], evaluation);
+                }
+                Some(Resolved::Found(found, evaluation)) => self.evaluated(found, evaluation),
+                _ => {}
             }
         }
     }
@@ -64,7 +86,10 @@ impl Account {
     fn evaluated(&mut self, job: &Arc<Job>, evaluation: &Arc<Evaluation>) {
         let score = Score { params: job.params, ..evaluation.score() };
         self.history.at(evaluation.seconds);
-        self.pareto.add(score.params, score.error);
+        let point = (job.clone(), evaluation.clone());
+        self.pareto.add(score.params, score.error, point, |_, _| false);
+        let format = job.structure.template().name();
+        self.formats.add(self.objective, format, score, evaluation.seconds);
         if self.leader.as_ref().is_none_or(|(_, e)| self.objective.better(&score, &e.score())) {
             self.history.improved(self.counts.evaluations, self.counts.samples, score);
             self.leader = Some((job.clone(), evaluation.clone()));
@@ -94,6 +119,8 @@ mod tests {
             effort: Effort::Full,
             structure,
             parent: None,
+            walk: None,
+            asked: None,
             graph,
             params: 40,
             phi: 0.5,
@@ -107,7 +134,15 @@ mod tests {
 
     /// A fit that can be told from others by its sweeps.
     fn fitted(error: f64, sweeps: usize) -> Fitted {
-        Fitted { cores: Vec::new(), error, sweeps, restarts: 1, rescued: false, interrupted: false }
+        Fitted {
+            cores: Vec::new(),
+            error,
+            sweeps,
+            restarts: 1,
+            rescued: false,
+            interrupted: false,
+            graph: None,
+        }
     }
 
     fn evaluation(job: &Job, error: f64) -> Arc<Evaluation> {
@@ -123,6 +158,7 @@ mod tests {
             restarts: 1,
             seconds: 0.0,
             effort: job.effort,
+            format: None,
         })
     }
 
@@ -130,7 +166,7 @@ mod tests {
     fn of_equal_fits_the_cores_of_the_first_proposed_are_kept() {
         let errors = [0.5, 0.1, 0.1, 0.3, 0.1];
         for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 1, 3], [3, 2, 1, 4, 0]] {
-            let mut account = Account::new(Objective::Lambda(1.0).check().unwrap());
+            let mut account = Account::new(Objective::Lambda(1.0).check().unwrap(), false);
             // The fits end in this order...
             for k in order {
                 account.keep(&job(k), score(errors[k]), fitted(errors[k], k));
@@ -147,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_best_from_a_journal_has_no_cores() {
-        let mut account = Account::new(Objective::Lambda(1.0).check().unwrap());
+        let mut account = Account::new(Objective::Lambda(1.0).check().unwrap(), false);
         let (first, second) = (job(0), job(1));
         account.evaluated(&first, &evaluation(&first, 0.1));
         account.keep(&second, score(0.3), fitted(0.3, 1));

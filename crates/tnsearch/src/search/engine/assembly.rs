@@ -183,7 +183,18 @@ mod tests {
         let place = Place { generation: 1, run: 0, index: 0 };
         let at_best = Score { loss: 0.5, error: 0.0, params: 40 };
         let (effort, parent, params, phi) = (request.effort, None, 40, 0.5);
-        let job = Job { place, effort, structure, parent, graph, params, phi, at_best };
+        let job = Job {
+            place,
+            effort,
+            structure,
+            parent,
+            walk: None,
+            asked: None,
+            graph,
+            params,
+            phi,
+            at_best,
+        };
         Assembly::new(Arc::new(job), None, request, true)
     }
 
@@ -195,6 +206,7 @@ mod tests {
             restarts: 1,
             rescued: false,
             interrupted: false,
+            graph: None,
         })
     }
 

@@ -1,16 +1,21 @@
 //! The end of a search: its answer, its cores, its certificate.
 
 use super::run::Job;
-use super::{Best, Driver, Evaluation, Event, RunSummary, SearchResult, StoppedBy};
+use super::{Best, Driver, Evaluation, Event, ParetoPoint, RunSummary, SearchResult, StoppedBy};
 use crate::bound::{Candidate, Next};
-use crate::fit::Fitted;
+use crate::fit::{FitError, Fitted};
 use crate::problem::{LowerBound, Reason, Score};
 use crate::search::SearchError;
 use std::sync::Arc;
 
+/// A point of the front: its parameters, its error, and where they come from.
+type OnFront = (u128, f64, (Arc<Job>, Arc<Evaluation>));
+
 impl Driver<'_, '_> {
     pub(super) fn finish(mut self) -> Result<SearchResult, SearchError> {
         let best = self.best()?;
+        let points = std::mem::take(&mut self.account.pareto).into_points();
+        let front = self.front(&points)?;
         let (lower_bound, proven_impossible) = self.certificate();
         let objective = self.engine.rules.objective;
         let reached =
@@ -35,12 +40,16 @@ impl Driver<'_, '_> {
             stopped_by: self.stopped_by.unwrap_or(StoppedBy::Finished),
             seconds,
             history: history.finish(counts.evaluations, counts.samples, seconds),
-            pareto: std::mem::take(&mut self.account.pareto).into_points(),
+            pareto: points.into_iter().map(point).collect(),
+            front,
+            formats: std::mem::take(&mut self.account.formats).finish(objective),
             lower_bound,
             proven_impossible,
+            needed_rank: None,
             certified_optimal,
             speculative: self.speculative,
             measure: self.engine.measure.clone(),
+            shrunk: None,
             listener_error: None,
         };
         self.tell(&Event::End(&result.end_record()));
@@ -52,7 +61,12 @@ impl Driver<'_, '_> {
     fn best(&mut self) -> Result<Option<Best>, SearchError> {
         let mut cores = self.account.take_cores();
         let mut leader = self.account.leader.take();
-        if let (None, Some((job, score, fitted))) = (&leader, self.cut_short.take()) {
+        let objective = self.engine.rules.objective;
+        let further = |score: &Score| match &leader {
+            Some((_, evaluation)) => objective.better(score, &evaluation.score()),
+            None => true,
+        };
+        if let Some((job, score, fitted)) = self.cut_short.take_if(|(_, score, _)| further(score)) {
             let evaluation = self.evaluation(&job, score.loss, &fitted);
             (leader, cores) = (Some((job, Arc::new(evaluation))), Some(fitted));
         }
@@ -61,12 +75,50 @@ impl Driver<'_, '_> {
         // there is no answer.
         let fitted = match cores {
             Some(fitted) => fitted,
+            None if job.walk.is_some() => {
+                self.walk_again(job.place.run, job.place.walk(), false)?
+            }
             None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
         };
         Ok(Some(self.answer(&job, &evaluation, fitted)))
     }
 
+    /// The networks of the Pareto front, where they are asked for. Cores that came from a journal are fitted again, as
+    /// long as no stop is set: points whose cores are not at hand then are left out.
+    fn front(&mut self, points: &[OnFront]) -> Result<Vec<Best>, SearchError> {
+        if !self.engine.keeps_front {
+            return Ok(Vec::new());
+        }
+        let mut kept = self.account.take_front();
+        let mut front = Vec::new();
+        for (_, _, (job, evaluation)) in points {
+            let at = kept.iter().position(|(place, _)| *place == job.place);
+            let fitted = match at {
+                Some(k) => kept.swap_remove(k).1,
+                None if self.engine.stop.is_set() => continue,
+                None => {
+                    let run = job.place.run;
+                    let again = match job.walk.is_some() {
+                        true => self.walk_again(run, job.place.walk(), true),
+                        false => self.fit_again(run, &job.structure, job.effort, true),
+                    };
+                    match again {
+                        Err(FitError::Interrupted) => continue,
+                        fitted => fitted?,
+                    }
+                }
+            };
+            front.push(self.answer(job, evaluation, fitted));
+        }
+        Ok(front)
+    }
+
     fn answer(&self, job: &Job, evaluation: &Evaluation, fitted: Fitted) -> Best {
+        // Of a tensor that was shrunk, the cores are those of the small one.
+        let fitted = match &self.engine.expand {
+            Some(expand) => expand(&job.graph, fitted),
+            None => fitted,
+        };
         // Same as recorded, unless fits have a time limit; the cores' own error is the true one.
         let score = self.engine.rules.objective.score(job.params, job.phi, fitted.error);
         let run = job.place.run;
@@ -113,4 +165,9 @@ impl Driver<'_, '_> {
             }
         }
     }
+}
+
+fn point((params, error, (job, _)): OnFront) -> ParetoPoint {
+    let (structure, run, effort) = (job.structure.clone(), job.place.run, job.effort);
+    ParetoPoint { params, error, structure, run, effort }
 }

@@ -4,10 +4,11 @@ use super::assembly::Assembly;
 use super::run::{Job, Place, Resolved};
 use super::speculate::{Key, key};
 use super::warm::grown;
-use super::{Driver, Evaluation, Event, TICK};
-use crate::fit::{Effort, FitError, Fitted, Request};
+use super::{Driver, Evaluation, Event, OtherFormat, StoppedBy, TICK};
+use crate::fit::{Effort, FitError, FitSettings, Fitted, Request};
 use crate::graph::Structure;
 use crate::network::Network;
+use crate::problem::Score;
 use crate::search::{SearchError, Ticket};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,6 +27,12 @@ pub(super) enum Flight {
     Nothing,
 }
 
+/// Fits that would take longer than the time left before the search ends: those that follow will, too.
+const MOST_OUT_OF_TIME: u32 = 16;
+
+/// What a fit of the answer's cores may take when the search is to end.
+const LAST_SECONDS: f64 = 1.0;
+
 impl Driver<'_, '_> {
     /// Has the jobs fitted that a run waits for, or finds them on record or fitted already.
     pub(super) fn request_wave(&mut self, k: usize) -> Result<(), SearchError> {
@@ -41,10 +48,10 @@ impl Driver<'_, '_> {
             .collect();
         let wave = round.wave.len();
         for (index, job) in jobs {
-            let record = (k, job.graph.to_string(), job.effort);
+            let record = (k, job.record_key(), job.effort);
             if let Some(record) = self.engine.records.get(&record) {
-                let record = self.as_recorded(&job, record.clone());
-                self.take(k, index, Resolved::Evaluated(Arc::new(record)));
+                let resolved = self.as_recorded(&job, record.clone());
+                self.take(k, index, resolved);
                 continue;
             }
             let key = key(&job);
@@ -85,6 +92,13 @@ impl Driver<'_, '_> {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
             // Not written down: with more memory it may not be refused the next time.
             Err(FitError::Memory(_)) => self.take(k, index, Resolved::Refused),
+            Err(FitError::Time) => {
+                self.out_of_time += 1;
+                if self.out_of_time > MOST_OUT_OF_TIME && self.stopped_by.is_none() {
+                    self.stopped_by = Some(StoppedBy::MaxSeconds);
+                }
+                self.take(k, index, Resolved::Refused);
+            }
             Err(error) => self.fail(job.place, error),
         }
     }
@@ -121,9 +135,27 @@ impl Driver<'_, '_> {
     }
 
     /// A record of the journal, with what follows from the job itself.
-    fn as_recorded(&self, job: &Job, record: Evaluation) -> Evaluation {
-        let loss = self.engine.rules.objective.loss(job.params, job.phi, record.error);
-        Evaluation { loss, params: job.params.try_into().unwrap_or(u64::MAX), ..record }
+    fn as_recorded(&mut self, job: &Arc<Job>, record: Evaluation) -> Resolved {
+        let whole = |job: &Job| job.params.try_into().unwrap_or(u64::MAX);
+        let objective = self.engine.rules.objective;
+        if job.walk.is_none() {
+            let loss = objective.loss(job.params, job.phi, record.error);
+            return Resolved::Evaluated(Arc::new(Evaluation {
+                loss,
+                params: whole(job),
+                ..record
+            }));
+        }
+        let template = job.structure.template().clone();
+        let (permutation, ranks) = (record.permutation.clone(), record.ranks.clone());
+        let found = Structure::new(template, permutation, ranks).ok();
+        let Some(found) = found.and_then(|s| self.engine.rules.found(job, s)) else {
+            return Resolved::Refused;
+        };
+        self.walks[job.place.run].began(job);
+        let loss = objective.loss(found.params, found.phi, record.error);
+        let record = Evaluation { loss, params: whole(&found), ..record };
+        Resolved::Found(Arc::new(found), Arc::new(record))
     }
 
     /// The request of a job; none where a stop came before its parent's cores were there.
@@ -131,13 +163,23 @@ impl Driver<'_, '_> {
         let (run, seed) = (job.place.run, self.engine.runs[job.place.run].seed);
         let mut request = Request::new(job.graph.clone(), self.engine.fit.clone(), seed);
         request.effort = job.effort;
+        if let Some((settings, from)) = &job.walk {
+            request.adapt = Some(settings.clone());
+            request.seed = job.walk_seed(seed);
+            request.warm = match from.map(|from| self.walked(run, from)).transpose() {
+                Ok(cores) => cores,
+                Err(FitError::Interrupted) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            return Ok(Some(request));
+        }
         if let Some(parent) = &job.parent {
             match self.network(run, parent) {
                 Ok(network) => {
                     let cores = network.and_then(|network| grown(&network, &job.structure, seed));
                     request.warm = cores.map(Arc::new);
                 }
-                Err(FitError::Interrupted) => return Ok(None),
+                Err(FitError::Interrupted | FitError::Time) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -193,6 +235,9 @@ impl Driver<'_, '_> {
 
     /// A fit that a run waited for has ended well.
     fn fitted(&mut self, run: usize, index: usize, job: &Arc<Job>, fitted: Fitted) {
+        if job.walk.is_some() {
+            return self.walk_ended(run, index, job, fitted);
+        }
         let loss = self.engine.rules.objective.loss(job.params, job.phi, fitted.error);
         // What is no number cannot be compared or written down.
         if !(fitted.error.is_finite() && loss.is_finite()) {
@@ -213,7 +258,7 @@ impl Driver<'_, '_> {
     pub(super) fn evaluation(&self, job: &Job, loss: f64, fitted: &Fitted) -> Evaluation {
         Evaluation {
             run: job.place.run,
-            key: job.graph.to_string(),
+            key: job.record_key(),
             permutation: job.structure.permutation().to_vec(),
             ranks: job.structure.ranks().to_vec(),
             params: job.params.try_into().unwrap_or(u64::MAX),
@@ -223,17 +268,18 @@ impl Driver<'_, '_> {
             restarts: fitted.restarts,
             seconds: self.seconds(),
             effort: job.effort,
+            format: OtherFormat::of(&job.structure, self.engine.home.as_ref()),
         }
     }
 
-    fn fail(&mut self, place: Place, error: FitError) {
+    pub(super) fn fail(&mut self, place: Place, error: FitError) {
         if self.failure.as_ref().is_none_or(|(first, _)| place < *first) {
             self.failure = Some((place, error));
         }
     }
 
     /// Hands a result to the run that waits for it.
-    fn take(&mut self, run: usize, index: usize, resolved: Resolved) {
+    pub(super) fn take(&mut self, run: usize, index: usize, resolved: Resolved) {
         let rules = &self.engine.rules;
         if let Some(round) = &self.engine.runs[run].round {
             self.seen.resolved(rules, &round.jobs[index], &resolved);
@@ -242,9 +288,21 @@ impl Driver<'_, '_> {
         self.engine.runs[run].resolve(rules, index, resolved);
     }
 
-    /// A fit was stopped on its way: no evaluation, but better than nothing if there is nothing else.
+    /// A fit was stopped on its way: no evaluation, but better than nothing if there is nothing else. A walk may have
+    /// come further than all before it.
     fn keep_cut_short(&mut self, job: Arc<Job>, fitted: Fitted) {
         let objective = self.engine.rules.objective;
+        if job.walk.is_some() {
+            let Some(found) = self.engine.rules.found_by(&job, &fitted) else { return };
+            let score = objective.score(found.params, found.phi, fitted.error);
+            let beaten = |other: &Score| !objective.better(&score, other);
+            if !(self.seen.best.as_ref().is_some_and(beaten)
+                || self.cut_short.as_ref().is_some_and(|(_, other, _)| beaten(other)))
+            {
+                self.cut_short = Some((Arc::new(found), score, fitted));
+            }
+            return;
+        }
         let score = objective.score(job.params, job.phi, fitted.error);
         let first = self.account.leader.is_none() && self.seen.best.is_none();
         let better = |(_, best, _): &(_, _, _)| objective.better(&score, best);
@@ -259,17 +317,18 @@ impl Driver<'_, '_> {
         run: usize,
         structure: &Structure,
     ) -> Result<Option<Arc<Network>>, FitError> {
-        let dims = &self.engine.rules.dims;
+        let dims = &self.engine.rules.data_dims;
         if let Some(network) = self.lineages[run].network(structure, dims) {
             return Ok(Some(network));
         }
         let fitted = self.fit_again(run, structure, Effort::Full, true)?;
-        let dims = &self.engine.rules.dims;
+        let dims = &self.engine.rules.data_dims;
         Ok(self.lineages[run].hold(structure, dims, fitted.cores))
     }
 
     /// Fits a structure once more, from its parent if it has one. Not an evaluation: its result is known. Where it may
-    /// be stopped, a stop is an error: cut short, it is not what it was.
+    /// be stopped, a stop is an error: cut short, it is not what it was. Where it may not, for the answer's cores, it
+    /// gets a second (and its ancestors theirs) once the search is to end.
     pub(super) fn fit_again(
         &mut self,
         run: usize,
@@ -282,7 +341,7 @@ impl Driver<'_, '_> {
         let lineage = &mut self.lineages[run];
         let mut next = lineage.parent_of(structure).filter(|_| effort.is_full()).cloned();
         while let Some(ancestor) = next {
-            network = lineage.network(&ancestor, &self.engine.rules.dims);
+            network = lineage.network(&ancestor, &self.engine.rules.data_dims);
             if network.is_some() {
                 break;
             }
@@ -292,7 +351,7 @@ impl Driver<'_, '_> {
         for ancestor in missing.iter().rev() {
             let fitted =
                 self.fit_from(run, ancestor, Effort::Full, network.as_deref(), stoppable)?;
-            let dims = &self.engine.rules.dims;
+            let dims = &self.engine.rules.data_dims;
             network = self.lineages[run].hold(ancestor, dims, fitted.cores);
         }
         self.fit_from(run, structure, effort, network.as_deref(), stoppable)
@@ -308,9 +367,24 @@ impl Driver<'_, '_> {
     ) -> Result<Fitted, FitError> {
         let seed = self.engine.runs[run].seed;
         let graph = structure.canonical().graph;
-        let mut request = Request::new(graph, self.engine.fit.clone(), seed);
+        let mut settings = self.engine.fit.clone();
+        if !stoppable && self.engine.stop.is_set() {
+            let seconds = settings.max_seconds.map_or(LAST_SECONDS, |s| s.min(LAST_SECONDS));
+            let short = FitSettings { max_seconds: Some(seconds), ..FitSettings::clone(&settings) };
+            settings = Arc::new(short.check()?);
+        }
+        let mut request = Request::new(graph, settings, seed);
         request.effort = effort;
         request.warm = parent.and_then(|p| grown(p, structure, seed)).map(Arc::new);
+        self.compute_again(request, stoppable)
+    }
+
+    /// Has a request computed whose result was thrown away, and waits for it.
+    pub(super) fn compute_again(
+        &mut self,
+        request: Request,
+        stoppable: bool,
+    ) -> Result<Fitted, FitError> {
         let again = self.next_ticket();
         self.flights.insert(again, Flight::Again);
         self.executor.submit(again, request);

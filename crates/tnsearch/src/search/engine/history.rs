@@ -1,5 +1,7 @@
 //! What a search leaves behind besides its answer: how the best improved, and the Pareto front.
 
+use crate::fit::Effort;
+use crate::graph::Structure;
 use crate::problem::Score;
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +24,19 @@ pub struct HistoryPoint {
 }
 
 /// A structure that no evaluated structure beats in both parameters and error.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ParetoPoint {
     /// Its parameters.
     pub params: u128,
     /// Its error.
-    #[serde(rename = "rse")]
     pub error: f64,
+    /// The structure.
+    pub structure: Structure,
+    /// The run that proposed it, from 0.
+    pub run: usize,
+    /// How much work its fit was given.
+    pub effort: Effort,
 }
 
 /// The improvements of the best, in the order the structures were proposed, and a last point.
@@ -68,25 +76,43 @@ impl History {
     }
 }
 
-/// The non-dominated points seen: params ascending, error descending.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Pareto(Vec<ParetoPoint>);
+/// The non-dominated points seen, each with what belongs to it: params ascending, error descending.
+#[derive(Debug, Clone)]
+pub(super) struct Pareto<P>(Vec<(u128, f64, P)>);
 
-impl Pareto {
-    /// Adds a point unless another is as good in both.
-    pub(super) fn add(&mut self, params: u128, error: f64) {
-        let at = self.0.partition_point(|p| p.params < params);
-        let dominated = at.checked_sub(1).is_some_and(|k| self.0[k].error <= error)
-            || self.0.get(at).is_some_and(|p| p.params == params && p.error <= error);
+impl<P> Default for Pareto<P> {
+    fn default() -> Self {
+        Pareto(Vec::new())
+    }
+}
+
+impl<P> Pareto<P> {
+    /// Adds a point unless another is as good in both; of equals the one stays that `first` says.
+    pub(super) fn add(
+        &mut self,
+        params: u128,
+        error: f64,
+        point: P,
+        first: impl Fn(&P, &P) -> bool,
+    ) {
+        let at = self.0.partition_point(|p| p.0 < params);
+        if let Some(same) = self.0.get_mut(at).filter(|p| (p.0, p.1) == (params, error)) {
+            if first(&point, &same.2) {
+                same.2 = point;
+            }
+            return;
+        }
+        let dominated = at.checked_sub(1).is_some_and(|k| self.0[k].1 <= error)
+            || self.0.get(at).is_some_and(|p| p.0 == params && p.1 <= error);
         if dominated {
             return;
         }
-        let beaten = self.0[at..].iter().take_while(|p| p.error >= error).count();
-        self.0.splice(at..at + beaten, [ParetoPoint { params, error }]);
+        let beaten = self.0[at..].iter().take_while(|p| p.1 >= error).count();
+        self.0.splice(at..at + beaten, [(params, error, point)]);
     }
 
     /// The front.
-    pub(super) fn into_points(self) -> Vec<ParetoPoint> {
+    pub(super) fn into_points(self) -> Vec<(u128, f64, P)> {
         self.0
     }
 }
@@ -101,14 +127,18 @@ mod tests {
         fn the_front_is_what_nothing_dominates(points in prop::collection::vec((0u128..12, 0u8..12), 0..40)) {
             let points: Vec<(u128, f64)> = points.iter().map(|&(p, r)| (p, f64::from(r))).collect();
             let mut front = Pareto::default();
-            points.iter().for_each(|&(p, r)| front.add(p, r));
+            points.iter().enumerate().for_each(|(k, &(p, r))| front.add(p, r, k, |_, _| false));
             let mut expected: Vec<(u128, f64)> = points.iter().copied()
                 .filter(|&(p, r)| !points.iter().any(|&(q, s)| (q <= p && s < r) || (q < p && s <= r)))
                 .collect();
             expected.sort_by_key(|p| p.0);
             expected.dedup();
-            let found: Vec<(u128, f64)> =
-                front.into_points().iter().map(|p| (p.params, p.error)).collect();
+            let front = front.into_points();
+            // Of equal points the first is kept.
+            for (p, r, k) in &front {
+                prop_assert_eq!(points.iter().position(|q| q == &(*p, *r)), Some(*k));
+            }
+            let found: Vec<(u128, f64)> = front.iter().map(|p| (p.0, p.1)).collect();
             prop_assert_eq!(found, expected);
         }
     }

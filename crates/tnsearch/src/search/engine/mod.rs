@@ -15,6 +15,7 @@ mod assembly;
 mod event;
 mod finish;
 mod flight;
+mod formats;
 mod history;
 mod lane;
 mod progress;
@@ -23,12 +24,14 @@ mod result;
 mod rules;
 mod run;
 mod speculate;
+mod walks;
 mod warm;
 
 pub use event::{Event, Listener, ListenerError, Progress};
+pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
-pub use result::{Best, RunSummary, SearchResult, StoppedBy};
+pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
 pub use rules::ErrorBound;
 
 use super::executor::{Executor, Ticket};
@@ -37,6 +40,7 @@ use crate::SettingError;
 use crate::bound::Relaxation;
 use crate::error::positive;
 use crate::fit::{CheckedFit, Effort, FitError, Fitted};
+use crate::graph::{ModeGraph, Template};
 use crate::problem::{CheckedObjective, Measure, Reason, Score, Stop};
 use crate::rng;
 use account::Account;
@@ -48,7 +52,11 @@ use speculate::{Foresight, Key};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use walks::Walks;
 use warm::Lineage;
+
+/// Makes the cores of the answer those of the full tensor.
+type Expand<'a> = dyn Fn(&ModeGraph, Fitted) -> Fitted + 'a;
 
 /// How often the engine looks at its stop while it waits for fits.
 const TICK: Duration = Duration::from_millis(20);
@@ -80,21 +88,25 @@ pub struct Engine<'a> {
     max_evaluations: Option<u64>,
     runs: Vec<Run>,
     certificate: Option<(Box<dyn FnOnce() -> Relaxation + 'a>, u64)>,
+    expand: Option<Box<Expand<'a>>>,
     records: HashMap<(usize, String, Effort), Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     speculates: bool,
+    keeps_front: bool,
     measure: Measure,
+    home: Option<Arc<Template>>,
     stop: Stop,
     begun: Instant,
 }
 
 impl<'a> Engine<'a> {
     /// An engine for a tensor of these dimensions, without strategies yet. For numbers of another kind than f64 the
-    /// settings are those of [`CheckedFit::for_kind`].
+    /// settings are those of [`CheckedFit::for_target`].
     pub fn new(dims: &[usize], objective: CheckedObjective, fit: CheckedFit) -> Self {
         Engine {
             rules: Rules {
                 dims: dims.to_vec(),
+                data_dims: dims.to_vec(),
                 objective,
                 bound: None,
                 max_phi: 10.0,
@@ -105,10 +117,13 @@ impl<'a> Engine<'a> {
             max_evaluations: None,
             runs: Vec::new(),
             certificate: None,
+            expand: None,
             records: HashMap::new(),
             listeners: Vec::new(),
             speculates: true,
+            keeps_front: false,
             measure: Measure::RSE,
+            home: None,
             stop: Stop::new(),
             begun: Instant::now(),
         }
@@ -156,6 +171,12 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// Whether the cores of the whole Pareto front are returned with the answer ([`SearchResult::front`]).
+    pub fn front(mut self, keep: bool) -> Self {
+        self.keeps_front = keep;
+        self
+    }
+
     /// Whether idle workers fit what may be asked for next (the default). It changes no result.
     pub fn speculate(mut self, speculate: bool) -> Self {
         self.speculates = speculate;
@@ -166,6 +187,18 @@ impl<'a> Engine<'a> {
     /// many of its nodes may be expanded for it.
     pub fn certify(mut self, relaxation: impl FnOnce() -> Relaxation + 'a, nodes: u64) -> Self {
         self.certificate = Some((Box::new(relaxation), nodes));
+        self
+    }
+
+    /// The executor fits a smaller tensor, of these dimensions: parameters are counted with those of the full one. At
+    /// the end `expand` makes the answer's cores on its graph those of the full tensor.
+    pub fn shrunk(
+        mut self,
+        dims: &[usize],
+        expand: impl Fn(&ModeGraph, Fitted) -> Fitted + 'a,
+    ) -> Self {
+        self.rules.data_dims = dims.to_vec();
+        self.expand = Some(Box::new(expand));
         self
     }
 
@@ -192,6 +225,12 @@ impl<'a> Engine<'a> {
     /// What the error is called; the squared relative error by default.
     pub fn measure(mut self, measure: Measure) -> Self {
         self.measure = measure;
+        self
+    }
+
+    /// The graph searched: a structure of another is recorded with its own.
+    pub fn home(mut self, template: Arc<Template>) -> Self {
+        self.home = Some(template);
         self
     }
 
@@ -234,6 +273,8 @@ struct Driver<'a, 'e> {
     closed: Vec<VecDeque<Closed>>,
     /// Cores that later fits of each run begin at.
     lineages: Vec<Lineage>,
+    /// The walks of each run.
+    walks: Vec<Walks>,
     /// The fits of each run under way, and its guesses.
     fits: Vec<HashMap<Key, Assembly>>,
     /// Fits that runs wait for and whose next part is to be sent.
@@ -250,6 +291,8 @@ struct Driver<'a, 'e> {
     /// Requests sent that nothing came of so far.
     speculative: u64,
     stopped_by: Option<StoppedBy>,
+    /// Fits refused because they would take longer than the time left.
+    out_of_time: u32,
     /// Of several errors of fits the first in order, so that the message is the same every time.
     failure: Option<(run::Place, FitError)>,
     listener_error: Option<ListenerError>,
@@ -262,13 +305,14 @@ impl<'a, 'e> Driver<'a, 'e> {
         let runs = engine.runs.len();
         Driver {
             before: engine.records.values().map(|r| r.seconds).fold(0.0, f64::max),
-            account: Account::new(engine.rules.objective),
+            account: Account::new(engine.rules.objective, engine.keeps_front),
             engine,
             executor,
             flights: HashMap::new(),
             next_ticket: 0,
             closed: (0..runs).map(|_| VecDeque::new()).collect(),
             lineages: (0..runs).map(|_| Lineage::default()).collect(),
+            walks: (0..runs).map(|_| Walks::default()).collect(),
             fits: (0..runs).map(|_| HashMap::new()).collect(),
             ready: BTreeMap::new(),
             foresight: (0..runs).map(|_| Foresight::default()).collect(),
@@ -277,6 +321,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             seen: progress::Seen::default(),
             speculative: 0,
             stopped_by: None,
+            out_of_time: 0,
             failure: None,
             listener_error: None,
             cut_short: None,
@@ -284,6 +329,7 @@ impl<'a, 'e> Driver<'a, 'e> {
     }
 
     fn drive(mut self) -> Result<SearchResult, SearchError> {
+        self.executor.until(&self.engine.stop);
         loop {
             self.look_at_stop();
             if self.stopped_by.is_some() || self.failure.is_some() {
@@ -321,6 +367,8 @@ impl<'a, 'e> Driver<'a, 'e> {
             return Err(error.into());
         }
         self.enter_the_rest();
+        // What is still to be fitted is needed.
+        self.executor.until(&Stop::new());
         self.finish()
     }
 

@@ -1,7 +1,7 @@
 //! One record of a fitted structure, unchanged from the fit to the journal and the report; and the other things
 //! that a search tells those who listen.
 
-use super::StoppedBy;
+use super::{OtherFormat, StoppedBy};
 use crate::fit::Effort;
 use crate::problem::{LowerBound, Score};
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,9 @@ pub struct Evaluation {
     /// How much work the fit was given; left out where it was all.
     #[serde(default, skip_serializing_if = "Effort::is_full")]
     pub effort: Effort,
+    /// Its format, where it is not a structure of the graph searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<OtherFormat>,
 }
 
 impl Evaluation {
@@ -54,7 +57,10 @@ impl Evaluation {
 /// What became of the proposed structures, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Structures proposed; the sum of the others.
+    /// Structures fitted from truncated SVDs before the search began; not among the others.
+    #[serde(default)]
+    pub direct: u64,
+    /// Structures proposed; the sum of those below.
     pub samples: u64,
     /// Structures fitted.
     pub evaluations: u64,

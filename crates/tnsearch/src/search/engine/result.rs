@@ -1,6 +1,7 @@
 //! What a search returns.
 
-use super::{Counts, EndRecord, Evaluation, HistoryPoint, ListenerError, ParetoPoint};
+use super::{Counts, EndRecord, Evaluation, FormatBest, HistoryPoint, ListenerError, ParetoPoint};
+use crate::bound::NeededRank;
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::{Network, NetworkError};
@@ -48,6 +49,17 @@ pub struct RunSummary {
     pub best: Option<Score>,
     /// Whether that is what was asked for.
     pub target_reached: bool,
+}
+
+/// The smaller tensor that was searched ([`crate::problem::Target::shrink`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShrunkSummary {
+    /// Its dimensions.
+    pub dims: Vec<usize>,
+    /// What was lost by it: the least RSE that any answer can have.
+    pub lost: f64,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// Why a search ended.
@@ -106,16 +118,25 @@ pub struct SearchResult {
     pub history: Vec<HistoryPoint>,
     /// The Pareto front of everything evaluated, by params.
     pub pareto: Vec<ParetoPoint>,
+    /// The networks of the front, by params, where they were asked for ([`Engine::front`](super::Engine::front)); those
+    /// that could not be fitted again before a stop are left out.
+    pub front: Vec<Best>,
+    /// The best of each format, the best first, where structures of several were fitted; else empty.
+    pub formats: Vec<FormatBest>,
     /// A proven lower bound, where one was computed.
     pub lower_bound: Option<LowerBound>,
     /// Whether it is proven that no structure is what was asked for.
     pub proven_impossible: bool,
+    /// Where that is proven: the rank that the template needs at least, if it is above the largest allowed.
+    pub needed_rank: Option<NeededRank>,
     /// Whether the answer is proven optimal.
     pub certified_optimal: bool,
     /// Fits made by idle workers that nothing asked for in the end. Depends on the number of workers.
     pub speculative: u64,
     /// What the error is called.
     pub measure: Measure,
+    /// The smaller tensor that was searched in the place of X, where it was one.
+    pub shrunk: Option<ShrunkSummary>,
     /// Why a listener gave up (a journal is incomplete), if one did.
     pub listener_error: Option<ListenerError>,
 }

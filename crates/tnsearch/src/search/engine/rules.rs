@@ -1,7 +1,7 @@
 //! What holds for all runs of a search: what is asked, what is not fitted, what an outcome is worth.
 
 use super::run::{Job, Place, Resolved};
-use crate::fit::{Effort, sweep_cost};
+use crate::fit::{Effort, Fitted, sweep_cost};
 use crate::graph::{GraphError, ModeGraph, Structure};
 use crate::problem::CheckedObjective;
 use crate::search::{Outcome, Source};
@@ -21,7 +21,10 @@ impl ErrorBound for crate::bound::CutBound {
 }
 
 pub(super) struct Rules {
+    /// The dimensions that parameters are counted with.
     pub dims: Vec<usize>,
+    /// Those of the tensor that is fitted, which may be smaller.
+    pub data_dims: Vec<usize>,
     pub objective: CheckedObjective,
     /// What prunes, if anything does.
     pub bound: Option<Arc<dyn ErrorBound>>,
@@ -41,19 +44,40 @@ impl Rules {
         bounded: bool,
     ) -> Result<Job, GraphError> {
         let dims = &self.dims;
-        if structure.permutation().len() != dims.len() {
-            return Err(GraphError::ModeCount {
-                template: structure.template().name().to_owned(),
-                external: structure.permutation().len(),
-                order: dims.len(),
-            });
-        }
+        structure.check_order(dims.len())?;
         let (params, phi) = (structure.params(dims), structure.phi(dims));
         let graph = structure.canonical().graph;
         let bound = self.bound.as_ref().filter(|_| bounded);
         let error = bound.map_or(0.0, |bound| bound.error(&graph, f64::INFINITY));
         let at_best = self.objective.score(params, phi, error);
-        Ok(Job { place, effort, structure, parent, graph, params, phi, at_best })
+        Ok(Job {
+            place,
+            effort,
+            structure,
+            parent,
+            walk: None,
+            asked: None,
+            graph,
+            params,
+            phi,
+            at_best,
+        })
+    }
+
+    /// What a walk ended at, as a job at its place; none where that is no structure of the template.
+    pub fn found_by(&self, job: &Job, fitted: &Fitted) -> Option<Job> {
+        match &fitted.graph {
+            Some(graph) if *graph != job.graph => {
+                self.found(job, Structure::in_template(job.structure.template(), graph)?)
+            }
+            _ => self.found(job, job.structure.clone()),
+        }
+    }
+
+    /// The same for its structure.
+    pub fn found(&self, job: &Job, structure: Structure) -> Option<Job> {
+        let found = self.job(job.place, structure, job.effort, None, false).ok()?;
+        Some(Job { walk: job.walk.clone(), asked: Some(job.graph.clone()), ..found })
     }
 
     /// The outcome of a structure that need not be fitted whatever else is: one beyond the parameter budget,
@@ -64,7 +88,7 @@ impl Rules {
             return Some(outcome(loss, Source::Pruned));
         }
         let costs =
-            |limit: f64| sweep_cost(&job.graph, &self.dims) > limit * size(&self.dims) as f64;
+            |limit: f64| sweep_cost(&job.graph, &self.data_dims) > limit * size(&self.dims) as f64;
         let too_large = job.phi >= self.max_phi || self.max_cost.is_some_and(costs);
         too_large.then(|| outcome(self.as_zero(job), Source::Refused))
     }
@@ -79,7 +103,17 @@ impl Rules {
         let (loss, error, source) = match resolved {
             Resolved::Evaluated(e) => {
                 let loss = self.objective.loss(job.params, job.phi, e.error);
-                (loss, Some(e.error), Source::Evaluated)
+                let direct = job.effort == Effort::Direct;
+                (loss, Some(e.error), if direct { Source::Direct } else { Source::Evaluated })
+            }
+            Resolved::Found(found, e) => {
+                let outcome = Outcome {
+                    loss: e.loss,
+                    error: Some(e.error),
+                    params: found.params,
+                    source: Source::Evaluated,
+                };
+                return outcome;
             }
             Resolved::Refused => (self.as_zero(job), None, Source::Refused),
             Resolved::Pruned => (job.at_best.loss, None, Source::Pruned),

@@ -6,10 +6,13 @@
 use super::lane::Lane;
 use super::rules::Rules;
 use super::{Counts, Evaluation};
-use crate::fit::Effort;
+use crate::fit::{Adapt, Effort};
 use crate::graph::{ModeGraph, Structure};
 use crate::problem::Score;
+use crate::rng;
+use crate::search::strategy::{Found, WalkId};
 use crate::search::{Ask, Generation, Outcome, SearchError, Source, Strategy};
+use rand::RngExt as _;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,6 +22,13 @@ pub(super) struct Place {
     pub generation: u64,
     pub run: usize,
     pub index: usize,
+}
+
+impl Place {
+    /// The name of the walk at this place.
+    pub fn walk(&self) -> WalkId {
+        WalkId { generation: self.generation, index: self.index }
+    }
 }
 
 /// A structure to be fitted.
@@ -31,6 +41,10 @@ pub(super) struct Job {
     pub structure: Structure,
     /// The structure whose cores its fit begins at, if any.
     pub parent: Option<Arc<Structure>>,
+    /// How it may change the structure, and the walk it goes on from, where it is one.
+    pub walk: Option<(Arc<Adapt>, Option<WalkId>)>,
+    /// The graph that the walk began at, where this is what it ended at.
+    pub asked: Option<ModeGraph>,
     /// Its canonical form.
     pub graph: ModeGraph,
     pub params: u128,
@@ -38,6 +52,23 @@ pub(super) struct Job {
     pub phi: f64,
     /// The best it can be: a lower bound on its error (0 where nothing is pruned), and the loss of that.
     pub at_best: Score,
+}
+
+impl Job {
+    /// By what its result is found on record: walks from one structure are told apart by their places.
+    pub fn record_key(&self) -> String {
+        let graph = self.asked.as_ref().unwrap_or(&self.graph);
+        match &self.walk {
+            None => graph.to_string(),
+            Some(_) => format!("{graph}~{}.{}", self.place.generation, self.place.index),
+        }
+    }
+
+    /// The seed of a walk, in a run with that seed.
+    pub fn walk_seed(&self, seed: u64) -> u64 {
+        let label = format!("walk {}.{}", self.place.generation, self.place.index);
+        rng::stream(seed, label.as_bytes()).random()
+    }
 }
 
 /// A proposed structure on its way to its outcome.
@@ -56,6 +87,8 @@ pub(super) enum Step {
 pub(super) enum Resolved {
     /// It was fitted, or found on record.
     Evaluated(Arc<Evaluation>),
+    /// A walk ended at this structure.
+    Found(Arc<Job>, Arc<Evaluation>),
     /// It is too large.
     Refused,
     /// A bound ruled it out.
@@ -79,6 +112,17 @@ impl Round {
         let lane = Lane::new(Vec::new(), None, f64::INFINITY, best);
         let (steps, jobs) = (Vec::new(), Vec::new());
         Round { number, steps, jobs, resolved: Vec::new(), lane, wave: Vec::new() }
+    }
+
+    /// What its walks ended at.
+    fn found(&self) -> Vec<Option<Found>> {
+        let found = |resolved: &Option<Resolved>| match resolved {
+            Some(Resolved::Found(job, _)) => {
+                Some(Found { structure: job.structure.clone(), walk: job.place.walk() })
+            }
+            _ => None,
+        };
+        self.resolved.iter().map(found).collect()
     }
 
     /// The outcome of a step, where it is known.
@@ -185,7 +229,7 @@ impl Run {
     }
 
     fn plan(&self, generation: Generation, rules: &Rules) -> Result<Round, SearchError> {
-        let Generation { structures, effort, parent, only_below } = generation;
+        let Generation { structures, effort, parent, only_below, adapt, from } = generation;
         let only_below = only_below.filter(|_| rules.bound.is_some());
         let parent = parent.filter(|_| effort.is_full()).map(Arc::new);
         let mut round = Round::empty(self.asked, self.best);
@@ -194,7 +238,22 @@ impl Run {
         for structure in structures {
             let index = round.jobs.len();
             let place = Place { generation: self.asked, run: self.index, index };
-            let job = rules.job(place, structure, effort, parent.clone(), only_below.is_some())?;
+            let mut job =
+                rules.job(place, structure, effort, parent.clone(), only_below.is_some())?;
+            if let Some(adapt) = &adapt {
+                let joins = if adapt.grows { job.structure.joins() } else { Vec::new() };
+                let objective = rules.objective.get();
+                let adapt = Arc::new(Adapt {
+                    swaps: adapt.swaps,
+                    steps: adapt.steps,
+                    max_cost: rules.max_cost,
+                    ..Adapt::new(objective, adapt.max_rank, joins)
+                });
+                job.walk = Some((adapt, from.get(index).copied().flatten()));
+                round.jobs.push(Arc::new(job));
+                round.steps.push(Step::Job(index));
+                continue;
+            }
             let known = self.memory.get(&job.graph).filter(|(spent, _)| *spent >= effort);
             let step = if let Some((_, outcome)) = known {
                 Step::Known(Outcome { source: Source::Cached, ..*outcome })
@@ -245,7 +304,7 @@ impl Run {
     pub fn resolve(&mut self, rules: &Rules, job: usize, resolved: Resolved) {
         let Some(round) = &mut self.round else { return };
         round.wave.retain(|&k| k != job);
-        if let Resolved::Evaluated(evaluation) = &resolved {
+        if let Resolved::Evaluated(evaluation) | Resolved::Found(_, evaluation) = &resolved {
             round.lane.learn(rules.objective, evaluation.score());
         }
         round.resolved[job] = Some(resolved);
@@ -256,6 +315,9 @@ impl Run {
         let closed = self.end_round(rules, None)?;
         self.ended = closed.round.number;
         let outcomes: Vec<Outcome> = closed.outcomes.iter().flatten().copied().collect();
+        if closed.round.jobs.iter().any(|job| job.walk.is_some()) {
+            self.strategy.tell_found(&closed.round.found());
+        }
         self.strategy.tell(&outcomes);
         Some(Closed { lower_bound: self.strategy.lower_bound(), ..closed })
     }
@@ -291,10 +353,17 @@ impl Run {
         if outcome.source == Source::Pruned {
             return;
         }
+        if job.walk.is_some() {
+            return self.remember_best(rules, outcome);
+        }
         // More effort starts anew, and may end worse.
         let earlier = self.memory.get(&job.graph).map(|&(_, outcome)| outcome);
         let better = earlier.filter(|e| e.loss < outcome.loss).unwrap_or(*outcome);
         self.memory.insert(job.graph.clone(), (job.effort, better));
+        self.remember_best(rules, outcome);
+    }
+
+    fn remember_best(&mut self, rules: &Rules, outcome: &Outcome) {
         if let Some(error) = outcome.error {
             let score = Score { loss: outcome.loss, error, params: outcome.params };
             if self.best.is_none_or(|best| rules.objective.better(&score, &best)) {
@@ -306,8 +375,13 @@ impl Run {
 
 impl Counts {
     pub(super) fn add(&mut self, outcome: &Outcome) {
+        if outcome.source == Source::Direct {
+            self.direct += 1;
+            return;
+        }
         self.samples += 1;
         *match outcome.source {
+            Source::Direct => return,
             Source::Evaluated => &mut self.evaluations,
             Source::Cached => &mut self.cached,
             Source::Pruned => &mut self.pruned,

@@ -14,6 +14,7 @@ use super::{Driver, Evaluation};
 use crate::fit::Effort;
 use crate::graph::ModeGraph;
 use crate::search::Ticket;
+use crate::search::strategy::WalkId;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ const NEAR: f64 = 1e-3;
 const MOST_KEPT: usize = 64;
 
 /// What tells the fits of a run apart.
-pub(super) type Key = (ModeGraph, Effort);
+pub(super) type Key = (ModeGraph, Effort, Option<WalkId>);
 
 /// What is known about the future of a run.
 #[derive(Default)]
@@ -276,7 +277,7 @@ impl Driver<'_, '_> {
 }
 
 pub(super) fn key(job: &Job) -> Key {
-    (job.graph.clone(), job.effort)
+    (job.graph.clone(), job.effort, job.walk.as_ref().map(|_| job.place.walk()))
 }
 
 /// What a fit that is not done may come out at.
@@ -300,5 +301,6 @@ fn evaluated(rules: &Rules, job: &Job, error: f64) -> Resolved {
         restarts: 0,
         seconds: 0.0,
         effort: job.effort,
+        format: None,
     }))
 }

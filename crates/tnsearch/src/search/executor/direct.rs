@@ -2,6 +2,7 @@
 
 use crate::decompose::{Limits, spanning_svd};
 use crate::fit::{FitError, FitSettings, Fitted, Request, fit, sweep_cost};
+use crate::graph::ModeGraph;
 use crate::problem::{Stop, Target};
 use crate::rng;
 use crate::tensor::AnyTensor;
@@ -26,10 +27,11 @@ const FILL: f64 = 0.1;
 /// take long there are none. Never worse than the forest alone.
 pub(super) fn fit_direct(
     target: &Target,
+    graph: &ModeGraph,
     request: &Request,
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
-    let Request { graph, settings, seed, .. } = request;
+    let Request { settings, seed, .. } = request;
     let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
     let forest = {
         let mut label = graph.to_bytes();
@@ -39,7 +41,7 @@ pub(super) fn fit_direct(
             FILL * rms * rng.sample::<f64, _>(StandardNormal)
         })
     };
-    let cycles = graph.edges().len() + parts(request) > graph.vertices();
+    let cycles = graph.edges().len() + parts(graph) > graph.vertices();
     let settings = FitSettings { scouts: 1, rescue: 0, ..FitSettings::clone(settings) };
     let affordable = (WORK / sweep_cost(graph, target.dims())) as usize;
     let settings = match cycles {
@@ -60,7 +62,15 @@ pub(super) fn fit_direct(
     let alone = |interrupted: bool| -> Result<Fitted, FitError> {
         let cores = spanning_svd(target, graph, &Limits::none(), |_| 0.0);
         let cores: Vec<AnyTensor> = cores.map_or_else(|_| warm.clone(), |found| found.0);
-        Ok(Fitted { cores, error, sweeps: 0, restarts: 0, rescued: false, interrupted })
+        Ok(Fitted {
+            cores,
+            error,
+            sweeps: 0,
+            restarts: 0,
+            rescued: false,
+            interrupted,
+            graph: None,
+        })
     };
     if error <= settings.enough_rse.max(settings.stop_rse) || affordable < FEWEST {
         return alone(false);
@@ -77,8 +87,7 @@ pub(super) fn fit_direct(
 }
 
 /// The number of parts that hang together.
-fn parts(request: &Request) -> usize {
-    let graph = &request.graph;
+fn parts(graph: &ModeGraph) -> usize {
     let mut part: Vec<usize> = (0..graph.vertices()).collect();
     for &(u, v, _) in graph.edges() {
         let (p, q) = (part[u], part[v]);
@@ -94,7 +103,6 @@ mod tests {
     use super::*;
     use crate::decompose::forest_svd;
     use crate::fit::Effort;
-    use crate::graph::ModeGraph;
     use crate::search::{Evaluator, FitEvaluator};
     use crate::tensor::{Complex, Scalar, Tensor};
     use std::sync::Arc;
@@ -149,7 +157,7 @@ mod tests {
             let settings = FitSettings { enough_rse: enough, ..FitSettings::default() };
             let mut request = Request::new(graph.clone(), Arc::new(settings.check().unwrap()), 1);
             request.effort = Effort::Direct;
-            let fitted = fit_direct(&target, &request, &Stop::new()).unwrap();
+            let fitted = fit_direct(&target, &request.graph, &request, &Stop::new()).unwrap();
             assert_eq!(fitted.sweeps > 0, sweeps);
         }
     }

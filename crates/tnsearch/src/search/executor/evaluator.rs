@@ -1,15 +1,19 @@
 //! What a worker does with a request.
 
 use super::direct::fit_direct;
+use super::merged::MergedTargets;
 use crate::decompose::{Limits, forest_svd};
+use crate::fit::grouped::fit_merged;
 use crate::fit::{self, Effort, FitError, FitSettings, Fitted, Request};
+use crate::graph::ModeGraph;
 use crate::problem::{Loss, Stop, Target};
+use crate::tensor::AnyTensor;
 use std::sync::Arc;
 
 /// Fits structures. Called from several threads at once.
 ///
-/// The result must be a pure function of the request. [`FitError::Memory`] says that this structure is too large
-/// (the search goes on without it), [`FitError::Interrupted`] that the stop was seen; every other error ends the
+/// The result must be a pure function of the request. [`FitError::Memory`] says that this structure is too large,
+/// [`FitError::Time`] that it is for the time left (the search goes on without it), [`FitError::Interrupted`] that the stop was seen; every other error ends the
 /// search.
 pub trait Evaluator: Send + Sync {
     /// Fits the cores of one structure.
@@ -26,12 +30,13 @@ pub trait Evaluator: Send + Sync {
 #[derive(Debug, Clone)]
 pub struct FitEvaluator {
     target: Target,
+    merged: MergedTargets,
 }
 
 impl FitEvaluator {
     /// Fits to this tensor.
     pub fn new(target: &Target) -> Self {
-        FitEvaluator { target: target.clone() }
+        FitEvaluator { target: target.clone(), merged: MergedTargets::default() }
     }
 }
 
@@ -41,38 +46,59 @@ impl Evaluator for FitEvaluator {
     }
 
     fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
-        let Request { graph, settings, seed, effort, warm, start, .. } = request;
-        let target = &self.target;
-        if effort.is_full() || warm.is_some() {
-            let warm = warm.as_ref().map(|cores| cores.as_slice());
-            return match *start {
-                Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
-                None => fit::fit(target, graph, settings, *seed, warm, stop),
-            };
+        let warm = request.warm.as_ref().map(|cores| cores.as_slice());
+        let graph = &request.graph;
+        if !graph.is_grouped() {
+            return evaluate(&self.target, graph, warm, request, stop);
         }
-        if *effort == Effort::Direct {
-            return fit_direct(target, request, stop);
-        }
-        let quick = FitSettings::clone(settings);
-        let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
-        let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
-        // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
-        let svd = forest_svd(target, graph, &limits).ok().flatten();
-        let warm = match svd {
-            Some((cores, error)) if error <= settings.enough_rse.max(settings.stop_rse) => {
-                return Ok(Fitted {
-                    cores,
-                    error,
-                    sweeps: 0,
-                    restarts: 0,
-                    rescued: false,
-                    interrupted: false,
-                });
-            }
-            other => other.map(|(cores, _)| cores),
-        };
-        fit::fit(target, graph, &settings.check()?, *seed, warm.as_deref(), stop)
+        let merged = || self.merged.of(&self.target, graph, request.settings.max_bytes);
+        fit_merged(graph, self.target.dims(), warm, merged, |target, graph, warm| {
+            evaluate(target, graph, warm, request, stop)
+        })
     }
+}
+
+/// Fits a plain graph as the request says: whole, one start, or quickly.
+fn evaluate(
+    target: &Target,
+    graph: &ModeGraph,
+    warm: Option<&[AnyTensor]>,
+    request: &Request,
+    stop: &Stop,
+) -> Result<Fitted, FitError> {
+    let Request { settings, seed, effort, start, .. } = request;
+    if let Some(adapt) = &request.adapt {
+        return fit::adapt::adapt(target, graph, settings, adapt, *seed, warm, stop);
+    }
+    if effort.is_full() || warm.is_some() {
+        return match *start {
+            Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
+            None => fit::fit(target, graph, settings, *seed, warm, stop),
+        };
+    }
+    if *effort == Effort::Direct {
+        return fit_direct(target, graph, request, stop);
+    }
+    let quick = FitSettings::clone(settings);
+    let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
+    let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
+    // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
+    let svd = forest_svd(target, graph, &limits).ok().flatten();
+    let warm = match svd {
+        Some((cores, error)) if error <= settings.enough_rse.max(settings.stop_rse) => {
+            return Ok(Fitted {
+                cores,
+                error,
+                sweeps: 0,
+                restarts: 0,
+                rescued: false,
+                interrupted: false,
+                graph: None,
+            });
+        }
+        other => other.map(|(cores, _)| cores),
+    };
+    fit::fit(target, graph, &settings.check()?, *seed, warm.as_deref(), stop)
 }
 
 /// Fits by a loss of one's own, with [`fit::fit_loss`].

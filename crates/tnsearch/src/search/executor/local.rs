@@ -24,6 +24,7 @@ pub struct Local {
     unbegun: Sender<Sent>,
     stops: HashMap<Ticket, Stop>,
     stop: Stop,
+    until: Stop,
     single_starts: bool,
 }
 
@@ -44,9 +45,16 @@ impl Local {
         let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
         let (unbegun, results) = mpsc::channel();
         let single_starts = evaluator.makes_single_starts();
-        let (stops, stop) = (HashMap::new(), Stop::new());
-        let mut local =
-            Local { shared, threads: Vec::new(), results, unbegun, stops, stop, single_starts };
+        let mut local = Local {
+            shared,
+            threads: Vec::new(),
+            results,
+            unbegun,
+            stops: HashMap::new(),
+            stop: Stop::new(),
+            until: Stop::new(),
+            single_starts,
+        };
         for k in 0..threads.max(1) {
             let (shared, results) = (local.shared.clone(), local.unbegun.clone());
             let evaluator = evaluator.clone();
@@ -106,8 +114,12 @@ impl Executor for Local {
         self.single_starts
     }
 
+    fn until(&mut self, stop: &Stop) {
+        self.until = stop.clone();
+    }
+
     fn submit(&mut self, ticket: Ticket, request: Request) {
-        let stop = self.stop.child();
+        let stop = self.stop.knowing(&self.until);
         self.stops.insert(ticket, stop.clone());
         self.shared.lock().waiting.push_back((ticket, request, stop));
         self.shared.more.notify_one();

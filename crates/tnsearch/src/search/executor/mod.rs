@@ -7,11 +7,13 @@
 mod direct;
 mod evaluator;
 mod local;
+mod merged;
 
 pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator};
 pub use local::Local;
 
 use crate::fit::{FitError, Fitted, Request};
+use crate::problem::Stop;
 use std::time::Duration;
 
 /// The name of a request under way, chosen by the caller.
@@ -27,6 +29,10 @@ pub trait Executor {
     fn makes_single_starts(&self) -> bool {
         false
     }
+
+    /// Until when results of requests submitted from now on are of use. A fit that could not make one sweep by then may
+    /// be refused with [`FitError::Time`]; the default takes no notice.
+    fn until(&mut self, _stop: &Stop) {}
 
     /// Takes a request. Each one submitted has exactly one result, also one that was cancelled.
     fn submit(&mut self, ticket: Ticket, request: Request);

@@ -183,7 +183,7 @@ fn best_of(mut found: Vec<Found>, target: &Target, aim: Aim) -> Vec<Structure> {
     let mut seen = std::collections::HashSet::new();
     let mut chosen = Vec::new();
     for Found { structure, .. } in found {
-        let structure = without_useless(structure, dims);
+        let structure = structure.without_useless_ranks(dims);
         let params = structure.params(dims);
         let beyond = matches!(aim, Aim::Params(most) if params as f64 > most);
         let as_large = params >= target.entries() as u128;
@@ -196,28 +196,4 @@ fn best_of(mut found: Vec<Found>, target: &Target, aim: Aim) -> Vec<Structure> {
         }
     }
     chosen
-}
-
-/// The same structure with its ranks cut down to what the ends of each edge can carry.
-fn without_useless(structure: Structure, dims: &[usize]) -> Structure {
-    let template = structure.template().clone();
-    let mut ranks = structure.ranks().to_vec();
-    let modes = structure.modes();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (v, mode) in modes.iter().enumerate() {
-            let dim = mode.map_or(1, |n| dims[n]);
-            for e in template.incident(v) {
-                let others = template.incident(v).filter(|&f| f != e);
-                let held = others.fold(dim, |held, f| held.saturating_mul(ranks[f]));
-                if held < ranks[e] {
-                    ranks[e] = held;
-                    changed = true;
-                }
-            }
-        }
-    }
-    let permutation = structure.permutation().to_vec();
-    Structure::new(template, permutation, ranks).unwrap_or(structure)
 }

@@ -2,6 +2,7 @@
 
 use super::{Ask, Effort, Generation, Outcome, Strategy};
 use crate::graph::Structure;
+use crate::search::strategy::Found;
 
 /// Has structures fitted from truncated SVDs first ([`Effort::Direct`]), then lets a strategy go its way: that one is
 /// neither told of them nor changed by them. So a search ends with nothing worse than its starts, whatever it does.
@@ -37,6 +38,10 @@ impl<S: Strategy> Strategy for Begin<S> {
         if !std::mem::take(&mut self.waiting) {
             self.then.tell(outcomes);
         }
+    }
+
+    fn tell_found(&mut self, found: &[Option<Found>]) {
+        self.then.tell_found(found);
     }
 
     fn fork(&self) -> Option<Box<dyn Strategy>> {

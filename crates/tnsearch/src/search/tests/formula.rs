@@ -84,6 +84,7 @@ impl Formula {
             restarts: 1,
             rescued: false,
             interrupted: false,
+            graph: None,
         })
     }
 }

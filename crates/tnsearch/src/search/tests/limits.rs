@@ -235,7 +235,7 @@ fn a_generation_is_told_in_order_and_counted_up_to_the_cut() {
         (result, told.lock().unwrap().clone())
     };
     let (result, told) = search(None);
-    let counts = Counts { samples: 7, evaluations: 3, cached: 3, pruned: 0, refused: 1 };
+    let counts = Counts { direct: 0, samples: 7, evaluations: 3, cached: 3, pruned: 0, refused: 1 };
     assert_eq!(result.counts, counts);
     use Source::{Cached, Evaluated, Refused};
     let sources: Vec<Source> = told.iter().map(|o| o.source).collect();
@@ -244,7 +244,7 @@ fn a_generation_is_told_in_order_and_counted_up_to_the_cut() {
 
     // The third fit is beyond the budget: the four before it count, the two behind it do not.
     let (result, told) = search(Some(2));
-    let counts = Counts { samples: 4, evaluations: 2, cached: 1, pruned: 0, refused: 1 };
+    let counts = Counts { direct: 0, samples: 4, evaluations: 2, cached: 1, pruned: 0, refused: 1 };
     assert_eq!((result.counts, result.runs[0].counts), (counts, counts));
     assert!(told.is_empty(), "a generation that was cut is not told");
 }
@@ -266,6 +266,7 @@ fn a_fit_that_saw_the_flag_is_no_evaluation() {
                 restarts: 1,
                 rescued: false,
                 interrupted: false,
+                graph: None,
             })
         }
     }

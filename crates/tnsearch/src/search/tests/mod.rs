@@ -9,6 +9,7 @@ mod local;
 mod speculation;
 mod strategies;
 mod values;
+mod walks;
 
 use super::*;
 use crate::fit::{FitError, FitSettings, Fitted, Request};

@@ -68,7 +68,7 @@ proptest! {
         (sweeps, restarts) in any::<(usize, usize)>(),
         (rescued, interrupted) in any::<(bool, bool)>(),
     ) {
-        let fitted = Fitted { cores, error, sweeps, restarts, rescued, interrupted };
+        let fitted = Fitted { cores, error, sweeps, restarts, rescued, interrupted, graph: None };
         let same = sent(&fitted);
         prop_assert_eq!(bits(&same.cores), bits(&fitted.cores));
         prop_assert_eq!(same.error.to_bits(), fitted.error.to_bits());

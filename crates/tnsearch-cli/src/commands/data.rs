@@ -1,0 +1,207 @@
+//! The tensor of a command, and the shape in which it is taken.
+
+use super::describe::{line, tensor_text};
+use super::structures::Loaded;
+use crate::text::shape;
+use anyhow::{anyhow, bail};
+use clap::Args;
+use std::path::Path;
+use tnsearch::problem::Target;
+use tnsearch::tensor::{Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape};
+use tnsearch_io::journal::{Header, fingerprint};
+use tnsearch_io::{MemoryLimit, Problem, read_tensor, split_key};
+
+/// Another shape for the tensor: its modes split into factors.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Shape")]
+pub struct ReshapeOptions {
+    /// Split modes into factors: auto (large modes), primes, 4 (factors of 4 and the rest), or one entry per mode
+    /// such as 4x4,8
+    #[arg(long, value_name = "SPLIT", conflicts_with = "reshape")]
+    split: Option<String>,
+    /// Take the tensor in another shape of as many entries, such as 4^8 or 16x16x3
+    #[arg(long, value_name = "SHAPE")]
+    reshape: Option<String>,
+    /// Let the first index run fastest when modes are split, as in Fortran and Matlab [default: the last, as in C
+    /// and numpy]
+    #[arg(long)]
+    column_major: bool,
+}
+
+/// A tensor that was read, as it is searched or fitted.
+pub struct Data {
+    /// The tensor.
+    pub target: Target,
+    /// How it was reshaped; none where it has its own shape.
+    pub reshape: Option<Reshape>,
+    /// What was asked for that changed nothing.
+    idle: Option<String>,
+}
+
+/// What a command asks about the shape, read before a large file is.
+pub struct Wanted {
+    what: Option<Way>,
+    text: String,
+    column_major: bool,
+}
+
+enum Way {
+    Split(Split),
+    Shape(Vec<usize>),
+}
+
+impl ReshapeOptions {
+    /// Refuses words that are no split or shape.
+    pub fn check(&self) -> anyhow::Result<Wanted> {
+        let (what, text) = match (&self.split, &self.reshape) {
+            (Some(text), _) => (Some(Way::Split(named("--split", text, text.parse())?)), text),
+            (_, Some(text)) => {
+                (Some(Way::Shape(named("--reshape", text, parse_shape(text))?)), text)
+            }
+            _ if self.column_major => {
+                bail!("--column-major says how modes are split; it needs --split or --reshape")
+            }
+            _ => (None, &String::new()),
+        };
+        Ok(Wanted { what, text: text.clone(), column_major: self.column_major })
+    }
+}
+
+/// The option and what was given stand before what is wrong with it.
+fn named<T>(option: &str, text: &str, made: Result<T, ReshapeError>) -> anyhow::Result<T> {
+    made.map_err(|e| match e {
+        ReshapeError::Unknown { .. } => anyhow!("{option}: {e}"),
+        e => anyhow!("{option} {text}: {e}"),
+    })
+}
+
+impl Wanted {
+    /// The reshape of a tensor with these dimensions.
+    fn reshape(&self, dims: &[usize]) -> anyhow::Result<Option<Reshape>> {
+        let (text, column_major) = (&self.text, self.column_major);
+        match &self.what {
+            None => Ok(None),
+            Some(Way::Split(split)) => {
+                named("--split", text, Reshape::split(dims, split, column_major))
+            }
+            Some(Way::Shape(to)) => {
+                named("--reshape", text, Reshape::shape(dims, to.clone(), column_major))
+            }
+        }
+    }
+
+    /// Reads a tensor and reshapes it as asked, or as the structure that goes with it was made.
+    pub fn load(
+        &self,
+        name: &str,
+        dtype: Option<Kind>,
+        given: Option<&Loaded>,
+        limit: MemoryLimit,
+    ) -> anyhow::Result<Data> {
+        let path = split_key(name).0;
+        let tensor = read_tensor(name, dtype, limit)?.tensor;
+        let mut reshape = self.reshape(tensor.dims())?;
+        if let Some(given) = given {
+            if self.what.is_none() {
+                reshape = given.reshape.clone().filter(|r| r.from() == tensor.dims());
+            }
+            given.check_shape(reshape.as_ref().map_or(tensor.dims(), Reshape::to))?;
+        }
+        let unchanged = self.what.is_some() && reshape.is_none();
+        let idle = unchanged.then(|| format!("'{}' leaves the modes as they are", self.text));
+        let tensor = match &reshape {
+            Some(reshape) => {
+                if reshape.column_major() {
+                    // A reordered copy stands beside it.
+                    limit
+                        .check(2 * tensor.len() as u128, tensor.kind())
+                        .map_err(|p: Problem| p.of(&path))?;
+                }
+                reshape.apply(tensor)
+            }
+            None => tensor,
+        };
+        let target = Target::new(tensor).map_err(|e| Problem::from(e).of(&path))?;
+        Ok(Data { target, reshape, idle })
+    }
+}
+
+impl Data {
+    /// What the modes are called.
+    pub fn names(&self) -> ModeNames<'_> {
+        ModeNames::new(self.reshape.as_ref())
+    }
+
+    /// The lines about the tensor: its own shape, and that in which it was taken.
+    pub fn lines(&self, out: &mut String, name: &str) {
+        let own = self.reshape.as_ref().map_or(self.target.dims(), Reshape::from);
+        line(out, "tensor", tensor_text(name, own));
+        if let Some(reshape) = &self.reshape {
+            line(out, "reshaped", reshape_text(reshape));
+        }
+        if let Some(idle) = &self.idle {
+            line(out, "reshaped", idle);
+        }
+    }
+}
+
+/// A reshape in words.
+pub fn reshape_text(reshape: &Reshape) -> String {
+    let order = if reshape.column_major() { ", column-major" } else { "" };
+    let names = reshape.names().join(" ");
+    format!("{} -> {}{order}: {names}", shape(reshape.from()), shape(reshape.to()))
+}
+
+/// Refuses a network for a tensor of another shape; both shapes are named.
+pub fn check_shape(path: &Path, what: &str, known: &[usize], dims: &[usize]) -> anyhow::Result<()> {
+    if known != dims {
+        let (known, dims) = (shape(known), shape(dims));
+        bail!("{}: {what} is for a tensor {known}, not {dims}", path.display());
+    }
+    Ok(())
+}
+
+/// The tensor of a search that is on record, in the shape and of the kind of number that it was searched with. None
+/// where it is another tensor.
+pub fn for_journal(
+    name: &str,
+    header: &Header,
+    limit: MemoryLimit,
+) -> anyhow::Result<Option<Target>> {
+    let path = split_key(name).0;
+    // The search may have been made with another kind of number than the file has.
+    for kind in [None].into_iter().chain(Kind::ALL.map(Some)) {
+        let tensor = match read_tensor(name, kind, limit) {
+            Ok(read) => read.tensor,
+            Err(_) if kind.is_some() => continue,
+            Err(e) => return Err(e.into()),
+        };
+        let tensor = match &header.reshaped {
+            Some(reshape) if reshape.from() == tensor.dims() => reshape.apply(tensor),
+            _ => tensor,
+        };
+        if tensor.dims() != header.dims {
+            return Ok(None);
+        }
+        let target = Target::new(tensor).map_err(|e| Problem::from(e).of(&path))?;
+        if fingerprint(&target) == header.sha256 {
+            return Ok(Some(target));
+        }
+    }
+    Ok(None)
+}
+
+/// A tensor as numbers of that kind, reshaped as it was where it has the shape for that.
+pub fn read_as(
+    name: &str,
+    kind: Kind,
+    reshape: Option<&Reshape>,
+    limit: MemoryLimit,
+) -> anyhow::Result<Target> {
+    let tensor = read_tensor(name, Some(kind), limit)?.tensor;
+    let tensor = match reshape {
+        Some(reshape) if reshape.from() == tensor.dims() => reshape.apply(tensor),
+        _ => tensor,
+    };
+    Ok(Target::new(tensor).map_err(|e| Problem::from(e).of(split_key(name).0))?)
+}

@@ -1,0 +1,179 @@
+//! The leading singular values of a large matrix from a sketch, with what they miss.
+//!
+//! A randomised block range finder (Halko, Martinsson, Tropp 2011): Q spans `A Omega`, `B = Q^H A`. The singular values
+//! of B are at most those of A, and `E = A - Q B` has `||E||^2 = ||A||^2 - ||B||^2`. Since
+//! `A^H A = B^H B + E^H E`, the k largest squares of A sum to at most those of B and `||E||^2`: so tails are
+//! bounded from both sides whatever the random numbers were.
+
+use crate::linalg::{Factor, eigenvalues, gram, matmul};
+use crate::rng;
+use crate::tensor::{Scalar, sum_of_squares};
+use rand::Rng as _;
+
+/// The columns of the first sketch; each further one doubles their number.
+pub(super) const FIRST: usize = 16;
+/// A column that keeps less than this of its length adds nothing to the basis.
+const GONE: f64 = 1e-10;
+
+/// What a sketch knows of a matrix.
+pub(super) struct Sketch {
+    /// The squares of the leading singular values, from below, falling.
+    pub squares: Vec<f64>,
+    /// The energy it misses.
+    pub missed: f64,
+}
+
+/// Sketches a row-major `side x long` matrix, doubling the basis until `enough` says so. Ends without an answer where
+/// `most` columns are not enough, or a factorisation fails.
+pub(super) fn sketch<T: Scalar>(
+    a: &[T],
+    (side, long): (usize, usize),
+    seed: u64,
+    most: usize,
+    mut enough: impl FnMut(&Sketch) -> bool,
+) -> Option<Sketch> {
+    let mut rng = rng::stream(seed, b"sketch");
+    let all = sum_of_squares(a);
+    // The columns of Q, and the rows of B.
+    let (mut q, mut b): (Vec<T>, Vec<T>) = (Vec::new(), Vec::new());
+    let mut missed = all;
+    loop {
+        let have = q.len() / side;
+        let columns = have.max(FIRST).min(most.saturating_sub(have));
+        if columns == 0 {
+            return None;
+        }
+        let signs: Vec<T> = signs(&mut rng, columns * long);
+        let mut y = vec![T::ZERO; columns * side];
+        let rows = Factor::row_major(a, long);
+        matmul((columns, side, long), &mut y, Factor::row_major(&signs, long), rows.transposed());
+        drop(signs);
+        let added = orthonormal(&mut y, &q, side);
+        y.truncate(added * side);
+        if added > 0 {
+            let start = b.len();
+            b.resize(start + added * long, T::ZERO);
+            let block = &mut b[start..];
+            matmul((added, long, side), block, Factor::row_major(&y, side).conj(), rows);
+            missed -= sum_of_squares(block);
+            q.extend(y);
+        }
+        let count = q.len() / side;
+        let squares = match count {
+            0 => Vec::new(),
+            _ => eigenvalues(&gram(&b, count, long), count)?,
+        };
+        let squares = squares.into_iter().rev().map(|v| v.max(0.0)).collect();
+        let found = Sketch { squares, missed: missed.max(0.0) };
+        if added < columns || count == side || enough(&found) {
+            return Some(found);
+        }
+    }
+}
+
+/// Random signs.
+fn signs<T: Scalar>(rng: &mut rng::Rng, count: usize) -> Vec<T> {
+    let mut signs = Vec::with_capacity(count);
+    while signs.len() < count {
+        let bits = rng.next_u64();
+        let some = (0..64.min(count - signs.len())).map(|k| bits >> k & 1 == 1);
+        signs.extend(some.map(|up| if up { T::ONE } else { T::ZERO - T::ONE }));
+    }
+    signs
+}
+
+/// Makes the columns orthonormal to a basis and to each other; those that add nothing go. How many are left, in front.
+fn orthonormal<T: Scalar>(y: &mut [T], basis: &[T], side: usize) -> usize {
+    let (columns, have) = (y.len() / side, basis.len() / side);
+    let length = |v: &[T]| sum_of_squares(v).sqrt();
+    let before: Vec<f64> = y.chunks_exact(side).map(length).collect();
+    // Twice is enough.
+    for _ in 0..2 {
+        if have > 0 {
+            let q = Factor::row_major(basis, side);
+            let mut along = vec![T::ZERO; columns * have];
+            let rows = Factor::row_major(y, side);
+            matmul((columns, have, side), &mut along, rows, q.transposed().conj());
+            let mut inside = vec![T::ZERO; columns * side];
+            matmul((columns, side, have), &mut inside, Factor::row_major(&along, have), q);
+            y.iter_mut().zip(inside).for_each(|(y, inside)| *y -= inside);
+        }
+    }
+    let mut kept = 0;
+    for (k, &before) in before.iter().enumerate() {
+        y.copy_within(k * side..(k + 1) * side, kept * side);
+        let (done, rest) = y.split_at_mut(kept * side);
+        let column = &mut rest[..side];
+        for _ in 0..2 {
+            for u in done.chunks_exact(side) {
+                let dot: T = u.iter().zip(&*column).map(|(u, c)| u.conj() * *c).sum();
+                column.iter_mut().zip(u).for_each(|(c, u)| *c -= *u * dot);
+            }
+        }
+        let left = length(column);
+        if left > GONE * before && left > 0.0 {
+            column.iter_mut().for_each(|c| *c = c.unscale(left));
+            kept += 1;
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::singular_values;
+    use crate::tensor::Complex;
+
+    /// A matrix with singular values that fall by `fall` each, plus nothing else.
+    fn falling<T: Scalar>(side: usize, long: usize, fall: f64) -> Vec<T> {
+        let mut rng = rng::stream(3, b"falling");
+        let terms = side.min(40);
+        let mut a = vec![T::ZERO; side * long];
+        for k in 0..terms {
+            let u: Vec<T> = (0..side).map(|_| T::normal(&mut rng)).collect();
+            let v: Vec<T> =
+                (0..long).map(|_| T::normal(&mut rng).scale(fall.powi(k as i32))).collect();
+            for i in 0..side {
+                for j in 0..long {
+                    a[i * long + j] += u[i] * v[j];
+                }
+            }
+        }
+        a
+    }
+
+    fn bounds_tails<T: Scalar>() {
+        let (side, long) = (90, 130);
+        for (fall, part) in [(0.5, 1e-3), (0.5, 1e-9), (0.9, 0.05), (0.0, 1e-12)] {
+            let a = falling::<T>(side, long, fall);
+            let all = sum_of_squares(&a);
+            let found = sketch(&a, (side, long), 1, 60, |s| s.missed <= part * all).unwrap();
+            let values = singular_values(&a, side, long).unwrap();
+            assert!(found.missed <= part * all + 1e-13 * all);
+            let rounding = 1e3 * T::KIND.epsilon() * all;
+            for k in 0..=found.squares.len() {
+                let tail: f64 = values[k..].iter().map(|s| s * s).sum();
+                let above = all - found.squares[..k].iter().sum::<f64>();
+                assert!(tail <= above + rounding, "{} {k}: {tail} {above}", T::KIND);
+                assert!(tail >= above - found.missed - rounding, "{} {k}: {tail} {above}", T::KIND);
+            }
+        }
+    }
+
+    #[test]
+    fn tails_lie_between_the_two_sides() {
+        bounds_tails::<f64>();
+        bounds_tails::<Complex<f64>>();
+    }
+
+    #[test]
+    fn what_a_sketch_cannot_reach_is_not_answered() {
+        let a = falling::<f64>(60, 60, 0.99);
+        let all = sum_of_squares(&a);
+        assert!(sketch(&a, (60, 60), 1, 20, |s| s.missed <= 1e-6 * all).is_none());
+        // The exact rank ends it, with nothing missed.
+        let exact = sketch(&falling::<f64>(60, 60, 0.0), (60, 60), 1, 20, |_| false).unwrap();
+        assert!(exact.squares.len() <= 2 && exact.missed < 1e-12 * all);
+    }
+}

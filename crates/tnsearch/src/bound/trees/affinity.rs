@@ -1,0 +1,201 @@
+//! Orders of the modes in which neighbours belong together.
+//!
+//! Two modes belong together by what their entropies share, `I(a, b) = S(a) + S(b) - S(a b)`, where S is the entropy of
+//! the squared singular values of an unfolding. The Gram matrices of pairs are partial traces of those of larger sets,
+//! so that few passes over the tensor give all of them.
+
+use super::super::Spectra;
+use crate::dispatch;
+use crate::linalg::{eigenvalues, gram};
+use crate::problem::Stop;
+use crate::tensor::{AxisPlan, Scalar, Tensor};
+use rayon::prelude::*;
+
+/// The most entries of one side of a block of modes.
+const BLOCK: usize = 16;
+
+/// Good orders of the modes.
+pub(super) fn orders<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [Vec<usize>] {
+    spectra.orders.get_or_init(|| found(spectra, stop))
+}
+
+fn found(spectra: &Spectra, stop: &Stop) -> Vec<Vec<usize>> {
+    let given: Vec<usize> = (0..spectra.order()).collect();
+    let shared = dispatch!(spectra.target().tensor(), x => shared(x, stop));
+    let Some(shared) = shared else { return vec![given] };
+    let chain = chain(&shared);
+    // How far apart what belongs together stands; the given order is taken where it is about as good.
+    let spread = |order: &[usize]| -> f64 {
+        let places = (0..order.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+        places.map(|(i, j)| shared[order[i]][order[j]] * (i - j) as f64).sum()
+    };
+    vec![if spread(&given) <= 1.02 * spread(&chain) { given } else { chain }]
+}
+
+/// What each two modes share; none if it was told to stop.
+fn shared<T: Scalar>(x: &Tensor<T>, stop: &Stop) -> Option<Vec<Vec<f64>>> {
+    let dims = x.dims();
+    let mut blocks: Vec<Vec<usize>> = vec![Vec::new()];
+    for n in 0..dims.len() {
+        let size = |block: &Vec<usize>| block.iter().map(|&m| dims[m]).product::<usize>();
+        if blocks.last().is_some_and(|b| !b.is_empty() && size(b) * dims[n] > BLOCK) {
+            blocks.push(Vec::new());
+        }
+        blocks.last_mut()?.push(n);
+    }
+    let pairs: Vec<(usize, usize)> = match blocks.len() {
+        1 => vec![(0, 0)],
+        n => (0..n).flat_map(|a| (0..a).map(move |b| (b, a))).collect(),
+    };
+    let found: Vec<Vec<(usize, usize, f64)>> = pairs
+        .into_par_iter()
+        .map(|(a, b)| {
+            let mut modes = blocks[a].clone();
+            if a != b {
+                modes.extend(&blocks[b]);
+            }
+            if stop.is_set() { Vec::new() } else { entropies(x, &modes) }
+        })
+        .collect();
+    if stop.is_set() {
+        return None;
+    }
+    let n = dims.len();
+    let mut entropy = vec![vec![0.0; n]; n];
+    for (a, b, value) in found.into_iter().flatten() {
+        (entropy[a][b], entropy[b][a]) = (value, value);
+    }
+    let shared = |a: usize, b: usize| entropy[a][a] + entropy[b][b] - entropy[a][b];
+    Some(
+        (0..n).map(|a| (0..n).map(|b| if a == b { 0.0 } else { shared(a, b) }).collect()).collect(),
+    )
+}
+
+/// The entropies of the modes among these, one by one `(a, a, S)` and two by two `(a, b, S)`.
+fn entropies<T: Scalar>(x: &Tensor<T>, modes: &[usize]) -> Vec<(usize, usize, f64)> {
+    let others = (0..x.dims().len()).filter(|n| !modes.contains(n));
+    let axes: Vec<usize> = modes.iter().copied().chain(others).collect();
+    let mut copy = vec![T::Wide::ZERO; x.len()];
+    AxisPlan::new(x.dims(), &axes).apply_map(x.data(), &mut copy, Scalar::widen);
+    let dims: Vec<usize> = modes.iter().map(|&n| x.dims()[n]).collect();
+    let side: usize = dims.iter().product();
+    let matrix = gram(&copy, side, x.len() / side);
+    drop(copy);
+    let mut found = Vec::new();
+    for a in 0..modes.len() {
+        for b in 0..=a {
+            let keep: Vec<usize> = if a == b { vec![a] } else { vec![b, a] };
+            if let Some(entropy) = entropy(&traced(&matrix, &dims, &keep)) {
+                found.push((modes[a], modes[b], entropy));
+            }
+        }
+    }
+    found
+}
+
+/// The partial trace of a matrix over all axes but some.
+fn traced<T: Scalar>(matrix: &[T], dims: &[usize], keep: &[usize]) -> Vec<T> {
+    let side: usize = dims.iter().product();
+    let small: usize = keep.iter().map(|&k| dims[k]).product();
+    let place = |flat: usize| {
+        let (mut rest, mut kept, mut weight) = (flat, 0, 1);
+        let mut others = 0;
+        let mut other_weight = 1;
+        for (k, &d) in dims.iter().enumerate().rev() {
+            let digit = rest % d;
+            rest /= d;
+            if keep.contains(&k) {
+                kept += digit * weight;
+                weight *= d;
+            } else {
+                others += digit * other_weight;
+                other_weight *= d;
+            }
+        }
+        (kept, others)
+    };
+    let places: Vec<(usize, usize)> = (0..side).map(place).collect();
+    let mut out = vec![T::ZERO; small * small];
+    for (j, &(kept_j, other_j)) in places.iter().enumerate() {
+        for (i, &(kept_i, other_i)) in places.iter().enumerate() {
+            if other_i == other_j {
+                out[kept_j * small + kept_i] += matrix[j * side + i];
+            }
+        }
+    }
+    out
+}
+
+/// The entropy of a matrix's eigenvalues relative to their sum.
+fn entropy<T: Scalar>(matrix: &[T]) -> Option<f64> {
+    let side = matrix.len().isqrt();
+    let values = eigenvalues(matrix, side)?;
+    let all: f64 = values.iter().sum();
+    let term = |v: &f64| {
+        let p = (v / all).max(0.0);
+        if p > 0.0 { -p * p.ln() } else { 0.0 }
+    };
+    Some(values.iter().map(term).sum())
+}
+
+/// An order that begins with the two modes that share most, and goes on at either end with the mode that shares most
+/// with what stands there (nearer ones count more).
+fn chain(shared: &[Vec<f64>]) -> Vec<usize> {
+    let n = shared.len();
+    let pairs = (0..n).flat_map(|a| (0..a).map(move |b| (b, a)));
+    let first = pairs.max_by(|p, q| shared[p.0][p.1].total_cmp(&shared[q.0][q.1]));
+    let Some((a, b)) = first else { return (0..n).collect() };
+    let mut order = std::collections::VecDeque::from([a, b]);
+    while order.len() < n {
+        let pull = |m: usize, front: bool| -> f64 {
+            let near = |k: usize| if front { order[k] } else { order[order.len() - 1 - k] };
+            (0..order.len()).map(|k| shared[m][near(k)] * 0.5f64.powi(k as i32)).sum()
+        };
+        let free = (0..n).filter(|m| !order.contains(m));
+        let ends = free.flat_map(|m| [(m, true), (m, false)]);
+        let best = ends.max_by(|p, q| pull(p.0, p.1).total_cmp(&pull(q.0, q.1)));
+        match best {
+            Some((m, true)) => order.push_front(m),
+            Some((m, false)) => order.push_back(m),
+            None => break,
+        }
+    }
+    order.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::brute;
+    use super::*;
+    use crate::bound::SpectraSettings;
+
+    #[test]
+    fn entropies_are_those_of_the_unfoldings() {
+        let target = brute::noisy(&[2, 3, 2, 2, 3, 2], 5, 1.0);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let entropy = |set| {
+            let values = spectra.of(set).unwrap().values();
+            values.iter().map(|p| if *p > 0.0 { -p * p.ln() } else { 0.0 }).sum::<f64>()
+        };
+        let shared = shared(target.tensor().as_f64().unwrap(), &Stop::new()).unwrap();
+        for a in 0..6 {
+            for b in 0..a {
+                let want = entropy(1 << a) + entropy(1 << b) - entropy(1 << a | 1 << b);
+                assert!((shared[a][b] - want).abs() < 1e-10, "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_chain_is_found_again() {
+        // Neighbours of a line share most, those two apart a little.
+        let place = [3usize, 0, 4, 1, 5, 2];
+        let share = |a: usize, b: usize| match place[a].abs_diff(place[b]) {
+            0 => 0.0,
+            d => 0.3f64.powi(d as i32) * (1.0 + 0.01 * (place[a] + place[b]) as f64),
+        };
+        let shared: Vec<Vec<f64>> = (0..6).map(|a| (0..6).map(|b| share(a, b)).collect()).collect();
+        let found: Vec<usize> = chain(&shared).iter().map(|&m| place[m]).collect();
+        assert!(found.windows(2).all(|w| w[0].abs_diff(w[1]) == 1), "{found:?}");
+    }
+}

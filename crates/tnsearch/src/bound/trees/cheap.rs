@@ -1,0 +1,145 @@
+//! A bound for tensors of too many modes: that of a part of them.
+//!
+//! Let u be a unit vector. `||X u - Z u|| <= ||X - Z||` where both are contracted with it along a mode, and `Z u`
+//! has a tree with fewer parameters: at the vertex of that mode the core is `I_n` times smaller, so at least
+//! `I_n - 1` entries are gone. So the bound for `X u` (with the error measured against X) and those entries bounds X.
+//! The modes that carry least are contracted, each with its leading singular vector.
+
+use super::super::{Spectra, SpectraSettings};
+use super::least::least;
+use crate::dispatch;
+use crate::linalg::eigen;
+use crate::problem::{Stop, Target};
+use crate::tensor::{AnyTensor, Scalar, Tensor, sum_of_squares};
+
+/// The modes that are left.
+const LEFT: usize = 12;
+
+/// A tensor with some modes contracted.
+pub(super) struct Contracted {
+    spectra: Spectra,
+    dims: Vec<usize>,
+    /// The entries that contracting took at least.
+    gone: u128,
+    /// An error of X in units of that of the contracted tensor.
+    scale: f64,
+}
+
+impl Contracted {
+    /// Contracts all but the modes that carry most; none if it was told to stop.
+    pub fn new(spectra: &Spectra, dims: &[usize], stop: &Stop) -> Option<Contracted> {
+        let target = spectra.target();
+        let (small, left) = dispatch!(target.tensor(), x => contract(x, LEFT, stop)?);
+        let norm_squared = small.norm_squared();
+        let gone = (0..dims.len()).filter(|n| !left.contains(n)).map(|n| dims[n] as u128 - 1);
+        let gone = gone.sum();
+        let small = Target::new(small).ok()?;
+        let scale = target.norm_squared() / norm_squared;
+        let spectra = Spectra::new(&small, SpectraSettings::default()).stoppable(stop);
+        let dims = left.iter().map(|&n| dims[n]).collect();
+        Some(Contracted { spectra, dims, gone, scale })
+    }
+
+    /// No tree of X with an RSE of at most `eps` has fewer parameters.
+    pub fn params(&self, eps: f64, stop: &Stop) -> u128 {
+        let rank = |set| self.spectra.of(set).map_or(1, |s| s.rank(eps * self.scale).max(1));
+        let fronts = least(&self.dims, &rank, None, stop);
+        let least = fronts.and_then(|f| f.best()).map_or(0, |(value, _)| value.round() as u128);
+        least + self.gone
+    }
+}
+
+/// Contracts modes with their leading singular vectors until so many are left: the tensor and the modes left.
+fn contract<T: Scalar>(
+    x: &Tensor<T>,
+    count: usize,
+    stop: &Stop,
+) -> Option<(AnyTensor, Vec<usize>)> {
+    let data: Vec<T::Wide> = x.data().iter().map(|x| x.widen()).collect();
+    let mut small = Tensor::new(x.dims().to_vec(), data).ok()?;
+    let mut left: Vec<usize> = (0..x.dims().len()).collect();
+    // Those whose leading vector holds most go first.
+    let mut lost: Vec<(f64, usize)> = Vec::new();
+    for n in 0..left.len() {
+        if stop.is_set() {
+            return None;
+        }
+        let all = sum_of_squares(small.data());
+        lost.push((all - leading(&small, n)?.0, n));
+    }
+    lost.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (_, mode) in lost.into_iter().take(left.len().saturating_sub(count)) {
+        let axis = left.iter().position(|&n| n == mode)?;
+        let (_, u) = leading(&small, axis)?;
+        small = along(&small, axis, &u)?;
+        left.remove(axis);
+    }
+    Some((small.into(), left))
+}
+
+/// The square of the leading singular value of a mode's unfolding, and its left vector.
+fn leading<T: Scalar>(x: &Tensor<T>, axis: usize) -> Option<(f64, Vec<T>)> {
+    let d = x.dims()[axis];
+    let inner: usize = x.dims()[axis + 1..].iter().product();
+    let mut gram = vec![T::ZERO; d * d];
+    for slab in x.data().chunks_exact(d * inner) {
+        for a in 0..d {
+            for b in 0..=a {
+                let rows = slab[a * inner..(a + 1) * inner].iter().zip(&slab[b * inner..]);
+                // Column-major: entry (a, b) of A A^H, of which the lower triangle is read.
+                gram[b * d + a] += rows.map(|(x, y)| *x * y.conj()).sum::<T>();
+            }
+        }
+    }
+    let (values, vectors) = eigen(&gram, d)?;
+    Some((*values.last()?, vectors[(d - 1) * d..].to_vec()))
+}
+
+/// The tensor contracted with the conjugate of a vector along an axis.
+fn along<T: Scalar>(x: &Tensor<T>, axis: usize, u: &[T]) -> Option<Tensor<T>> {
+    let d = x.dims()[axis];
+    let inner: usize = x.dims()[axis + 1..].iter().product();
+    let mut data = Vec::with_capacity(x.len() / d);
+    for slab in x.data().chunks_exact(d * inner) {
+        let entry = |i: usize| (0..d).map(|a| u[a].conj() * slab[a * inner + i]).sum::<T>();
+        data.extend((0..inner).map(entry));
+    }
+    let mut dims = x.dims().to_vec();
+    dims.remove(axis);
+    Tensor::new(dims, data).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TreeBound;
+    use super::super::brute;
+    use super::*;
+
+    #[test]
+    fn contracting_only_weakens_the_bound() {
+        for seed in 0..6 {
+            let target = brute::noisy(&[3, 2, 3, 2, 4], seed, 0.1);
+            let spectra = Spectra::new(&target, SpectraSettings::default());
+            let stop = Stop::new();
+            let whole = TreeBound::new(&spectra, &stop);
+            for left in [2, 3, 4, 5] {
+                let (small, kept) =
+                    contract(target.tensor().as_f64().unwrap(), left, &stop).unwrap();
+                assert_eq!(kept.len(), left);
+                let scale = target.norm_squared() / small.norm_squared();
+                assert!(scale >= 1.0 - 1e-12);
+                let dims: Vec<usize> = kept.iter().map(|&n| target.dims()[n]).collect();
+                let gone: usize =
+                    (0..5).filter(|n| !kept.contains(n)).map(|n| target.dims()[n] - 1).sum();
+                let small = Target::new(small).unwrap();
+                let spectra = Spectra::new(&small, SpectraSettings::default());
+                let weak = Contracted { spectra, dims, gone: gone as u128, scale };
+                for eps in [1e-6, 1e-3, 1e-2, 0.1, 0.5] {
+                    let (weak, whole) = (weak.params(eps, &stop), whole.params(eps));
+                    assert!(weak <= whole, "{left} {eps}: {weak} {whole}");
+                    assert!(left < 5 || weak == whole);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Fits that choose their ranks: a walk over ranks, edges and the places of modes, from one network.
+//!
+//! Two moves carry it. **Pairs**: the cores of two vertices are solved as one block `B` (the least-squares problem whose
+//! Gram matrix H and right-hand side come from all other cores), and `B` is split in two again by an SVD after
+//! whitening with the two marginal Grams of H; the rank is the one of least
+//! `r (w_u + w_v) / |X| + weight * tail(r)`, and both cores are then improved in turn in the metric of H itself. The
+//! error of what comes out is exact: `||X||^2 + b^H H b - 2 Re b^H t`. A pair that is not joined gets an edge in the
+//! same way, and the block can be split with its two modes exchanged, which is a swap of neighbours for the price of one
+//! SVD. **Steps**: one rank more or less, or two modes that swap their vertices, a few ordinary sweeps for all, more for
+//! what looks well; taken where the loss falls ([`walk`]).
+//!
+//! The weight of the error is the objective's lambda, or follows what is missing until the error or the number of
+//! parameters that was asked for is met ([`price`]).
+
+mod net;
+mod pair;
+mod price;
+mod sweep;
+mod walk;
+
+use super::starts::checked_cores;
+use super::{CheckedFit, FitError, FitSettings, Fitted, Method};
+use crate::dispatch;
+use crate::graph::ModeGraph;
+use crate::problem::{Objective, Stop, Target};
+use crate::rng;
+use crate::tensor::{AnyTensor, Scalar, Tensor, size};
+use net::{Block, Net};
+use price::Goal;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use sweep::Pairs;
+use walk::{State, Walk};
+
+/// What a fit that chooses its ranks may do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Adapt {
+    /// What decides which ranks are better.
+    pub objective: Objective,
+    /// The largest rank of an edge.
+    pub max_rank: usize,
+    /// Pairs of vertices of the mode graph that may be joined.
+    pub joins: Vec<(usize, usize)>,
+    /// Whether modes may swap their vertices.
+    pub swaps: bool,
+    /// Steps of the walk.
+    pub steps: usize,
+    /// Graphs are not entered whose sweep takes more multiply-adds per entry of the tensor.
+    pub max_cost: Option<f64>,
+}
+
+impl Adapt {
+    /// Ranks up to a largest one on these pairs of vertices, the modes where they are, and no walk.
+    pub fn new(objective: Objective, max_rank: usize, joins: Vec<(usize, usize)>) -> Self {
+        Adapt { objective, max_rank, joins, swaps: false, steps: 0, max_cost: None }
+    }
+}
+
+/// The prices of error, relative to the objective's, of the first sweeps over pairs from random cores: ranks grow from
+/// small ones, while changes of order are cheap.
+const RISING: [f64; 9] = [0.05, 0.1, 0.1, 0.2, 0.4, 0.7, 1.0, 1.0, 1.0];
+
+/// Ordinary sweeps at the end.
+const LAST_SWEEPS: usize = 30;
+
+/// Sweeps over pairs in which the price of error rises until what was asked for is met.
+const MOST_RAISES: usize = 30;
+
+/// Fits a network whose ranks (and, where `adapt` allows it, whose edges and order of modes) are chosen by an objective,
+/// from the given cores of `graph` or from random ones. [`Fitted::graph`] is the graph of the cores found; their error
+/// comes from an explicit residual. The result is a pure function of the arguments but for `stop` and `max_seconds`.
+pub fn adapt(
+    target: &Target,
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+    adapt: &Adapt,
+    seed: u64,
+    warm: Option<&[AnyTensor]>,
+    stop: &Stop,
+) -> Result<Fitted, FitError> {
+    if graph.modes() != target.dims().len() {
+        return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
+    }
+    let limit = settings.max_seconds.map(|s| stop.within_seconds(s));
+    let limit = limit.as_ref().unwrap_or(stop);
+    let found = dispatch!(target.tensor(), x => {
+        walked(target, x, graph, settings, adapt, seed, warm, limit)
+    })?;
+    let (graph, cores, sweeps) = found;
+    // The answer has ordinary sweeps of its own, and a residual.
+    let last = FitSettings {
+        method: Method::Als,
+        restarts: 1,
+        scouts: 1,
+        rescue: 0,
+        max_sweeps: LAST_SWEEPS,
+        tolerance: 1e-4,
+        max_seconds: None,
+        ..FitSettings::clone(settings)
+    };
+    let fitted = super::fit(target, &graph, &last.check()?, seed, Some(&cores), stop)?;
+    Ok(Fitted { sweeps: fitted.sweeps + sweeps, graph: Some(graph), ..fitted })
+}
+
+/// What a walk found: the graph, its cores and the sweeps made.
+type Found = (ModeGraph, Vec<AnyTensor>, usize);
+
+#[allow(clippy::too_many_arguments)]
+fn walked<T: Scalar>(
+    target: &Target,
+    x: &Tensor<T>,
+    graph: &ModeGraph,
+    settings: &FitSettings,
+    adapt: &Adapt,
+    seed: u64,
+    warm: Option<&[AnyTensor]>,
+    stop: &Stop,
+) -> Result<Found, FitError> {
+    let dims = x.dims();
+    let mut label = graph.to_bytes();
+    label.extend(b"/adapt");
+    let mut rng = rng::stream(seed, &label);
+    // The cores of X divided by its scale.
+    let share = target.scale().powf(1.0 / graph.vertices() as f64);
+    let mut net = match warm {
+        Some(cores) => Net::new(graph, dims, &checked_cores(graph, dims, cores)?),
+        None => Net::random(graph, dims, &mut rng),
+    };
+    if warm.is_some() {
+        net.scale(1.0 / share);
+    }
+    let full = target.full_dims().iter().zip(dims);
+    net.stretch = full.map(|(&full, &small)| full as f64 / small as f64).collect();
+    // What was lost when the tensor was shrunk is not there to be fitted.
+    let objective = match adapt.objective {
+        Objective::MaxError(eps) => Objective::MaxError(target.net(eps)),
+        other => other,
+    };
+    let labels = (0..dims.len()).collect();
+    let block = Arc::new(Block { labels, data: x.data().to_vec() });
+    let mut joins: Vec<(usize, usize)> =
+        adapt.joins.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
+    joins.extend(graph.edges().iter().map(|&(u, v, _)| (u, v)));
+    joins.sort_unstable();
+    joins.dedup();
+    joins.retain(|&(u, v)| u < v && v < graph.vertices());
+    let mut walk = Walk {
+        target,
+        x,
+        pairs: Pairs::new(block, target.norm_squared()),
+        joins,
+        goal: Goal::new(objective, size(target.full_dims()) as f64),
+        max_rank: adapt.max_rank.max(1),
+        swaps: adapt.swaps,
+        max_bytes: settings.max_bytes,
+        max_cost: adapt.max_cost.unwrap_or(f64::INFINITY),
+        rng,
+        stop,
+        sweeps: 0,
+    };
+    let mut state = State { net, error: 1.0 };
+    if !walk.als(&mut state, |sweep, _| sweep < 2) {
+        // Too large to be swept over: the caller hears why.
+        return Err(stopped_or_too_large(target, x, graph, settings, stop));
+    }
+    if warm.is_none() {
+        for factor in RISING {
+            walk.pair_sweep(&mut state, factor);
+        }
+    }
+    walk.raise(&mut state, MOST_RAISES);
+    let best = walk.walk(state, adapt.steps);
+    let mut net = best.net;
+    net.scale(share);
+    let cores = net.to_cores().into_iter().map(AnyTensor::from).collect();
+    Ok((net.graph(), cores, walk.sweeps))
+}
+
+fn stopped_or_too_large<T: Scalar>(
+    target: &Target,
+    x: &Tensor<T>,
+    graph: &ModeGraph,
+    settings: &FitSettings,
+    stop: &Stop,
+) -> FitError {
+    let walk = super::plan::Walk::Changing;
+    match super::plan::Plan::new((target, x), graph, walk, settings.max_bytes) {
+        Err(error) if !stop.is_set() => error,
+        _ => FitError::Interrupted,
+    }
+}
+
+#[cfg(test)]
+mod tests;

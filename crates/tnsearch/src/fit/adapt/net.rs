@@ -1,0 +1,407 @@
+//! A network whose ranks change: cores with named axes, and the contractions they are made of.
+
+use super::pair::Split;
+use crate::graph::ModeGraph;
+use crate::network::contraction::{Contraction, Label, Scratch, reorder};
+use crate::network::tree::{EXACT_OFTEN, Node, Tree};
+use crate::rng::Rng;
+use crate::tensor::{Scalar, Tensor, sum_of_squares};
+
+/// A tensor with named axes, row-major.
+#[derive(Debug, Clone)]
+pub(super) struct Block<T> {
+    pub labels: Vec<Label>,
+    pub data: Vec<T>,
+}
+
+impl<T: Scalar> Block<T> {
+    /// The number 1.
+    pub fn one() -> Self {
+        Block { labels: Vec::new(), data: vec![T::ONE] }
+    }
+
+    /// The same with its axes in another order.
+    pub fn ordered(&self, labels: &[Label], lengths: &[usize]) -> Vec<T> {
+        if self.labels == labels {
+            return self.data.clone();
+        }
+        let mut out = vec![T::ZERO; self.data.len()];
+        reorder(&self.labels, labels, lengths).apply(&self.data, &mut out);
+        out
+    }
+}
+
+/// The cores of a network, one per vertex. A vertex below the number of modes carries one of them, and modes may swap
+/// their vertices. The label of mode n is n; the edge between u and v has a label of its own, and a twin for the doubled
+/// network. An edge of rank 1 is no axis of its cores.
+#[derive(Debug, Clone)]
+pub(super) struct Net<T> {
+    /// The mode of each vertex that carries one.
+    pub mode: Vec<usize>,
+    pub cores: Vec<Block<T>>,
+    /// The length of each label; 1 for an edge that is not there.
+    pub lengths: Vec<usize>,
+    /// How many times as long each mode counts in parameters: more than 1 where the tensor was shrunk.
+    pub stretch: Vec<f64>,
+}
+
+impl<T: Scalar> Net<T> {
+    /// A network from cores shaped as [`ModeGraph::core_dims`].
+    pub fn new(graph: &ModeGraph, dims: &[usize], cores: &[&Tensor<T>]) -> Self {
+        let (modes, vertices) = (graph.modes(), graph.vertices());
+        let mut lengths = vec![1; vertices + 2 * vertices * vertices];
+        lengths[..modes].copy_from_slice(&dims[..modes]);
+        let stretch = vec![1.0; modes];
+        let mut net = Net { mode: (0..modes).collect(), cores: Vec::new(), lengths, stretch };
+        for &(u, v, rank) in graph.edges() {
+            net.set_rank(edge_label(vertices, u, v), vertices, rank);
+        }
+        for (v, core) in cores.iter().enumerate() {
+            let edges = graph.incident(v).map(|e| {
+                let (a, b, _) = graph.edges()[e];
+                edge_label(vertices, a, b)
+            });
+            let labels = edges.chain((v < modes).then_some(v)).collect();
+            net.cores.push(Block { labels, data: core.data().to_vec() });
+        }
+        net
+    }
+
+    /// Cores of independent normal entries.
+    pub fn random(graph: &ModeGraph, dims: &[usize], rng: &mut Rng) -> Self {
+        let cores: Vec<Tensor<T>> = (0..graph.vertices())
+            .map(|v| {
+                let shape = graph.core_dims(v, dims);
+                let len = shape.iter().product();
+                let data = (0..len).map(|_| T::normal(rng)).collect();
+                Tensor::new(shape, data).unwrap_or_else(|e| unreachable!("{e}"))
+            })
+            .collect();
+        Net::new(graph, dims, &cores.iter().collect::<Vec<_>>())
+    }
+
+    /// Multiplies every core by a number.
+    pub fn scale(&mut self, by: f64) {
+        if by != 1.0 {
+            self.cores.iter_mut().flat_map(|c| &mut c.data).for_each(|x| *x = x.scale(by));
+        }
+    }
+
+    pub fn vertices(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// The label of the edge between two vertices, whether it is there or not.
+    pub fn edge(&self, u: usize, v: usize) -> Label {
+        edge_label(self.vertices(), u, v)
+    }
+
+    /// The vertices that an edge's label joins.
+    pub fn ends(&self, label: Label) -> (usize, usize) {
+        let v = self.vertices();
+        ((label - v) / v, (label - v) % v)
+    }
+
+    /// The second copy of an edge's label.
+    pub fn twin(&self, label: Label) -> Label {
+        label + self.vertices() * self.vertices()
+    }
+
+    fn set_rank(&mut self, label: Label, vertices: usize, rank: usize) {
+        self.lengths[label] = rank;
+        self.lengths[label + vertices * vertices] = rank;
+    }
+
+    /// Changes the length of an edge's axis.
+    pub fn resize(&mut self, label: Label, rank: usize) {
+        self.set_rank(label, self.vertices(), rank);
+    }
+
+    /// The edges at a vertex that are there.
+    pub fn edges_at(&self, v: usize) -> Vec<Label> {
+        self.cores[v].labels.iter().copied().filter(|&l| l >= self.vertices()).collect()
+    }
+
+    pub fn size(&self, labels: &[Label]) -> usize {
+        labels.iter().map(|&l| self.lengths[l]).product()
+    }
+
+    /// The dimension of a vertex's mode, 1 where it has none.
+    pub fn dim(&self, v: usize) -> usize {
+        self.mode.get(v).map_or(1, |&m| self.lengths[m])
+    }
+
+    pub fn params(&self) -> u128 {
+        (0..self.vertices()).map(|v| self.core_params(v).round() as u128).sum()
+    }
+
+    /// The parameters of a core.
+    pub fn core_params(&self, vertex: usize) -> f64 {
+        self.cores[vertex].data.len() as f64 * self.stretch_of(vertex)
+    }
+
+    /// How many times as long the mode of a vertex counts.
+    pub fn stretch_of(&self, vertex: usize) -> f64 {
+        self.mode.get(vertex).map_or(1.0, |&mode| self.stretch[mode])
+    }
+
+    /// The graph on the vertices as they are numbered here, each edge between vertices renamed.
+    fn graph_as(&self, name: impl Fn(usize) -> usize) -> ModeGraph {
+        let vertices = self.vertices();
+        let pairs = (0..vertices).flat_map(|u| (u + 1..vertices).map(move |v| (u, v)));
+        let edges = pairs.map(|(u, v)| (name(u), name(v), self.lengths[self.edge(u, v)]));
+        let edges = edges.filter(|e| e.2 > 1).collect();
+        ModeGraph::new(self.mode.len(), vertices - self.mode.len(), edges)
+    }
+
+    /// The vertex of the mode graph that a vertex is.
+    fn name(&self, v: usize) -> usize {
+        self.mode.get(v).copied().unwrap_or(v)
+    }
+
+    /// The mode graph as it is now.
+    pub fn graph(&self) -> ModeGraph {
+        self.graph_as(|v| self.name(v))
+    }
+
+    /// The cores, shaped as [`ModeGraph::core_dims`] of [`Net::graph`].
+    pub fn to_cores(&self) -> Vec<Tensor<T>> {
+        let mut cores: Vec<Option<Tensor<T>>> = vec![None; self.vertices()];
+        for v in 0..self.vertices() {
+            let labels = self.core_labels(v);
+            let shape = labels.iter().map(|&l| self.lengths[l]).collect();
+            let data = self.cores[v].ordered(&labels, &self.lengths);
+            let core = Tensor::new(shape, data).unwrap_or_else(|e| unreachable!("{e}"));
+            cores[self.name(v)] = Some(core);
+        }
+        cores.into_iter().flatten().collect()
+    }
+
+    /// Takes cores shaped as [`ModeGraph::core_dims`] of [`Net::graph`].
+    pub fn set_cores(&mut self, cores: &[Tensor<T>]) {
+        for v in 0..self.vertices() {
+            let labels = self.core_labels(v);
+            self.cores[v] = Block { labels, data: cores[self.name(v)].data().to_vec() };
+        }
+    }
+
+    /// The labels of a core as the mode graph orders them.
+    fn core_labels(&self, v: usize) -> Vec<Label> {
+        let mut edges = self.edges_at(v);
+        edges.sort_unstable_by_key(|&l| {
+            let (a, b) = self.ends(l);
+            let (a, b) = (self.name(a), self.name(b));
+            (a.min(b), a.max(b))
+        });
+        edges.into_iter().chain(self.mode.get(v).copied()).collect()
+    }
+
+    /// Takes the cores of a split.
+    pub fn take(&mut self, (u, v): (usize, usize), split: Split<T>) {
+        let Split { swapped, rank, u: mut a, v: mut b, .. } = split;
+        let norm = |b: &Block<T>| sum_of_squares(&b.data).sqrt();
+        let (na, nb) = (norm(&a), norm(&b));
+        // Alike, so that none grows from pair to pair.
+        if na > 0.0 && nb > 0.0 && (na * nb).is_finite() {
+            let same = (na * nb).sqrt();
+            a.data.iter_mut().for_each(|x| *x = x.scale(same / na));
+            b.data.iter_mut().for_each(|x| *x = x.scale(same / nb));
+        }
+        self.resize(self.edge(u, v), rank);
+        (self.cores[u], self.cores[v]) = (a, b);
+        if swapped {
+            self.mode.swap(u, v);
+        }
+    }
+
+    /// A product over the labels that two blocks share.
+    pub fn contract(
+        &self,
+        a: &Block<T>,
+        b: &Block<T>,
+        conj: (bool, bool),
+        want: Option<&[Label]>,
+        scratch: &mut Scratch<T>,
+    ) -> Block<T> {
+        let plan = Contraction::plan(&a.labels, &b.labels, &self.lengths, want);
+        let plan = plan.conjugated(conj.0, conj.1);
+        scratch.reserve(&plan);
+        let mut data = vec![T::ZERO; plan.result_len()];
+        plan.run(&a.data, &b.data, &mut data, scratch);
+        Block { labels: plan.labels().to_vec(), data }
+    }
+
+    /// A block with itself over everything but its edges, the first copy conjugated.
+    pub fn squared(&self, block: &Block<T>, scratch: &mut Scratch<T>) -> Block<T> {
+        let v = self.vertices();
+        let twin = |&l: &Label| if l >= v { self.twin(l) } else { l };
+        let labels = block.labels.iter().map(twin).collect();
+        let other = Block { labels, data: block.data.clone() };
+        self.contract(block, &other, (true, false), None, scratch)
+    }
+
+    /// The cheapest tree for the ranks as they are.
+    pub fn tree(&self) -> Tree {
+        let dims: Vec<usize> = self.mode.iter().map(|&m| self.lengths[m]).collect();
+        Tree::best(&self.graph_as(|v| v), &dims, EXACT_OFTEN)
+    }
+}
+
+fn edge_label(vertices: usize, u: usize, v: usize) -> Label {
+    vertices + u.min(v) * vertices + u.max(v)
+}
+
+/// The merged blocks of a tree's nodes (M), and these squared (S).
+pub(super) struct Merged<T> {
+    pub tree: Tree,
+    /// The parent of each node.
+    pub above: Vec<Option<usize>>,
+    /// The node of each vertex.
+    pub leaf: Vec<usize>,
+    pub block: Vec<Block<T>>,
+    pub square: Vec<Block<T>>,
+}
+
+impl<T: Scalar> Merged<T> {
+    pub fn new(net: &Net<T>, scratch: &mut Scratch<T>) -> Self {
+        let tree = net.tree();
+        let nodes = tree.nodes.len();
+        let (mut above, mut leaf) = (vec![None; nodes], vec![0; net.vertices()]);
+        for (k, node) in tree.nodes.iter().enumerate() {
+            match *node {
+                Node::Leaf(v) => leaf[v] = k,
+                Node::Pair(b, c) => (above[b], above[c]) = (Some(k), Some(k)),
+            }
+        }
+        let empty = || (0..nodes).map(|_| Block::one()).collect();
+        let mut merged = Merged { tree, above, leaf, block: empty(), square: empty() };
+        for node in 0..nodes - 1 {
+            merged.renew(node, net, scratch);
+        }
+        merged
+    }
+
+    /// Computes M and S of a node from those below it.
+    pub fn renew(&mut self, node: usize, net: &Net<T>, scratch: &mut Scratch<T>) {
+        match self.tree.nodes[node] {
+            Node::Leaf(v) => {
+                self.block[node] = net.cores[v].clone();
+                self.square[node] = net.squared(&self.block[node], scratch);
+            }
+            Node::Pair(b, c) => {
+                let plain = (false, false);
+                self.block[node] =
+                    net.contract(&self.block[b], &self.block[c], plain, None, scratch);
+                let block = &self.block[node];
+                let cut = block.labels.iter().filter(|&&l| l >= net.vertices());
+                let cut = cut.map(|&l| net.lengths[l] as f64).product::<f64>();
+                let shared =
+                    self.block[b].labels.iter().filter(|l| self.block[c].labels.contains(l));
+                let joined = shared.map(|&l| net.lengths[l] as f64).product::<f64>();
+                let from_block = block.data.len() as f64 * cut;
+                self.square[node] = if from_block < (cut * joined).powi(2) {
+                    net.squared(block, scratch)
+                } else {
+                    net.contract(&self.square[b], &self.square[c], plain, None, scratch)
+                };
+            }
+        }
+    }
+
+    /// The same for a vertex and all above it, below another node.
+    pub fn renew_up(&mut self, v: usize, top: usize, net: &Net<T>, scratch: &mut Scratch<T>) {
+        let mut node = self.leaf[v];
+        while node != top {
+            self.renew(node, net, scratch);
+            match self.above[node] {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+    }
+
+    /// The nodes that hang off the way from below a node down to a vertex.
+    pub fn off_the_way(&self, v: usize, top: usize) -> Vec<usize> {
+        let mut off = Vec::new();
+        let mut node = self.leaf[v];
+        while let Some(up) = self.above[node].filter(|&up| up != top) {
+            if let Node::Pair(b, c) = self.tree.nodes[up] {
+                off.push(if b == node { c } else { b });
+            }
+            node = up;
+        }
+        off
+    }
+}
+
+/// Contracts a set of blocks to one, the pair that grows least first. `conj` says of each whether it is conjugated.
+pub(super) fn contract_all<T: Scalar>(
+    net: &Net<T>,
+    blocks: &[(&Block<T>, bool)],
+    want: &[Label],
+    scratch: &mut Scratch<T>,
+) -> Block<T> {
+    let mut left: Vec<(std::borrow::Cow<'_, Block<T>>, bool)> =
+        blocks.iter().map(|&(b, c)| (std::borrow::Cow::Borrowed(b), c)).collect();
+    while left.len() > 1 {
+        let labels: Vec<&[Label]> = left.iter().map(|(b, _)| &b.labels[..]).collect();
+        let (i, j) = cheapest(net, &labels);
+        let (b, conj_b) = left.swap_remove(j);
+        let (a, conj_a) = left.swap_remove(i);
+        let last = left.is_empty();
+        // Conjugation is put off as long as both sides agree.
+        let both = conj_a && conj_b && !last;
+        let conj = if both { (false, false) } else { (conj_a, conj_b) };
+        let product = net.contract(&a, &b, conj, last.then_some(want), scratch);
+        left.push((std::borrow::Cow::Owned(product), both));
+    }
+    match left.pop() {
+        Some((block, conj)) => {
+            let mut data = block.ordered(want, &net.lengths);
+            if conj {
+                data.iter_mut().for_each(|x| *x = x.conj());
+            }
+            Block { labels: want.to_vec(), data }
+        }
+        None => Block::one(),
+    }
+}
+
+/// The pair of blocks whose product grows least, `i < j`.
+fn cheapest<T: Scalar>(net: &Net<T>, labels: &[&[Label]]) -> (usize, usize) {
+    let size = |l: &[Label]| net.size(l) as f64;
+    let mut best = (f64::INFINITY, (0, 1));
+    for i in 0..labels.len() {
+        for j in i + 1..labels.len() {
+            let growth = size(&product(labels[i], labels[j])) - size(labels[i]) - size(labels[j]);
+            if growth < best.0 {
+                best = (growth, (i, j));
+            }
+        }
+    }
+    best.1
+}
+
+fn product(a: &[Label], b: &[Label]) -> Vec<Label> {
+    let only = |x: &[Label], y: &[Label]| x.iter().copied().filter(|l| !y.contains(l)).collect();
+    let mut all: Vec<Label> = only(a, b);
+    all.extend::<Vec<Label>>(only(b, a));
+    all
+}
+
+/// Multiply-adds of [`contract_all`] and the entries of its largest product.
+pub(super) fn cost_of_all<T: Scalar>(net: &Net<T>, blocks: &[&[Label]]) -> (f64, f64) {
+    let mut left: Vec<Vec<Label>> = blocks.iter().map(|b| b.to_vec()).collect();
+    let (mut flops, mut largest) = (0.0, 0.0f64);
+    while left.len() > 1 {
+        let labels: Vec<&[Label]> = left.iter().map(|b| &b[..]).collect();
+        let (i, j) = cheapest(net, &labels);
+        let (b, a) = (left.swap_remove(j), left.swap_remove(i));
+        let both = product(&a, &b);
+        let size = |l: &[Label]| l.iter().map(|&l| net.lengths[l] as f64).product::<f64>();
+        flops += (size(&a) * size(&b) * size(&both)).sqrt();
+        largest = largest.max(size(&both));
+        left.push(both);
+    }
+    (flops, largest)
+}

@@ -1,0 +1,128 @@
+use super::*;
+use crate::fit::tests::{erased, random_cores};
+use crate::network::contract;
+use crate::tensor::Complex;
+
+fn all_pairs(n: usize) -> Vec<(usize, usize)> {
+    (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v))).collect()
+}
+
+fn settings() -> CheckedFit {
+    FitSettings::default().check().unwrap()
+}
+
+/// The tensor of a random network of a graph.
+fn target<T: Scalar>(graph: &ModeGraph, dims: &[usize], seed: u64) -> Target {
+    Target::new(contract(graph, dims, &random_cores::<T>(graph, dims, seed))).unwrap()
+}
+
+/// The error that is reported is that of the cores that are given.
+fn checked(target: &Target, fitted: &Fitted) {
+    let graph = fitted.graph.as_ref().unwrap();
+    let error = dispatch!(&fitted.cores[0], first => {
+        let cores = typed_like(first, &fitted.cores);
+        target.rse_of(&contract(graph, target.dims(), &cores).into())
+    });
+    assert!((error - fitted.error).abs() <= 1e-9 + 1e-4 * error, "{error} {}", fitted.error);
+}
+
+fn typed_like<T: Scalar>(_: &Tensor<T>, cores: &[AnyTensor]) -> Vec<Tensor<T>> {
+    cores.iter().map(|c| c.typed::<T>().unwrap().clone()).collect()
+}
+
+#[test]
+fn a_tree_gets_its_own_ranks_back() {
+    let dims = [3, 4, 3, 4, 3];
+    let tree = ModeGraph::new(5, 0, vec![(0, 1, 2), (1, 2, 3), (1, 3, 2), (3, 4, 3)]);
+    let x = target::<f64>(&tree, &dims, 1);
+    let joins: Vec<_> = tree.edges().iter().map(|e| (e.0, e.1)).collect();
+    for wrong in [2, 4] {
+        let edges = joins.iter().map(|&(u, v)| (u, v, wrong)).collect();
+        let graph = ModeGraph::new(5, 0, edges);
+        let by = Adapt { steps: 60, ..Adapt::new(Objective::MaxError(1e-8), 6, joins.clone()) };
+        let fitted = adapt(&x, &graph, &settings(), &by, 1, None, &Stop::new()).unwrap();
+        checked(&x, &fitted);
+        assert!(fitted.error <= 1e-8, "{}", fitted.error);
+        assert_eq!(fitted.graph, Some(tree.clone()), "from {wrong}");
+    }
+}
+
+fn ring_recovers<T: Scalar>(eps: f64) {
+    let dims = [4, 4, 4, 4, 4];
+    let ring = ModeGraph::new(5, 0, vec![(0, 1, 2), (1, 2, 2), (2, 3, 3), (3, 4, 2), (0, 4, 2)]);
+    let x = target::<T>(&ring, &dims, 3);
+    let joins: Vec<_> = ring.edges().iter().map(|e| (e.0, e.1)).collect();
+    let by = Adapt { steps: 100, ..Adapt::new(Objective::MaxError(eps), 5, joins) };
+    let graph = ModeGraph::new(5, 0, by.joins.iter().map(|&(u, v)| (u, v, 2)).collect());
+    let fitted = adapt(&x, &graph, &settings(), &by, 2, None, &Stop::new()).unwrap();
+    checked(&x, &fitted);
+    assert!(fitted.error <= eps, "{} {}", T::KIND, fitted.error);
+    let found = fitted.graph.unwrap();
+    assert!(found.params(&dims) <= ring.params(&dims), "{} {found}", T::KIND);
+}
+
+#[test]
+fn a_ring_of_every_kind_is_found_from_other_ranks() {
+    ring_recovers::<f64>(1e-6);
+    ring_recovers::<f32>(1e-5);
+    ring_recovers::<Complex<f64>>(1e-6);
+    ring_recovers::<Complex<f32>>(1e-5);
+}
+
+#[test]
+fn objectives_and_the_largest_rank_are_kept() {
+    let dims = [3; 6];
+    let graph = ModeGraph::new(6, 0, all_pairs(6).into_iter().map(|(u, v)| (u, v, 2)).collect());
+    let x = target::<f64>(&graph, &dims, 5);
+    let ring = ModeGraph::new(6, 0, (0..6).map(|k| (k, (k + 1) % 6, 2)).collect());
+    for objective in [Objective::Lambda(3.0), Objective::MaxParams(150), Objective::MaxError(0.3)] {
+        for (joins, swaps) in [(Vec::new(), true), (all_pairs(6), false)] {
+            let by = Adapt { swaps, steps: 30, ..Adapt::new(objective, 4, joins.clone()) };
+            let run = || adapt(&x, &ring, &settings(), &by, 3, None, &Stop::new()).unwrap();
+            let fitted = run();
+            checked(&x, &fitted);
+            assert_eq!(fitted, run(), "the same every time");
+            let found = fitted.graph.unwrap();
+            assert!(found.edges().iter().all(|e| e.2 <= 4), "{found}");
+            match objective {
+                Objective::MaxParams(most) => assert!(found.params(&dims) <= most, "{found}"),
+                Objective::MaxError(eps) => assert!(fitted.error <= eps, "{}", fitted.error),
+                _ => {}
+            }
+            if joins.is_empty() {
+                let ring = crate::graph::Template::ring(6).unwrap();
+                assert_eq!(ring.holds(&found), Some(true), "{found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn given_cores_are_where_it_begins() {
+    let dims = [3, 3, 3, 3];
+    let path = ModeGraph::new(4, 0, vec![(0, 1, 2), (1, 2, 3), (2, 3, 2)]);
+    let cores = random_cores::<f64>(&path, &dims, 8);
+    // Far from 1, so that it is scaled.
+    let mut z = contract(&path, &dims, &cores);
+    z.data_mut().iter_mut().for_each(|x| *x *= 1e9);
+    let x = Target::new(z).unwrap();
+    let mut cores = cores;
+    cores[0].data_mut().iter_mut().for_each(|x| *x *= 1e9);
+    let by = Adapt::new(Objective::MaxError(1e-8), 5, Vec::new());
+    let warm = erased(cores);
+    let fitted = adapt(&x, &path, &settings(), &by, 1, Some(&warm), &Stop::new()).unwrap();
+    checked(&x, &fitted);
+    assert!(fitted.error < 1e-20 && fitted.graph == Some(path), "{}", fitted.error);
+}
+
+#[test]
+fn a_stop_ends_it() {
+    let dims = [3; 5];
+    let ring = ModeGraph::new(5, 0, (0..5).map(|k| (k, (k + 1) % 5, 2)).collect());
+    let x = target::<f64>(&ring, &dims, 1);
+    let stop = Stop::new();
+    stop.set();
+    let by = Adapt { steps: 1_000_000, ..Adapt::new(Objective::Lambda(5.0), 5, Vec::new()) };
+    let fitted = adapt(&x, &ring, &settings(), &by, 1, None, &stop);
+    assert!(fitted.is_err() || fitted.is_ok_and(|f| f.interrupted));
+}

@@ -1,0 +1,222 @@
+//! The best of each format, where a search covers several.
+
+use crate::graph::{GraphError, Structure, StructureFile, Template, TemplateRef};
+use crate::problem::{CheckedObjective, Measure, Objective, Score};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The format of a structure that is not one of the graph searched, as its record has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OtherFormat {
+    /// Its name: `ring`, `any-tree`.
+    pub name: String,
+    /// Its graph.
+    pub template: TemplateRef,
+}
+
+impl OtherFormat {
+    /// The format of a structure; none where it is that of `home`.
+    pub fn of(structure: &Structure, home: Option<&Arc<Template>>) -> Option<Self> {
+        let template = structure.template();
+        let other = home.is_some_and(|home| !Arc::ptr_eq(home, template) && home != template);
+        other.then(|| OtherFormat { name: template.name().to_owned(), template: template.to_ref() })
+    }
+
+    /// The structure with this permutation and these ranks of the graph's edges.
+    pub fn structure(
+        &self,
+        permutation: &[usize],
+        ranks: &[usize],
+    ) -> Result<Structure, GraphError> {
+        let edges: Vec<[usize; 2]> = match &self.template {
+            TemplateRef::Graph { edges, .. } => edges.clone(),
+            TemplateRef::Name(name) => {
+                let template = Template::parse(name, permutation.len())?;
+                template.edges().iter().map(|&(u, v)| [u, v]).collect()
+            }
+        };
+        if edges.len() != ranks.len() {
+            let (ranks, edges) = (ranks.len(), edges.len());
+            return Err(GraphError::BadRank(format!("{ranks} ranks for {edges} edges")));
+        }
+        Structure::from_file(&StructureFile {
+            template: self.template.clone(),
+            permutation: permutation.to_vec(),
+            edges: edges.iter().zip(ranks).map(|(&[u, v], &r)| [u, v, r]).collect(),
+        })
+    }
+}
+
+/// The best structure of one format that was fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FormatBest {
+    /// The name of its template.
+    pub format: String,
+    /// Its numbers.
+    pub score: Score,
+    /// When it was found, in seconds since the search began.
+    pub seconds: f64,
+    /// Whether it is what was asked for.
+    pub target_reached: bool,
+}
+
+/// Keeps the best of each format.
+#[derive(Debug, Default)]
+pub struct BestOfFormats(Vec<(String, Score, f64)>);
+
+impl BestOfFormats {
+    /// A structure was fitted.
+    pub fn add(&mut self, objective: CheckedObjective, name: &str, score: Score, seconds: f64) {
+        match self.0.iter_mut().find(|(known, ..)| known == name) {
+            None => self.0.push((name.to_owned(), score, seconds)),
+            Some((_, best, when)) if objective.better(&score, best) => {
+                (*best, *when) = (score, seconds);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The formats, the best first; none where there is only one.
+    pub fn finish(mut self, objective: CheckedObjective) -> Vec<FormatBest> {
+        if self.0.len() < 2 {
+            return Vec::new();
+        }
+        self.0.sort_by(|(a, p, _), (b, q, _)| objective.compare(p, q).then_with(|| a.cmp(b)));
+        let best = |(format, score, seconds): (String, Score, f64)| FormatBest {
+            target_reached: objective.reached(score.params, score.error),
+            format,
+            score,
+            seconds,
+        };
+        self.0.into_iter().map(best).collect()
+    }
+}
+
+/// Why the first of several formats was chosen, in words; none where there was no choice. `number` writes a quantity.
+///
+/// ```
+/// use tnsearch::problem::{Measure, Objective, Score};
+/// use tnsearch::search::{FormatBest, chosen_format};
+/// let best = |format: &str, params| {
+///     let score = Score { loss: 0.0, error: 1e-5, params };
+///     FormatBest { format: format.into(), score, seconds: 1.0, target_reached: true }
+/// };
+/// let formats = [best("any-tree", 88), best("ring", 100)];
+/// let why = chosen_format(&formats, Objective::MaxError(1e-4), &Measure::RSE, |x| format!("{x:.0}"));
+/// assert_eq!(why.unwrap(), "any-tree, because it has the fewest params: 12 % fewer than the next, ring");
+/// ```
+pub fn chosen_format(
+    formats: &[FormatBest],
+    objective: Objective,
+    measure: &Measure,
+    number: impl Fn(f64) -> String,
+) -> Option<String> {
+    let [best, next, ..] = formats else { return None };
+    let (name, other) = (&best.format, &next.format);
+    if !best.target_reached {
+        return Some(format!("{name}, because it came nearest; no format reached the target"));
+    }
+    if !next.target_reached {
+        return Some(format!("{name}, because no other format reached the target"));
+    }
+    let less = |a: f64, b: f64| if b > 0.0 { 100.0 * (1.0 - a / b) } else { 0.0 };
+    let (a, b) = (&best.score, &next.score);
+    let (what, much, than) = match objective {
+        Objective::MaxError(_) => {
+            ("the fewest params", less(a.params as f64, b.params as f64), "fewer")
+        }
+        Objective::MaxParams(_) => ("the smallest error", less(a.error, b.error), "less"),
+        Objective::Lambda(_) => ("the smallest loss", less(a.loss, b.loss), "less"),
+    };
+    if much <= 0.0 {
+        return Some(match a.error < b.error {
+            true => format!(
+                "{name}, because of those that are as good, {other} among them, it has the smallest {}",
+                measure.name
+            ),
+            false => format!("{name}, which was fitted first; {other} is as good"),
+        });
+    }
+    Some(format!("{name}, because it has {what}: {} % {than} than the next, {other}", number(much)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn formats(objective: Objective, of: &[(&str, u128, f64)]) -> Vec<FormatBest> {
+        let objective = objective.check().unwrap();
+        let mut formats = BestOfFormats::default();
+        for (k, &(name, params, error)) in of.iter().enumerate() {
+            let score = objective.score(params, params as f64 / 100.0, error);
+            formats.add(objective, name, score, k as f64);
+        }
+        formats.finish(objective)
+    }
+
+    #[test]
+    fn the_best_of_each_format_is_kept_and_the_best_stands_first() {
+        let of = [
+            ("ring", 50, 0.05),
+            ("path", 40, 0.2),
+            ("ring", 30, 0.05),
+            ("path", 60, 0.01),
+            ("ring", 40, 0.05),
+        ];
+        let found = formats(Objective::MaxError(0.1), &of);
+        let said: Vec<_> = found.iter().map(|f| (&*f.format, f.score.params, f.seconds)).collect();
+        assert_eq!(said, [("ring", 30, 2.0), ("path", 60, 3.0)]);
+        assert!(found.iter().all(|f| f.target_reached));
+        assert!(formats(Objective::MaxError(0.1), &of[..1]).is_empty(), "one format is no choice");
+    }
+
+    #[test]
+    fn a_structure_of_another_graph_survives_its_record() {
+        let home = Arc::new(Template::ring(4).unwrap());
+        let own =
+            Template::from_graph("mine", vec![true; 4], vec![(0, 3), (1, 3), (2, 3)]).unwrap();
+        for (template, other) in
+            [(Template::path(4).unwrap(), true), (own, true), (Template::ring(4).unwrap(), false)]
+        {
+            let ranks: Vec<usize> = (2..).take(template.edges().len()).collect();
+            let s = Structure::new(Arc::new(template), vec![3, 1, 0, 2], ranks).unwrap();
+            assert_eq!(OtherFormat::of(&s, None), None);
+            let Some(format) = OtherFormat::of(&s, Some(&home)) else {
+                assert!(!other);
+                continue;
+            };
+            let back: OtherFormat =
+                serde_json::from_str(&serde_json::to_string(&format).unwrap()).unwrap();
+            assert_eq!((&back.name[..], other), (s.template().name(), true));
+            let again = back.structure(s.permutation(), s.ranks()).unwrap();
+            assert_eq!(again.canonical().graph, s.canonical().graph);
+            assert_eq!(again.params(&[2, 3, 4, 5]), s.params(&[2, 3, 4, 5]));
+            assert!(back.structure(s.permutation(), &[2]).is_err());
+            assert!(back.structure(&[0, 1, 2, 9], s.ranks()).is_err());
+        }
+    }
+
+    #[test]
+    fn the_reason_follows_from_the_numbers() {
+        let why = |objective: Objective, of: &[(&str, u128, f64)]| {
+            chosen_format(&formats(objective, of), objective, &Measure::RSE, |x| format!("{x:.1}"))
+        };
+        let eps = Objective::MaxError(0.1);
+        assert_eq!(why(eps, &[("ring", 50, 0.05)]), None);
+        let said = why(eps, &[("ring", 50, 0.05), ("ht", 40, 0.05)]).unwrap();
+        assert_eq!(said, "ht, because it has the fewest params: 20.0 % fewer than the next, ring");
+        let said = why(eps, &[("ring", 50, 0.05), ("ht", 40, 0.5)]).unwrap();
+        assert_eq!(said, "ring, because no other format reached the target");
+        let said = why(eps, &[("ring", 50, 0.3), ("ht", 40, 0.5)]).unwrap();
+        assert_eq!(said, "ring, because it came nearest; no format reached the target");
+        let said = why(eps, &[("ring", 40, 0.03), ("ht", 40, 0.05)]).unwrap();
+        assert!(
+            said.starts_with("ring, because of those that are as good, ht among them"),
+            "{said}"
+        );
+        let said = why(Objective::MaxParams(90), &[("ring", 50, 0.3), ("ht", 40, 0.4)]).unwrap();
+        assert_eq!(said, "ring, because it has the smallest error: 25.0 % less than the next, ht");
+        let said = why(Objective::Lambda(1.0), &[("ring", 50, 0.5), ("ht", 40, 0.4)]).unwrap();
+        assert_eq!(said, "ht, because it has the smallest loss: 20.0 % less than the next, ring");
+    }
+}

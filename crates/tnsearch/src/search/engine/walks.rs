@@ -1,0 +1,113 @@
+//! Walks: fits that may change their structure, and go on from one another.
+//!
+//! The cores of the best walks of a run are held. Those of any other are computed again when a walk goes on from it, from
+//! the one it went on from itself, and so on: what a walk ends at is a function of the seed and its ancestors, so that a
+//! resumed search has it too.
+
+use super::run::{Job, Resolved};
+use super::{Driver, Event};
+use crate::fit::{FitError, Fitted, Request};
+use crate::search::strategy::WalkId;
+use crate::tensor::AnyTensor;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Walks of a run whose cores are held.
+const HELD: usize = 16;
+
+/// The walks of a run.
+#[derive(Default)]
+pub(super) struct Walks {
+    /// All that began, by name.
+    jobs: HashMap<WalkId, Arc<Job>>,
+    /// The cores of the best, with their losses.
+    held: Vec<(f64, WalkId, Arc<Vec<AnyTensor>>)>,
+}
+
+impl Walks {
+    /// A walk begins.
+    pub fn began(&mut self, job: &Arc<Job>) {
+        self.jobs.insert(job.place.walk(), job.clone());
+    }
+
+    fn cores(&self, walk: WalkId) -> Option<Arc<Vec<AnyTensor>>> {
+        self.held.iter().find(|(_, held, _)| *held == walk).map(|(.., cores)| cores.clone())
+    }
+
+    /// Holds the cores that a walk ended at, if they are among the best.
+    fn hold(&mut self, loss: f64, walk: WalkId, cores: Arc<Vec<AnyTensor>>) {
+        self.held.push((loss, walk, cores));
+        self.held.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.held.truncate(HELD);
+    }
+}
+
+impl Driver<'_, '_> {
+    /// A walk has ended well.
+    pub(super) fn walk_ended(&mut self, run: usize, index: usize, job: &Arc<Job>, fitted: Fitted) {
+        let Some(found) = self.engine.rules.found_by(job, &fitted) else {
+            return self.take(run, index, Resolved::Refused);
+        };
+        let loss = self.engine.rules.objective.loss(found.params, found.phi, fitted.error);
+        if !(fitted.error.is_finite() && loss.is_finite()) {
+            return self.take(run, index, Resolved::Refused);
+        }
+        let evaluation = self.evaluation(&found, loss, &fitted);
+        self.tell(&Event::Evaluated(&evaluation));
+        let walks = &mut self.walks[run];
+        walks.began(job);
+        walks.hold(loss, job.place.walk(), Arc::new(fitted.cores.clone()));
+        let score = crate::problem::Score { params: found.params, ..evaluation.score() };
+        self.account.keep(&found, score, fitted);
+        self.take(run, index, Resolved::Found(Arc::new(found), Arc::new(evaluation)));
+        self.tell_progress();
+    }
+
+    /// The cores that a walk of a run ended at: as they are held, or computed again.
+    pub(super) fn walked(
+        &mut self,
+        run: usize,
+        walk: WalkId,
+    ) -> Result<Arc<Vec<AnyTensor>>, FitError> {
+        match self.walks[run].cores(walk) {
+            Some(cores) => Ok(cores),
+            None => self.walk_again(run, walk, true).map(|fitted| Arc::new(fitted.cores)),
+        }
+    }
+
+    /// Makes a walk once more, and those it went on from whose cores are not at hand. Not an evaluation: its result is
+    /// known.
+    pub(super) fn walk_again(
+        &mut self,
+        run: usize,
+        walk: WalkId,
+        stoppable: bool,
+    ) -> Result<Fitted, FitError> {
+        let mut missing = Vec::new();
+        let (mut next, mut warm) = (Some(walk), None);
+        while let Some(walk) = next {
+            if walk != missing.first().map_or(walk, |job: &Arc<Job>| job.place.walk()) {
+                warm = self.walks[run].cores(walk);
+            }
+            if warm.is_some() {
+                break;
+            }
+            let job = self.walks[run].jobs.get(&walk).cloned().ok_or(FitError::Interrupted)?;
+            next = job.walk.as_ref().and_then(|(_, from)| *from);
+            missing.push(job);
+        }
+        let mut last = None;
+        for job in missing.iter().rev() {
+            let seed = self.engine.runs[run].seed;
+            let mut request = Request::new(job.graph.clone(), self.engine.fit.clone(), seed);
+            request.effort = job.effort;
+            request.adapt = job.walk.as_ref().map(|(settings, _)| settings.clone());
+            request.seed = job.walk_seed(seed);
+            request.warm = warm.take();
+            let fitted = self.compute_again(request, stoppable)?;
+            warm = Some(Arc::new(fitted.cores.clone()));
+            last = Some(fitted);
+        }
+        last.ok_or(FitError::Interrupted)
+    }
+}

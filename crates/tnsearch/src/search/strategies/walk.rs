@@ -1,0 +1,252 @@
+//! Walks: fits that choose their ranks, move modes and add or drop edges, each going on from the best so far.
+//!
+//! A walk ([`Generation::walks`]) changes the structure while it fits its cores, so that ranks need no search. What is
+//! left to the strategy is where walks begin and when to give up: the first generation begins at the structures given,
+//! or at random ones; each later one goes on from the best found, with another seed, and sends one walk off from a
+//! random permutation of the modes. It ends when so many generations in turn have brought nothing.
+
+use super::settings::count;
+use super::{Ask, CheckedObjective, Generation, Outcome, SettingError, Strategy};
+use crate::graph::{Structure, Template};
+use crate::problem::Score;
+use crate::rng::{self, Rng};
+use crate::search::SearchError;
+use crate::search::description::OptionKind::Count;
+use crate::search::description::{
+    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+};
+use crate::search::strategy::{Adapting, Found, WalkId};
+use rand::seq::SliceRandom as _;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A loss that falls by less than this part brings nothing.
+const PROGRESS: f64 = 1e-4;
+
+/// The settings of walks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WalkSettings {
+    /// The largest rank R.
+    pub max_rank: usize,
+    /// Steps of one walk.
+    pub steps: usize,
+    /// Walks at a time.
+    pub width: usize,
+    /// Generations in turn that may bring nothing.
+    pub patience: usize,
+}
+
+impl Default for WalkSettings {
+    fn default() -> Self {
+        WalkSettings { max_rank: 7, steps: 20, width: 2, patience: 12 }
+    }
+}
+
+impl WalkSettings {
+    /// Checks every setting.
+    pub fn check(self) -> Result<CheckedWalk, SettingError> {
+        count("max-rank", self.max_rank)?;
+        count("steps", self.steps)?;
+        count("width", self.width)?;
+        count("patience", self.patience)?;
+        Ok(CheckedWalk(self))
+    }
+}
+
+/// Settings that were checked; reads like [`WalkSettings`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedWalk(WalkSettings);
+
+impl Deref for CheckedWalk {
+    type Target = WalkSettings;
+
+    fn deref(&self) -> &WalkSettings {
+        &self.0
+    }
+}
+
+const OPTIONS: [OptionDescription; 3] = [
+    option(
+        "steps",
+        "N",
+        Count,
+        "Steps of one walk: a rank more or less, two modes that swap, an edge that comes or goes",
+    ),
+    option("width", "N", Count, "Walks at a time"),
+    option("patience", "N", Count, "Generations in turn that may bring nothing"),
+];
+
+/// Walks of a template.
+pub(crate) const WALK: Description = Description {
+    name: "walk",
+    summary: "fits that choose their ranks, move modes, add and drop edges",
+    options: &OPTIONS,
+    graphs: Graphs::Template,
+    bounds: Bounds::Optional,
+    rescue: 0,
+    max_cost: None,
+    plan: |options, max_rank| {
+        Ok(Box::new(settings_from::<WalkSettings>(options, max_rank)?.check()?))
+    },
+};
+
+impl Plan for CheckedWalk {
+    fn settings(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn at_once(&self) -> (&'static str, usize) {
+        ("width", self.width)
+    }
+
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        let template = context.template.clone();
+        Ok(Box::new(Walk::new(template, context.objective, self.clone(), Vec::new(), seed)))
+    }
+}
+
+/// The strategy.
+pub struct Walk {
+    template: Arc<Template>,
+    objective: CheckedObjective,
+    settings: CheckedWalk,
+    /// Where walks begin that nothing was found for yet.
+    starts: Vec<Structure>,
+    /// The best that was found.
+    best: Option<(Score, Structure, WalkId)>,
+    found: Vec<Option<Found>>,
+    /// Generations in turn that brought nothing.
+    idle: usize,
+    rng: Rng,
+}
+
+impl Walk {
+    /// Walks that begin at these structures of the template, or at a random one where there are none.
+    pub fn new(
+        template: Arc<Template>,
+        objective: CheckedObjective,
+        settings: CheckedWalk,
+        starts: Vec<Structure>,
+        seed: u64,
+    ) -> Self {
+        let starts = starts.into_iter().filter(|s| *s.template() == template).collect();
+        let rng = rng::stream(seed, b"walk");
+        Walk { template, objective, settings, starts, best: None, found: Vec::new(), idle: 0, rng }
+    }
+
+    /// A random permutation, with rank 1 everywhere.
+    fn random(&mut self) -> Option<Structure> {
+        let mut permutation = self.template.external_vertices();
+        permutation.shuffle(&mut self.rng);
+        let ranks = vec![1; self.template.edges().len()];
+        Structure::new(self.template.clone(), permutation, ranks).ok()
+    }
+
+    fn walks(&self, starts: Vec<(Structure, Option<WalkId>)>) -> Ask {
+        let WalkSettings { max_rank, steps, .. } = *self.settings;
+        Generation::walks(starts, Adapting::new(max_rank, steps)).ask()
+    }
+}
+
+impl Strategy for Walk {
+    fn name(&self) -> &str {
+        "walk"
+    }
+
+    fn ask(&mut self) -> Ask {
+        let mut starts: Vec<(Structure, Option<WalkId>)> = Vec::new();
+        match &self.best {
+            _ if self.idle >= self.settings.patience => return Ask::Done,
+            Some((_, structure, walk)) => {
+                let on = (structure.clone(), Some(*walk));
+                starts.resize(self.settings.width.saturating_sub(1).max(1), on);
+            }
+            None => {
+                starts.extend(std::mem::take(&mut self.starts).into_iter().map(|s| (s, None)));
+            }
+        }
+        while starts.len() < self.settings.width {
+            let Some(random) = self.random() else { break };
+            starts.push((random, None));
+        }
+        self.walks(starts)
+    }
+
+    fn tell_found(&mut self, found: &[Option<Found>]) {
+        self.found = found.to_vec();
+    }
+
+    fn tell(&mut self, outcomes: &[Outcome]) {
+        let before = self.best.as_ref().map(|(score, ..)| *score);
+        for (found, outcome) in std::mem::take(&mut self.found).into_iter().zip(outcomes) {
+            let (Some(found), Some(error)) = (found, outcome.error) else { continue };
+            let score = Score { loss: outcome.loss, error, params: outcome.params };
+            if self.best.as_ref().is_none_or(|(best, ..)| self.objective.better(&score, best)) {
+                self.best = Some((score, found.structure, found.walk));
+            }
+        }
+        let progress = match (before, &self.best) {
+            (Some(before), Some((now, ..))) => {
+                let reached = |s: &Score| self.objective.reached(s.params, s.error);
+                now.loss < before.loss * (1.0 - PROGRESS) || reached(now) != reached(&before)
+            }
+            (None, now) => now.is_some(),
+            (Some(_), None) => false,
+        };
+        self.idle = if progress { 0 } else { self.idle + 1 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Objective;
+    use crate::search::testing::{generation, told};
+
+    fn walk(starts: Vec<Structure>) -> Walk {
+        let settings = WalkSettings { width: 3, patience: 2, ..WalkSettings::default() };
+        let ring = Arc::new(Template::ring(4).unwrap());
+        let objective = Objective::Lambda(1.0).check().unwrap();
+        Walk::new(ring, objective, settings.check().unwrap(), starts, 1)
+    }
+
+    fn found(structure: &Structure, index: usize) -> Option<Found> {
+        let walk = WalkId { generation: 1, index };
+        Some(Found { structure: structure.clone(), walk })
+    }
+
+    #[test]
+    fn goes_on_from_the_best_until_nothing_comes_of_it() {
+        let ring = Arc::new(Template::ring(4).unwrap());
+        let start = Structure::identity(ring, vec![2; 4]).unwrap();
+        let mut walk = walk(vec![start.clone()]);
+        let first = generation(&mut walk);
+        assert_eq!((first.structures.len(), &first.structures[0]), (3, &start));
+        assert!(first.from.iter().all(Option::is_none) && first.adapt.is_some());
+        let ended: Vec<_> = (0..3).map(|k| found(&first.structures[k], k)).collect();
+        walk.tell_found(&ended);
+        walk.tell(&[told(0.5), told(0.2), told(0.3)]);
+        let second = generation(&mut walk);
+        let best = Some(WalkId { generation: 1, index: 1 });
+        assert_eq!(second.from, [best, best, None]);
+        assert_eq!(second.structures[0], first.structures[1]);
+        // Twice nothing better.
+        for _ in 0..2 {
+            walk.ask();
+            walk.tell_found(&ended);
+            walk.tell(&[told(0.5), told(0.5), told(0.2)]);
+        }
+        assert_eq!(walk.ask(), Ask::Done);
+    }
+
+    #[test]
+    fn without_starts_it_begins_at_random() {
+        let mut walk = walk(Vec::new());
+        let first = generation(&mut walk);
+        assert_eq!(first.structures.len(), 3);
+        assert_ne!(first.structures[0], first.structures[1]);
+    }
+}
