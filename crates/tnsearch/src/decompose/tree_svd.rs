@@ -186,7 +186,8 @@ fn smallest<T: Scalar>(
     let budget = Budget::new(eps, all, edges, T::KIND);
     let mut choice = Choice::fine(&budget);
     let first = Sweep::new((target, x), placed, rooted, limits)?.run(&mut choice)?;
-    let mut curves = vec![Arc::new(Curve::new([].into_iter())); edges];
+    let none = Arc::new(Curve::new([].into_iter()));
+    let mut curves: Vec<Arc<Curve>> = (0..edges).map(|_| none.clone()).collect();
     for step in &first.steps {
         let Some((edge, _)) = rooted.parent[step.vertex] else { continue };
         let squares = step.basis.squares.iter().take(step.basis.rank).map(|s| s / all);

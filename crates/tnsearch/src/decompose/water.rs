@@ -437,7 +437,8 @@ mod tests {
 
     /// A path, a star, a tree with an inner vertex, and the root of a hierarchical Tucker, with random falling losses.
     fn cases() -> Vec<Water> {
-        let graphs: [(&[(usize, usize)], &[f64]); 4] = [
+        type Case = (&'static [(usize, usize)], &'static [f64]);
+        let graphs: [Case; 4] = [
             (&[(0, 1), (1, 2), (2, 3)], &[4.0, 3.0, 2.0, 5.0]),
             (&[(0, 1), (0, 2), (0, 3)], &[3.0, 4.0, 4.0, 2.0]),
             (&[(0, 3), (1, 3), (2, 3)], &[5.0, 4.0, 6.0, 1.0]),

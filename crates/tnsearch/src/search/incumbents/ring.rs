@@ -91,10 +91,10 @@ impl RingIn {
         let mut permutation = vec![0; n];
         order.iter().zip(&self.vertices).for_each(|(&mode, &v)| permutation[mode] = v);
         let mut ranks = vec![1; self.template.edges().len()];
-        for k in 0..n {
+        for (k, &rank) in along.iter().enumerate() {
             let (u, v) = (self.vertices[k], self.vertices[(k + 1) % n]);
             let edge = self.template.edges().binary_search(&(u.min(v), u.max(v))).ok()?;
-            ranks[edge] = along[k];
+            ranks[edge] = rank;
         }
         Structure::new(self.template.clone(), permutation, ranks).ok()
     }
