@@ -223,7 +223,8 @@ impl Search {
     /// The largest rank that any cut of the tensor can make use of; none where one is given.
     fn widest_rank(&self, dims: &[usize]) -> Option<usize> {
         let root = (size(dims) as f64).sqrt() as usize;
-        self.max_rank.is_none().then(|| root.clamp(1, WIDEST))
+        let wide = self.strategy.is_wide() && !self.no_direct && self.max_rank.is_none();
+        wide.then(|| root.clamp(1, WIDEST))
     }
 
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<SearchSettings> {

@@ -22,6 +22,11 @@ impl StrategyOptions {
         self.name == STRATEGIES[0].name
     }
 
+    /// Whether it finds its ranks by itself, so that they need no limit.
+    pub fn is_wide(&self) -> bool {
+        self.is_auto() || ["walk", "formats", "trees"].contains(&&*self.name)
+    }
+
     /// The strategy asked for; refused in the words of the command line.
     pub fn spec(&self) -> anyhow::Result<StrategySpec> {
         let names: Vec<&str> = STRATEGIES.iter().map(|d| d.name).collect();

@@ -167,6 +167,11 @@ impl<'a> Described<'a> {
         }
     }
 
+    /// The largest rank that was tried.
+    fn widest(&self) -> usize {
+        self.settings.widest_rank.unwrap_or(self.settings.max_rank)
+    }
+
     /// The error asked for, if one was.
     pub fn max_error(&self) -> Option<f64> {
         self.settings.objective.max_error()
@@ -219,7 +224,7 @@ impl<'a> Described<'a> {
             needed_rank: result.needed_rank.map(NeededReport::new),
             edges_at_max_rank: best
                 .filter(|_| !self.all_trees)
-                .and_then(|b| words::edges_at(&b.structure, dims, self.settings.max_rank)),
+                .and_then(|b| words::edges_at(&b.structure, dims, self.widest())),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
@@ -283,7 +288,11 @@ impl<'a> Described<'a> {
             }
             true => format!("{objective}; all trees, seed {seed}{runs}"),
             false => {
-                format!("{objective}; {name}, ranks up to {rank}, {strategy}, seed {seed}{runs}")
+                let ranks = match settings.widest_rank {
+                    Some(_) => String::new(),
+                    None => format!(", ranks up to {rank}"),
+                };
+                format!("{objective}; {name}{ranks}, {strategy}, seed {seed}{runs}")
             }
         };
         line(&mut out, "asked", asked);
@@ -365,7 +374,7 @@ impl<'a> Described<'a> {
         line(out, "found", found);
         let (dims, names) = (self.data.target.dims(), self.data.names());
         structure_lines(out, &best.structure, dims, names, measure, best.score.error);
-        let (most, reached) = (self.settings.max_rank, result.target_reached);
+        let (most, reached) = (self.widest(), result.target_reached);
         let capped = match self.all_trees {
             false => words::capped(&best.structure, dims, most, objective, reached),
             true if best.structure.template().vertices() == 1 => Some(

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Tensors with more entries are not walked over: a step takes seconds.
-const MOST_ENTRIES: usize = 1 << 21;
+const MOST_ENTRIES: usize = 1 << 17;
 
 /// Tensors of more modes are not walked over on all graphs.
 const MOST_MODES: usize = 12;
@@ -103,9 +103,12 @@ impl Plan for FormatsSettings {
         let any = Arc::new(Template::any(order)?);
         let free = walked && (3..=MOST_MODES).contains(&order);
         let go_on: GoOn = Box::new(move |best| {
-            let graph = best.filter(|_| free)?.canonical().graph;
-            let start = Structure::in_template(&any, &graph)?;
-            Some(Box::new(Walk::new(any, objective, walk, vec![start], seed)))
+            let best = best?;
+            let graph = best.canonical().graph;
+            if let Some(start) = Structure::in_template(&any, &graph).filter(|_| free) {
+                return Some(Box::new(Walk::new(any, objective, walk, vec![start], seed)));
+            }
+            Some(Box::new(Walk::polish(best, objective, walk.max_rank, seed).ok()?))
         });
         Ok(Box::new(Formats::new(objective, parts, go_on)))
     }

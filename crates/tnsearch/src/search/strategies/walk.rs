@@ -146,6 +146,8 @@ pub struct Walk {
     found: Vec<Option<Found>>,
     /// Generations in turn that brought nothing.
     idle: usize,
+    /// Whether only the ranks of what it began at are walked over.
+    ranks_only: bool,
     rng: Rng,
 }
 
@@ -160,7 +162,30 @@ impl Walk {
     ) -> Self {
         let starts = starts.into_iter().filter(|s| *s.template() == template).collect();
         let rng = rng::stream(seed, b"walk");
-        Walk { template, objective, settings, starts, best: None, found: Vec::new(), idle: 0, rng }
+        Walk {
+            template,
+            objective,
+            settings,
+            starts,
+            best: None,
+            found: Vec::new(),
+            idle: 0,
+            ranks_only: false,
+            rng,
+        }
+    }
+
+    /// Short walks over the ranks of one structure, on its own graph.
+    pub(super) fn polish(
+        structure: &Structure,
+        objective: CheckedObjective,
+        max_rank: usize,
+        seed: u64,
+    ) -> Result<Self, SettingError> {
+        let settings = WalkSettings { max_rank, steps: 40, width: 2, patience: 3 }.check()?;
+        let (template, start) = (structure.template().clone(), vec![structure.clone()]);
+        let walk = Walk::new(template, objective, settings, start, seed);
+        Ok(Walk { ranks_only: true, ..walk })
     }
 
     /// A random permutation, with rank 1 everywhere.
@@ -173,7 +198,9 @@ impl Walk {
 
     fn walks(&self, starts: Vec<(Structure, Option<WalkId>)>) -> Ask {
         let WalkSettings { max_rank, steps, .. } = *self.settings;
-        Generation::walks(starts, Adapting::new(max_rank, steps)).ask()
+        let mut adapting = Adapting::new(max_rank, steps);
+        (adapting.swaps, adapting.grows) = (!self.ranks_only, !self.ranks_only);
+        Generation::walks(starts, adapting).ask()
     }
 }
 
@@ -194,7 +221,10 @@ impl Strategy for Walk {
                 starts.extend(std::mem::take(&mut self.starts).into_iter().map(|s| (s, None)));
             }
         }
-        while starts.len() < self.settings.width {
+        if self.ranks_only {
+            starts.extend(starts.first().cloned());
+        }
+        while starts.len() < self.settings.width && !self.ranks_only {
             let Some(random) = self.random() else { break };
             starts.push((random, None));
         }

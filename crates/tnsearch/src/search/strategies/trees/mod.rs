@@ -13,7 +13,9 @@
 mod polish;
 
 use self::polish::{Found, Polish};
-use super::{Ask, CheckedObjective, Effort, Generation, Outcome, SettingError, Strategy};
+use super::{
+    Ask, CheckedObjective, Effort, Formats, Generation, GoOn, Outcome, SettingError, Strategy, Walk,
+};
 use crate::bound::{CutBound, ModeTree, Priced, Pricing, TreeBound};
 use crate::graph::Structure;
 use crate::problem::{Objective, Score, Stop};
@@ -100,9 +102,14 @@ impl Plan for CheckedTrees {
         json!(self.0)
     }
 
-    fn strategy(&self, context: &Context<'_>, _: u64) -> Result<Box<dyn Strategy>, SearchError> {
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
         let bound = context.bound.ok_or(SearchError::NoBounds)?;
-        Ok(Box::new(Trees::new(bound, context.objective, self.clone(), context.stop)))
+        let (objective, widest) = (context.objective, context.widest_rank);
+        let trees = Trees::new(bound, objective, self.clone(), context.stop);
+        let go_on: GoOn = Box::new(move |best| {
+            Some(Box::new(Walk::polish(best?, objective, widest, seed).ok()?))
+        });
+        Ok(Box::new(Formats::new(objective, vec![Box::new(trees)], go_on)))
     }
 }
 
