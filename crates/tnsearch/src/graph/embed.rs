@@ -67,13 +67,26 @@ impl Structure {
     /// assert_eq!(structure.canonical().graph, path);
     /// ```
     pub fn in_template(template: &Arc<Template>, graph: &ModeGraph) -> Option<Structure> {
-        let places = template.places(graph).flatten()?;
+        Self::placed_in(template, graph).map(|(structure, _)| structure)
+    }
+
+    /// The same, and the template's vertex of each vertex of the graph. Of a graph with several modes at a vertex the
+    /// groups are placed as one mode each.
+    pub(crate) fn placed_in(
+        template: &Arc<Template>,
+        graph: &ModeGraph,
+    ) -> Option<(Structure, Vec<usize>)> {
+        let places = template.places(&graph.plain()).flatten()?;
         let mut ranks = vec![1; template.edges().len()];
         for &(u, v, rank) in graph.edges() {
             let (a, b) = (places[u].min(places[v]), places[u].max(places[v]));
             ranks[template.edges().binary_search(&(a, b)).ok()?] = rank;
         }
-        Structure::new(template.clone(), places[..graph.modes()].to_vec(), ranks).ok()
+        let mut permutation = vec![0; graph.modes()];
+        for vertex in 0..graph.external() {
+            graph.modes_at(vertex).into_iter().for_each(|n| permutation[n] = places[vertex]);
+        }
+        Some((Structure::new(template.clone(), permutation, ranks).ok()?, places))
     }
 
     /// The edges of the template between the vertices of the canonical form: those that the structure's ranks could join.

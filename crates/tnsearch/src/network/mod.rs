@@ -127,6 +127,49 @@ impl Network {
         Ok(Network { structure, dims, cores: placed })
     }
 
+    /// A network from cores on a mode graph whose vertices sit on these vertices of the template
+    /// ([`Structure::placed_in`]), in whatever order it numbers its internal vertices.
+    pub(crate) fn from_placed(
+        structure: Structure,
+        dims: Vec<usize>,
+        (graph, places): (&ModeGraph, &[usize]),
+        cores: Vec<AnyTensor>,
+    ) -> Result<Self, NetworkError> {
+        let template = structure.template().clone();
+        let kind = cores.first().map_or(Kind::F64, AnyTensor::kind);
+        let mut placed: Vec<AnyTensor> = (0..template.vertices())
+            .map(|_| AnyTensor::number(kind, Complex::new(1.0, 0.0)))
+            .collect();
+        for (v, core) in cores.into_iter().enumerate() {
+            let near: Vec<usize> = graph
+                .incident(v)
+                .map(|e| graph.edges()[e])
+                .map(|(a, b, _)| places[if a == v { b } else { a }])
+                .collect();
+            let at = places[v];
+            let other = |e: usize| {
+                let (a, b) = template.edges()[e];
+                if a == at { b } else { a }
+            };
+            let edges =
+                template.incident(at).filter_map(|e| near.iter().position(|&n| n == other(e)));
+            // The modes come last, in increasing order in both.
+            let axes: Vec<usize> = edges.chain(near.len()..core.dims().len()).collect();
+            placed[at] = core.permuted(&axes);
+        }
+        let shaped = placed.into_iter().enumerate().map(|(v, core)| {
+            let expected = structure.core_dims(v, &dims);
+            let found = core.dims().to_vec();
+            core.reshaped(expected.clone()).map_err(|_| NetworkError::CoreShape {
+                vertex: v,
+                found,
+                expected,
+            })
+        });
+        let cores = shaped.collect::<Result<Vec<_>, _>>()?;
+        Network::new(structure, dims, cores)
+    }
+
     /// The canonical mode graph and the cores on it: the inverse of [`Network::from_fitted`].
     ///
     /// The numbers at internal vertices that are not in the mode graph are multiplied into the core

@@ -293,7 +293,7 @@ impl Driver<'_, '_> {
     fn keep_cut_short(&mut self, job: Arc<Job>, fitted: Fitted) {
         let objective = self.engine.rules.objective;
         if job.walk.is_some() {
-            let Some(found) = self.engine.rules.found_by(&job, &fitted) else { return };
+            let Some((found, fitted)) = self.engine.rules.found_by(&job, fitted) else { return };
             let score = objective.score(found.params, found.phi, fitted.error);
             let beaten = |other: &Score| !objective.better(&score, other);
             if !(self.seen.best.as_ref().is_some_and(beaten)

@@ -3,6 +3,7 @@
 use super::run::{Job, Place, Resolved};
 use crate::fit::{Effort, Fitted, sweep_cost};
 use crate::graph::{GraphError, ModeGraph, Structure};
+use crate::network::Network;
 use crate::problem::CheckedObjective;
 use crate::search::{Outcome, Source};
 use crate::tensor::size;
@@ -64,14 +65,22 @@ impl Rules {
         })
     }
 
-    /// What a walk ended at, as a job at its place; none where that is no structure of the template.
-    pub fn found_by(&self, job: &Job, fitted: &Fitted) -> Option<Job> {
-        match &fitted.graph {
-            Some(graph) if *graph != job.graph => {
-                self.found(job, Structure::in_template(job.structure.template(), graph)?)
-            }
-            _ => self.found(job, job.structure.clone()),
+    /// What a walk ended at, as a job at its place with its cores in their canonical order; none where that is no
+    /// structure of the template.
+    pub fn found_by(&self, job: &Job, fitted: Fitted) -> Option<(Job, Fitted)> {
+        let Some(graph) = &fitted.graph else {
+            return Some((self.found(job, job.structure.clone())?, fitted));
+        };
+        let (structure, places) = Structure::placed_in(job.structure.template(), graph)?;
+        let found = self.found(job, structure.clone())?;
+        if *graph == found.graph && graph.internal() == 0 {
+            return Some((found, fitted));
         }
+        let on = (graph, &places[..]);
+        let network =
+            Network::from_placed(structure, self.data_dims.clone(), on, fitted.cores).ok()?;
+        let (graph, cores) = network.to_mode_graph();
+        Some((found, Fitted { cores, graph: Some(graph), ..fitted }))
     }
 
     /// The same for its structure.

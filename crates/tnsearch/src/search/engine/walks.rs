@@ -45,7 +45,7 @@ impl Walks {
 impl Driver<'_, '_> {
     /// A walk has ended well.
     pub(super) fn walk_ended(&mut self, run: usize, index: usize, job: &Arc<Job>, fitted: Fitted) {
-        let Some(found) = self.engine.rules.found_by(job, &fitted) else {
+        let Some((found, fitted)) = self.engine.rules.found_by(job, fitted) else {
             return self.take(run, index, Resolved::Refused);
         };
         let loss = self.engine.rules.objective.loss(found.params, found.phi, fitted.error);
@@ -105,6 +105,8 @@ impl Driver<'_, '_> {
             request.seed = job.walk_seed(seed);
             request.warm = warm.take();
             let fitted = self.compute_again(request, stoppable)?;
+            let found = self.engine.rules.found_by(job, fitted);
+            let (_, fitted) = found.ok_or(FitError::Interrupted)?;
             warm = Some(Arc::new(fitted.cores.clone()));
             last = Some(fitted);
         }
