@@ -16,6 +16,9 @@ const MAX_WIDTH: usize = 500;
 /// Multiply-adds per entry of X that the environment of a pair may take.
 const MAX_COST: f64 = 2000.0;
 
+/// Multiply-adds of one turn of the two cores of a pair at most.
+const MAX_TURN: f64 = 1e7;
+
 /// A swap of two modes is looked at where the spectrum puts its loss below this many times that without it.
 const NEAR: f64 = 1.05;
 
@@ -280,6 +283,9 @@ impl<T: Scalar> Pairs<T> {
         rounds: usize,
     ) -> Split<T> {
         net.resize(net.edge(pair.u, pair.v), split.rank);
+        // Each turn contracts H with a squared core: where that takes long, ordinary sweeps do it for less.
+        let cost = (pair.width * pair.width) as f64 * (split.rank * split.rank) as f64;
+        let rounds = if cost > MAX_TURN { 0 } else { rounds };
         let edges = pair.edges();
         let twins = edges.iter().map(|&l| net.twin(l));
         let labels = edges.iter().copied().chain(twins).collect();
