@@ -99,8 +99,16 @@ pub fn adapt(
         max_seconds: None,
         ..FitSettings::clone(settings)
     };
-    let fitted = super::fit(target, &graph, &last.check()?, seed, Some(&cores), stop)?;
-    Ok(Fitted { sweeps: fitted.sweeps + sweeps, graph: Some(graph), ..fitted })
+    // What a stop cuts short has a sweep and a residual too, so that there is an answer.
+    let stopped = stop.is_set();
+    let max_sweeps = if stopped { 1 } else { LAST_SWEEPS };
+    let last = FitSettings { max_sweeps, ..last }.check()?;
+    let whole = Stop::new();
+    let until = if stopped { &whole } else { stop };
+    let fitted = super::fit(target, &graph, &last, seed, Some(&cores), until)?;
+    let interrupted = stopped || fitted.interrupted;
+    let sweeps = fitted.sweeps + sweeps;
+    Ok(Fitted { sweeps, interrupted, graph: Some(graph), ..fitted })
 }
 
 /// What a walk found: the graph, its cores and the sweeps made.
