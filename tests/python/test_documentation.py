@@ -45,7 +45,7 @@ def test_the_summary_of_a_search(searched):
     assert report["samples"] == 22 == sum(counts.values()) - report["samples"]
     for run in report["runs"]:
         assert set(run) == {"seed", "counts", "best", "target_reached"}
-        assert set(run["counts"]) == set(counts)
+        assert set(run["counts"]) == {"direct", *counts}
         assert set(run["best"]) == {"loss", "rse", "params"}
     for key in counts:
         assert counts[key] == sum(run["counts"][key] for run in report["runs"])
@@ -77,7 +77,7 @@ def test_the_journal(searched):
         assert found and all(set(record) == fields for record in found)
         others = [line for line in others if kind not in line]
     assert not others and lines[-1]["end"]["best"]["params"] == report["params"]
-    assert len(records) == report["evaluations"] > 0
+    assert len(records) == report["evaluations"] + report["direct"] > report["direct"] > 0
     for record in records:
         # Left out where a fit was given all its starts, as TNLS's are, and where it is of the graph searched.
         assert set(record) | {"effort", "format"} == documented("field of an evaluation")

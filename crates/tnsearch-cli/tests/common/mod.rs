@@ -39,8 +39,17 @@ impl Place {
         self.0.path()
     }
 
-    /// Runs the command with arguments separated by spaces.
+    /// Runs the command with arguments separated by spaces. A search that names no template is one of rings; what it does
+    /// without that is tested by [`Place::run_as_it_is`].
     pub fn run(&self, args: &str) -> Ended {
+        match args.starts_with("search ") && !args.contains("--template") {
+            true => self.run_as_it_is(&format!("{args} --template ring")),
+            false => self.run_as_it_is(args),
+        }
+    }
+
+    /// Runs the command with these arguments and no others.
+    pub fn run_as_it_is(&self, args: &str) -> Ended {
         let output = Command::cargo_bin("tnsearch")
             .unwrap()
             .current_dir(self.0.path())

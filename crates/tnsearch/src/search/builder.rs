@@ -493,9 +493,8 @@ impl PreparedSearch<'_> {
         };
         let strategies = (0..settings.runs).map(|k| strategy(rng::derived_seed(settings.seed, k)));
         let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
-        // One run tells all what direct methods give.
-        let mut given = starts.clone().unwrap_or_default();
-        let begin = |then| Begin::new(std::mem::take(&mut given), then);
+        // Every run, so that one alone finds what it finds among others.
+        let begin = |then| Begin::new(starts.clone().unwrap_or_default(), then);
         let mut strategies = strategies.into_iter().map(begin).collect::<Vec<_>>().into_iter();
         let mut engine = Engine::new(dims, objective, fit.for_target(small).into_owned())
             .runs(settings.seed, settings.runs, |_| {
