@@ -229,7 +229,7 @@ fn trees_are_found_without_iteration() {
         let (_, made) = place.json(&make);
         let search = format!(
             "search x.npy --template {template} --max-rank 4 --strategy exact --max-rse 1e-6 \
-             --journal run.jsonl"
+             --no-direct --journal run.jsonl"
         );
         let (code, found) = place.json(&search);
         assert_eq!((code, &found["certified_optimal"]), (0, &json!(true)), "{template}");

@@ -259,7 +259,7 @@ fn a_reader_that_goes_away_is_no_panic() {
     place.ring("x.npy", 4, 1);
     let binary = assert_cmd::cargo::cargo_bin("tnsearch");
     let script = format!(
-        "{} search x.npy {SMALL} | true; {} --help | true",
+        "{} search x.npy --template ring {SMALL} | true; {} --help | true",
         binary.display(),
         binary.display()
     );

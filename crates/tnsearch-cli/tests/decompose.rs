@@ -80,7 +80,7 @@ fn bad_usage_is_refused() {
     place.write("zero.npy", npy("<f8", &[2, 3], &[0; 48]));
     place.write("vector.npy", npy("<f8", &[2], &doubles(&[1., 2.])));
     for (args, words) in [
-        ("X.npy --method hosvd", "use tt-svd, tr-svd, tr-lm, ht-svd, tree-svd, tr-als,"),
+        ("X.npy --method qr", "use tt-svd, tr-svd, tr-lm, ht-svd, hosvd, tree-svd, tr-als,"),
         ("X.npy", "--method <METHOD>"),
         ("X.npy --method tt-svd --max-rse 1", "max-rse is 1; it must be at least 0 and below 1"),
         ("X.npy --method tt-svd --max-rse -1", "max-rse is -1"),

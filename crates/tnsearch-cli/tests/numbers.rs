@@ -37,7 +37,8 @@ fn hide<T: Scalar>(place: &Place, name: &str, descr: &str) -> u128 {
 
 /// Exact search finds and certifies the hidden ring with a single evaluation; the network comes back as it was.
 fn found(place: &Place, options: &str, max_rse: f64, params: u128) -> Value {
-    let line = format!("search x.npy --max-rse {max_rse:e} -o net.safetensors {options}");
+    let line =
+        format!("search x.npy --no-direct --max-rse {max_rse:e} -o net.safetensors {options}");
     let (code, found) = place.json(&line);
     assert_eq!(code, 0, "{found}");
     assert_eq!(found["certified_optimal"], json!(true), "{found}");

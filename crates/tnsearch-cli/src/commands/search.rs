@@ -94,8 +94,8 @@ pub struct Search {
     #[command(flatten)]
     fitting: FitOptions,
 
-    /// Do not fit structures with this many times the tensor's entries as params, or more [default: 1; with
-    /// --no-direct 10, as in the paper]
+    /// Do not fit structures with this many times the tensor's entries as params, or more [default: 1; for
+    /// the paper's strategies 10, as there]
     #[arg(long, value_name = "PHI", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
     max_phi: Option<f64>,
     /// Nor those of which an ALS sweep takes more than this many multiply-adds per entry of the tensor [default:
@@ -217,7 +217,8 @@ impl Search {
     }
 
     fn max_phi(&self) -> f64 {
-        self.max_phi.unwrap_or(if self.no_direct { 10.0 } else { 1.0 })
+        let wide = self.strategy.is_wide() && !self.no_direct;
+        self.max_phi.unwrap_or(if wide { 1.0 } else { 10.0 })
     }
 
     /// The largest rank that any cut of the tensor can make use of; none where one is given.

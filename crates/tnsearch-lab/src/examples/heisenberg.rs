@@ -70,9 +70,9 @@ fn lowest_pair(alpha: &[f64], beta: &[f64]) -> (f64, Vec<f64>) {
         left + if k + 1 < n { beta[k].abs() } else { 0.0 }
     };
     let (mut lo, mut hi) = (f64::INFINITY, f64::INFINITY);
-    for k in 0..n {
-        lo = lo.min(alpha[k] - reach(k));
-        hi = hi.min(alpha[k]);
+    for (k, &a) in alpha.iter().enumerate() {
+        lo = lo.min(a - reach(k));
+        hi = hi.min(a);
     }
     // The lowest is between the Gershgorin bound and the least diagonal entry.
     for _ in 0..200 {

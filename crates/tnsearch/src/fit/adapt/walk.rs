@@ -180,6 +180,9 @@ impl<T: Scalar> Walk<'_, T> {
         if kind >= 97 {
             return Some(Step::Sweep(self.rng.random_range(0.5..1.5)));
         }
+        if self.joins.is_empty() {
+            return None;
+        }
         let (u, v) = self.joins[self.rng.random_range(0..self.joins.len())];
         let now = net.lengths[net.edge(u, v)];
         let most = if now > 8 {

@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(said, "ht, because it has the fewest params: 20.0 % fewer than the next, ring");
         let said = why(eps, &[("ring", 50, 0.05), ("ht", 40, 0.5)]).unwrap();
         assert_eq!(said, "ring, because no other format reached the target");
-        let said = why(eps, &[("ring", 50, 0.3), ("ht", 40, 0.5)]).unwrap();
+        let said = why(eps, &[("ring", 40, 0.3), ("ht", 50, 0.5)]).unwrap();
         assert_eq!(said, "ring, because it came nearest; no format reached the target");
         let said = why(eps, &[("ring", 40, 0.03), ("ht", 40, 0.05)]).unwrap();
         assert!(

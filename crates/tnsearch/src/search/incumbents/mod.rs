@@ -18,6 +18,7 @@ use crate::decompose::Limits;
 use crate::decompose::water::Water;
 use crate::graph::{Structure, Template};
 use crate::problem::{Objective, Target};
+use crate::tensor::size;
 use cuts::Cuts;
 use ring::RingIn;
 use std::sync::Arc;
@@ -116,12 +117,17 @@ pub fn incumbents(
     max_rank: usize,
     limits: &Limits,
 ) -> Vec<Structure> {
-    let dims = target.dims();
+    // Parameters are counted in full, also where the tensor was shrunk; what that lost is not there to be spent.
+    let objective = match objective {
+        Objective::MaxError(eps) => Objective::MaxError(target.net(eps)),
+        other => other,
+    };
+    let dims = target.full_dims();
     let order = dims.len();
     if template.order() != order || order > MAX_MODES || order != spectra.order() {
         return Vec::new();
     }
-    let aim = Aim::of(objective, target.entries() as f64);
+    let aim = Aim::of(objective, size(dims) as f64);
     let cuts = Cuts::new(target, spectra, objective.max_error(), limits);
     let identity: Vec<usize> = (0..order).collect();
     let mutual = mutual::mutual(&cuts, order);
@@ -174,7 +180,7 @@ fn best_orders(
 
 /// The best of all, each once, without ranks of no use.
 fn best_of(mut found: Vec<Found>, target: &Target, aim: Aim) -> Vec<Structure> {
-    let dims = target.dims();
+    let dims = target.full_dims();
     found.sort_by(|a, b| a.value.total_cmp(&b.value));
     // The best that needs no luck comes first.
     if let Some(sure) = found.iter().position(|f| f.sure) {
@@ -183,10 +189,10 @@ fn best_of(mut found: Vec<Found>, target: &Target, aim: Aim) -> Vec<Structure> {
     let mut seen = std::collections::HashSet::new();
     let mut chosen = Vec::new();
     for Found { structure, .. } in found {
-        let structure = structure.without_useless_ranks(dims);
+        let structure = structure.without_useless_ranks(target.dims());
         let params = structure.params(dims);
         let beyond = matches!(aim, Aim::Params(most) if params as f64 > most);
-        let as_large = params >= target.entries() as u128;
+        let as_large = params >= size(dims);
         if beyond || as_large || !seen.insert(structure.canonical().graph) {
             continue;
         }

@@ -43,6 +43,7 @@ fn workers(formula: &Arc<Formula>, workers: usize) -> Local {
 fn timeless(mut result: SearchResult) -> SearchResult {
     result.seconds = 0.0;
     result.history.iter_mut().for_each(|p| p.seconds = 0.0);
+    result.formats.iter_mut().for_each(|f| f.seconds = 0.0);
     if let Some(best) = &mut result.best {
         best.evaluation.seconds = 0.0;
     }

@@ -89,7 +89,10 @@ fn workers_and_interruptions_change_nothing() {
         match case.0.bounds {
             Bounds::Optional => assert_eq!(whole.strategy, name),
             // The part of it that was at work in the end.
-            _ => assert!(["exact", "tnls", "trees"].contains(&whole.strategy.as_str()), "{name}"),
+            _ => assert!(
+                ["exact", "tnls", "trees", "walk"].contains(&whole.strategy.as_str()),
+                "{name}"
+            ),
         }
         assert_eq!(whole.stopped_by, StoppedBy::Finished);
         assert_eq!(records.len() as u64, whole.counts.evaluations);

@@ -88,7 +88,7 @@ fn search(
         }
     };
     let fit = FitSettings::default().check().unwrap();
-    let result = Engine::new(&DIMS, Objective::Lambda(1.0).check().unwrap(), fit)
+    let result = Engine::new(&DIMS, Objective::Lambda(100.0).check().unwrap(), fit)
         .runs(5, 1, |_| Pairs {
             at: (start.clone(), None),
             left: 5,
