@@ -83,8 +83,8 @@ impl Structure {
             ranks[template.edges().binary_search(&(a, b)).ok()?] = rank;
         }
         let mut permutation = vec![0; graph.modes()];
-        for vertex in 0..graph.external() {
-            graph.modes_at(vertex).into_iter().for_each(|n| permutation[n] = places[vertex]);
+        for (vertex, &place) in places.iter().enumerate().take(graph.external()) {
+            graph.modes_at(vertex).into_iter().for_each(|n| permutation[n] = place);
         }
         Some((Structure::new(template.clone(), permutation, ranks).ok()?, places))
     }

@@ -178,10 +178,10 @@ mod tests {
             values.iter().map(|p| if *p > 0.0 { -p * p.ln() } else { 0.0 }).sum::<f64>()
         };
         let shared = shared(target.tensor().as_f64().unwrap(), &Stop::new()).unwrap();
-        for a in 0..6 {
-            for b in 0..a {
+        for (a, row) in shared.iter().enumerate() {
+            for (b, found) in row.iter().enumerate().take(a) {
                 let want = entropy(1 << a) + entropy(1 << b) - entropy(1 << a | 1 << b);
-                assert!((shared[a][b] - want).abs() < 1e-10, "{a} {b}");
+                assert!((found - want).abs() < 1e-10, "{a} {b}");
             }
         }
     }

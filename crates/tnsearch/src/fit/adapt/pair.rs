@@ -223,7 +223,7 @@ impl<T: Scalar> Root<T> {
         // Row-major A is column-major conj(A), whose eigenvectors are the conjugated ones.
         let (values, vectors) = eigen(gram, n)?;
         let largest = values.last().copied().unwrap_or(0.0);
-        if !(largest > 0.0) {
+        if largest.is_nan() || largest <= 0.0 {
             return None;
         }
         let floor = (FLAT.max(T::KIND.epsilon()) * largest).max(f64::MIN_POSITIVE);

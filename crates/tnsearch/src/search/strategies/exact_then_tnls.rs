@@ -93,8 +93,7 @@ impl Both {
             parts.push(Box::new(Exact::new(relaxation, objective, self.exact.clone())));
         }
         let starts = context.starts.unwrap_or_default().to_vec();
-        let mut walk = WalkSettings::default();
-        walk.max_rank = context.widest_rank;
+        let walk = WalkSettings { max_rank: context.widest_rank, ..WalkSettings::default() };
         let (walk, tnls) = (walk.check()?, self.tnls.clone());
         let go_on: GoOn = Box::new(move |best| {
             let mut starts = starts;
