@@ -21,6 +21,9 @@ const MOST_ENTRIES: usize = 1 << 17;
 /// Tensors of more modes are not walked over on all graphs.
 const MOST_MODES: usize = 12;
 
+/// Generations of walks in turn that may bring nothing, where there are other formats.
+const PATIENCE: usize = 3;
+
 /// The settings of a search over formats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -38,12 +41,7 @@ pub struct FormatsSettings {
 impl Default for FormatsSettings {
     fn default() -> Self {
         let (trees, walk) = (TreesSettings::default(), WalkSettings::default());
-        FormatsSettings {
-            max_rank: 7,
-            trees: trees.trees,
-            steps: walk.steps,
-            patience: walk.patience,
-        }
+        FormatsSettings { max_rank: 7, trees: trees.trees, steps: walk.steps, patience: PATIENCE }
     }
 }
 

@@ -182,7 +182,7 @@ impl Walk {
         max_rank: usize,
         seed: u64,
     ) -> Result<Self, SettingError> {
-        let settings = WalkSettings { max_rank, steps: 40, width: 2, patience: 3 }.check()?;
+        let settings = WalkSettings { max_rank, steps: 10, width: 2, patience: 1 }.check()?;
         let (template, start) = (structure.template().clone(), vec![structure.clone()]);
         let walk = Walk::new(template, objective, settings, start, seed);
         Ok(Walk { ranks_only: true, ..walk })
