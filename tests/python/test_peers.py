@@ -101,7 +101,7 @@ def test_tr_als(dims, ranks, noise, decompose):
 def test_the_error_asked_for_costs_no_more_than_theirs(decompose):
     """The ranks chosen for an error are at most those with which tensorly reaches it by equal shares."""
     x = random_ring(np.random.default_rng(5), (5, 4, 6, 4), [2, 3, 2, 1], 0.01)
-    report, _ = decompose(x, "tt-svd", "--max-rse", 1e-3)
+    report, _ = decompose(x, "tt-svd", "--max-rse", 1e-3, "--shares", "equal")
     assert report["rse"] <= 1e-3
     ranks = [edge[2] for edge in report["edges"]]
     assert ranks == [2, 3, 2]

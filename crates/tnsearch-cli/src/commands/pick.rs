@@ -167,8 +167,8 @@ pub fn run(args: &Pick) -> anyhow::Result<Exit> {
     let graph = point.structure.canonical().graph;
     let mut request = Request::new(graph, Arc::new(settings), point.seed);
     // A walk is not made again: the structure it ended at is fitted.
-    if point.effort == Effort::Quick {
-        request.effort = Effort::Quick;
+    if matches!(point.effort, Effort::Quick | Effort::Direct) {
+        request.effort = point.effort;
     }
     let fitted = match FitEvaluator::new(target).evaluate(&request, &stop) {
         Err(FitError::Interrupted) => {

@@ -212,7 +212,8 @@ const WIDEST: usize = 1024;
 impl Search {
     /// The template: several formats for `auto`, where none is named.
     fn template(&self) -> &str {
-        let several = self.strategy.is_auto() && !self.no_direct;
+        // Options of a strategy speak of one that searches a template.
+        let several = self.strategy.is_auto() && self.strategy.is_plain() && !self.no_direct;
         self.template.as_deref().unwrap_or(if several { "formats" } else { "ring" })
     }
 

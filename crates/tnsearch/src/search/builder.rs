@@ -8,7 +8,7 @@ use crate::SettingError;
 use crate::bound::{
     BoundLimits, CutBound, NeededRank, Relaxation, Spectra, check_template, needed_rank, needs_svd,
 };
-use crate::decompose::Limits;
+use crate::decompose::{Goal, Limits, tt_svd};
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
@@ -616,7 +616,32 @@ fn starts(
         }
     };
     let of = |template| incumbents(target, spectra, template, objective.get(), max_rank, limits);
-    templates.iter().flat_map(of).collect()
+    let mut all: Vec<Structure> = templates.iter().flat_map(of).collect();
+    if let Some(eps) = objective.max_error().filter(|_| target.entries() <= TAKEN_APART) {
+        all.extend(trains(target, templates, eps, max_rank, limits));
+    }
+    all
+}
+
+/// Larger tensors are not taken apart before a search: it takes more than a second or two.
+const TAKEN_APART: usize = 1 << 18;
+
+/// The structure of a TT-SVD in the tensor's own order, in each of these templates that holds it.
+fn trains(
+    target: &Target,
+    templates: &[Arc<Template>],
+    eps: f64,
+    max_rank: usize,
+    limits: &Limits,
+) -> Vec<Structure> {
+    let order: Vec<usize> = (0..target.dims().len()).collect();
+    let made = Goal::max_rse(eps).and_then(|goal| tt_svd(target, &order, &goal, limits));
+    let Ok(made) = made else { return Vec::new() };
+    let (graph, _) = made.network.to_mode_graph();
+    if graph.edges().iter().any(|edge| edge.2 > max_rank) {
+        return Vec::new();
+    }
+    templates.iter().filter_map(|template| Structure::in_template(template, &graph)).collect()
 }
 
 /// The answer for the small tensor as one for the full one. Its error is computed anew from its cores where memory and

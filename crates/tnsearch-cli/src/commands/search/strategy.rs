@@ -22,6 +22,11 @@ impl StrategyOptions {
         self.name == STRATEGIES[0].name
     }
 
+    /// Whether none of its options is given.
+    pub fn is_plain(&self) -> bool {
+        self.given.is_empty()
+    }
+
     /// Whether it finds its ranks by itself, so that they need no limit.
     pub fn is_wide(&self) -> bool {
         self.is_auto() || ["walk", "formats", "trees"].contains(&&*self.name)
