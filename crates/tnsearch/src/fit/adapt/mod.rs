@@ -7,10 +7,10 @@
 //! error of what comes out is exact: `||X||^2 + b^H H b - 2 Re b^H t`. A pair that is not joined gets an edge in the
 //! same way, and the block can be split with its two modes exchanged, which is a swap of neighbours for the price of one
 //! SVD. **Steps**: one rank more or less, or two modes that swap their vertices, a few ordinary sweeps for all, more for
-//! what looks well; taken where the loss falls ([`walk`]).
+//! what looks well; taken where the loss falls (`walk.rs`).
 //!
 //! The weight of the error is the objective's lambda, or follows what is missing until the error or the number of
-//! parameters that was asked for is met ([`price`]).
+//! parameters that was asked for is met (`price.rs`).
 
 mod net;
 mod pair;
