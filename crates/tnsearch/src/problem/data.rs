@@ -1,9 +1,22 @@
 //! The data a network is fitted to.
 
-use super::Shrunk;
+use super::{Mask, MaskError, Shrunk};
 use crate::dispatch;
 use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, sum_of_squares};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// Why data cannot be fitted.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The tensor is wrong.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// The mask is wrong.
+    #[error(transparent)]
+    Mask(#[from] MaskError),
+}
 
 /// A checked tensor, ready to be fitted many times. Clones share its entries.
 ///
@@ -12,6 +25,10 @@ use std::sync::Arc;
 ///
 /// Entries far from 1 (beyond about a million, or below a millionth) are scaled by a power of two, so that no
 /// square overflows or vanishes; fits give the scale back to the cores.
+///
+/// One *with holes* ([`Target::with_holes`]) is known in part: networks are fitted to the entries that were observed
+/// ([`Target::fitted`]). Of these some may be held out ([`Target::holding_out`]): they are not fitted, and the error is
+/// measured on them. Cuts of such a tensor bound nothing, so nothing is pruned or proven.
 ///
 /// ```
 /// use tnsearch::problem::Target;
@@ -33,6 +50,24 @@ struct Inner {
     exponent: i32,
     /// What the small tensor has to do with X, where it is one.
     shrunk: Option<Shrunk>,
+    /// What is known of X, where that is not all.
+    holes: Option<Holes>,
+}
+
+/// Which entries of a tensor with holes are used, and what for.
+#[derive(Debug, Clone)]
+struct Holes {
+    /// Those that networks are fitted to.
+    fitted: Mask,
+    /// Those that errors are measured on, where they are others.
+    held: Option<Mask>,
+}
+
+impl Holes {
+    fn rearranged(&self, dims: &[usize], position: &[usize]) -> Holes {
+        let rearranged = |mask: &Mask| mask.rearranged(dims.to_vec(), position);
+        Holes { fitted: rearranged(&self.fitted), held: self.held.as_ref().map(rearranged) }
+    }
 }
 
 impl Target {
@@ -42,7 +77,87 @@ impl Target {
         tensor.check()?;
         let exponent = dispatch!(&mut tensor, t => normalise(t));
         let norm_squared = tensor.norm_squared();
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None })))
+        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None, holes: None })))
+    }
+
+    /// A tensor of which only the entries in the mask are known; the others may be anything, NaN included. Where the mask
+    /// is of all entries, that is [`Target::new`].
+    ///
+    /// ```
+    /// use tnsearch::{problem::{Mask, Target}, tensor::Tensor};
+    /// let x = Tensor::new(vec![2, 2], vec![1.0, f64::NAN, 2.0, 7.0]).unwrap();
+    /// let mask = Mask::new(vec![2, 2], vec![true, false, true, false]).unwrap();
+    /// let target = Target::with_holes(x, &mask).unwrap();
+    /// assert_eq!((target.fitted().unwrap().count(), target.norm_squared()), (2, 5.0));
+    /// ```
+    pub fn with_holes(tensor: impl Into<AnyTensor>, mask: &Mask) -> Result<Self, DataError> {
+        let mut tensor = tensor.into();
+        if tensor.dims() != mask.dims() {
+            let (found, expected) = (mask.dims().to_vec(), tensor.dims().to_vec());
+            return Err(MaskError::Shape { found, expected }.into());
+        }
+        if mask.is_all() {
+            return Ok(Target::new(tensor)?);
+        }
+        dispatch!(&mut tensor, t => keep_only(t, mask));
+        let Target(inner) = Target::new(tensor)?;
+        let inner = Arc::into_inner(inner).unwrap_or_else(|| unreachable!("just made"));
+        let holes = Some(Holes { fitted: mask.clone(), held: None });
+        Ok(Target(Arc::new(Inner { holes, ..inner })))
+    }
+
+    /// The same data with some of its known entries held out: networks are fitted to the others, and their error is
+    /// that of the entries held out, relative to these.
+    pub fn holding_out(&self, held: &Mask) -> Result<Self, DataError> {
+        if self.dims() != held.dims() {
+            let (found, expected) = (held.dims().to_vec(), self.dims().to_vec());
+            return Err(MaskError::Shape { found, expected }.into());
+        }
+        let known = |k: usize| self.known().is_none_or(|known| known.contains(k));
+        let entries = 0..self.entries();
+        let dims = self.dims().to_vec();
+        let fitted = entries.clone().map(|k| known(k) && !held.contains(k)).collect();
+        let fitted = Mask::new(dims.clone(), fitted)?;
+        let held = Mask::new(dims, entries.map(|k| known(k) && held.contains(k)).collect())?;
+        let (tensor, exponent) = (self.tensor().clone(), self.0.exponent);
+        let squares = |mask: &Mask| {
+            let values: Vec<_> = mask.positions().map(|k| tensor.entry(k)).collect();
+            sum_of_squares(&values)
+        };
+        let norm_squared = squares(&fitted);
+        if norm_squared == 0.0 || squares(&held) == 0.0 {
+            return Err(TensorError::Zero.into());
+        }
+        let holes = Some(Holes { fitted, held: Some(held) });
+        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None, holes })))
+    }
+
+    /// Whether every entry is known and none is held out: what direct methods, bounds and shrinking need.
+    pub fn is_whole(&self) -> bool {
+        self.0.holes.is_none()
+    }
+
+    /// The entries that networks are fitted to; none: all.
+    pub fn fitted(&self) -> Option<&Mask> {
+        self.0.holes.as_ref().map(|holes| &holes.fitted)
+    }
+
+    /// The entries that were held out: the error is measured on them.
+    pub fn held(&self) -> Option<&Mask> {
+        self.0.holes.as_ref()?.held.as_ref()
+    }
+
+    /// The entries that errors are measured on: those held out, else those fitted; none: all.
+    pub fn measured(&self) -> Option<&Mask> {
+        self.held().or(self.fitted())
+    }
+
+    /// The entries whose value is known, fitted or held out; none: all.
+    pub fn known(&self) -> Option<Mask> {
+        let Holes { fitted, held } = self.0.holes.as_ref()?;
+        let Some(held) = held else { return Some(fitted.clone()) };
+        let both = fitted.as_slice().iter().zip(held.as_slice()).map(|(a, b)| *a || *b);
+        Mask::new(fitted.dims().to_vec(), both.collect()).ok()
     }
 
     /// The tensor with each group of modes as one mode, in the order of the groups; within a group the last mode runs
@@ -63,16 +178,31 @@ impl Target {
         let axes = groups.concat();
         let in_order = axes.iter().copied().eq(0..self.dims().len());
         let tensor = if in_order { self.tensor().clone() } else { self.tensor().permuted(&axes) };
-        let dims = groups.iter().map(|g| g.iter().map(|&n| self.dims()[n]).product()).collect();
-        let tensor = tensor.reshaped(dims).expect("each mode once");
+        let dims: Vec<usize> =
+            groups.iter().map(|g| g.iter().map(|&n| self.dims()[n]).product()).collect();
+        let tensor = tensor.reshaped(dims.clone()).expect("each mode once");
         let shrunk = self.shrunk().map(|shrunk| shrunk.merged(groups));
-        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk }))
+        let holes = self.0.holes.as_ref().map(|h| h.rearranged(&dims, &self.positions(&axes)));
+        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes }))
+    }
+
+    /// Where each entry was, before the modes were brought into this order.
+    fn positions(&self, axes: &[usize]) -> Vec<usize> {
+        let flat = (0..self.entries()).map(|k| k as f64).collect();
+        let flat = Tensor::new(self.dims().to_vec(), flat).expect("as many entries");
+        flat.permuted(axes).data().iter().map(|&k| k as usize).collect()
     }
 
     /// The same with a small tensor in the place of X.
     pub(super) fn with_small(&self, tensor: AnyTensor, shrunk: Shrunk) -> Self {
         let Inner { norm_squared, exponent, .. } = *self.0;
-        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: Some(shrunk) }))
+        Target(Arc::new(Inner {
+            tensor,
+            norm_squared,
+            exponent,
+            shrunk: Some(shrunk),
+            holes: None,
+        }))
     }
 
     /// The tensor X, or the small one in its place, divided by [`Target::scale`].
@@ -96,16 +226,32 @@ impl Target {
     }
 
     /// The RSE of a dense tensor of the same shape against X itself, of whatever kind it is. For a shrunk target:
-    /// that of the full tensor it stands for.
+    /// that of the full tensor it stands for. For one with holes: on the entries that errors are measured on.
     ///
     /// # Panics
     /// If it has another number of entries.
     pub fn rse_of(&self, z: &AnyTensor) -> f64 {
         assert_eq!(z.len(), self.entries(), "same shape");
+        if let Some(measured) = self.measured() {
+            return self.rse_on(measured, z);
+        }
         self.relative(dispatch!(self.tensor(), x => match z.typed() {
             Some(z) => self.residual(x, z),
             None => self.mixed_residual(z),
         }))
+    }
+
+    /// The RSE of a dense tensor of the same shape on some entries: `sum |x - z|^2 / sum |x|^2` over these. Holes count
+    /// as zeros: take entries that are known.
+    ///
+    /// # Panics
+    /// If it has another number of entries.
+    pub fn rse_on(&self, mask: &Mask, z: &AnyTensor) -> f64 {
+        let scale = self.scale();
+        let difference = |k: usize| self.tensor().entry(k) - z.entry(k) / scale;
+        let differences: Vec<_> = mask.positions().map(difference).collect();
+        let values: Vec<_> = mask.positions().map(|k| self.tensor().entry(k)).collect();
+        sum_of_squares(&differences) / sum_of_squares(&values)
     }
 
     /// The RSE of a network from its squared distance to the tensor at hand: `lost + residual / ||X||^2`.
@@ -157,6 +303,12 @@ impl Target {
     pub fn norm_squared(&self) -> f64 {
         self.0.norm_squared
     }
+}
+
+/// Sets what is not in the mask to zero.
+fn keep_only<T: Scalar>(tensor: &mut Tensor<T>, mask: &Mask) {
+    let entries = tensor.data_mut().iter_mut().zip(mask.as_slice());
+    entries.filter(|(_, inside)| !**inside).for_each(|(x, _)| *x = T::ZERO);
 }
 
 /// Divides entries that are far from 1 by a power of two; its exponent.

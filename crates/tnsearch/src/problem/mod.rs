@@ -6,13 +6,15 @@
 
 mod data;
 mod loss;
+mod mask;
 mod objective;
 mod shrink;
 mod stop;
 mod words;
 
-pub use data::Target;
+pub use data::{DataError, Target};
 pub use loss::{Loss, Measure, Root, SquaredError};
+pub use mask::{Mask, MaskError};
 pub use objective::{CheckedObjective, LowerBound, Objective, Score};
 pub use shrink::{ShrinkLimits, Shrunk};
 pub use stop::{Reason, Stop};

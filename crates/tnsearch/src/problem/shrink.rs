@@ -120,7 +120,7 @@ impl Target {
     pub fn shrink(&self, objective: Objective, limits: &ShrinkLimits) -> Option<Target> {
         let entries = self.entries();
         let long = self.dims().iter().any(|&d| d >= MIN_LEN);
-        if self.shrunk().is_some() || entries < MIN_ENTRIES || !long {
+        if self.shrunk().is_some() || !self.is_whole() || entries < MIN_ENTRIES || !long {
             return None;
         }
         let wide = if self.kind().is_complex() { Kind::C64 } else { Kind::F64 };

@@ -217,6 +217,11 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Whether the squared error on all entries is asked for: only that is bounded by cuts, and given by direct methods.
+    fn is_plain(&self) -> bool {
+        self.loss.is_squared_error() && self.target.is_whole()
+    }
+
     /// Checks everything; nothing is computed yet.
     pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
         if self.own.is_none() {
@@ -331,9 +336,9 @@ impl<'a> CheckedSearch<'a> {
 
     /// The smaller tensor to be searched in the place of X, if that is to be and pays.
     fn shrunk(&self, stop: &Stop) -> Option<Target> {
-        let Search { target, settings, loss, evaluator, executor, .. } = &self.search;
+        let Search { target, settings, evaluator, executor, .. } = &self.search;
         let held_elsewhere = evaluator.is_some() || executor.is_some();
-        if !settings.shrink || held_elsewhere || !loss.is_squared_error() {
+        if !settings.shrink || held_elsewhere || !self.search.is_plain() {
             return None;
         }
         let Budget { max_bytes, threads, .. } = settings.budget;
@@ -353,13 +358,13 @@ impl<'a> CheckedSearch<'a> {
         let shrunk = shrunk.map(|target| (target, clock.elapsed().as_secs_f64()));
         let hurry = late.within_part(1.0 / 3.0);
         let target = shrunk.as_ref().map_or(target, |(small, _)| small);
-        let squared = self.search.loss.is_squared_error();
+        let plain = self.search.is_plain();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
         let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
-        if self.bounds == Bounds::Needed && !squared {
+        if self.bounds == Bounds::Needed && !plain {
             return Err(SearchError::NoBounds);
         }
-        let bound = match wanted && squared {
+        let bound = match wanted && plain {
             false => None,
             true => {
                 // What is not prepared is computed when it is asked for, in half of the time at most.
@@ -463,7 +468,8 @@ impl PreparedSearch<'_> {
         let shared: OnceCell<Relaxation> = OnceCell::new();
         let relax = |bound: &CutBound| shared.get_or_init(|| relaxation(bound, &hurry)).clone();
         let widest_rank = settings.widest_rank.unwrap_or(0).max(settings.max_rank);
-        let direct = settings.direct && own.is_none() && loss.is_squared_error();
+        let plain = loss.is_squared_error() && target.is_whole();
+        let direct = settings.direct && own.is_none() && plain;
         let starts = direct.then(|| {
             let limits = Limits { max_bytes: budget.max_bytes, stop: ending.within_part(0.5) };
             let templates = match graphs {
@@ -545,7 +551,7 @@ impl PreparedSearch<'_> {
         if let Some(executor) = executor {
             return engine.run(executor).map(said);
         }
-        let evaluator = evaluator.unwrap_or_else(|| match loss.is_squared_error() {
+        let evaluator = evaluator.unwrap_or_else(|| match plain {
             true => Arc::new(FitEvaluator::new(small)),
             false => Arc::new(LossEvaluator::new(small, loss)),
         });
@@ -669,8 +675,13 @@ fn check_domain(target: &Target, loss: &dyn Loss) -> Result<(), SettingError> {
     let Some(x) = target.tensor().as_f64().filter(|_| !loss.is_squared_error()) else {
         return Ok(());
     };
-    let wrong = |x: &f64| loss.refuses(x * target.scale()).map(|why| (*x, why.to_owned()));
-    match x.data().iter().find_map(wrong) {
+    let known = target.known();
+    let holes = |k: &usize| known.as_ref().is_none_or(|known| known.contains(*k));
+    let wrong = |k: usize| {
+        let x = x.data()[k];
+        loss.refuses(x * target.scale()).map(|why| (x, why.to_owned()))
+    };
+    match (0..x.len()).filter(holes).find_map(wrong) {
         Some((x, why)) => Err(SettingError::new("an entry", x * target.scale(), why)),
         None => Ok(()),
     }
