@@ -1,7 +1,9 @@
 //! The tensor of a command, and the shape in which it is taken.
 
 use super::describe::{line, tensor_text};
+use super::holes::{Holed, Holes, explained};
 use super::structures::Loaded;
+use crate::terminal;
 use crate::text::shape;
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -34,6 +36,8 @@ pub struct Data {
     pub target: Target,
     /// How it was reshaped; none where it has its own shape.
     pub reshape: Option<Reshape>,
+    /// What is known of it, where that is not all.
+    pub holed: Option<Holed>,
     /// What was asked for that changed nothing.
     idle: Option<String>,
 }
@@ -43,6 +47,7 @@ pub struct Wanted {
     what: Option<Way>,
     text: String,
     column_major: bool,
+    holes: Option<Holes>,
 }
 
 enum Way {
@@ -63,7 +68,7 @@ impl ReshapeOptions {
             }
             _ => (None, &String::new()),
         };
-        Ok(Wanted { what, text: text.clone(), column_major: self.column_major })
+        Ok(Wanted { what, text: text.clone(), column_major: self.column_major, holes: None })
     }
 }
 
@@ -76,6 +81,11 @@ fn named<T>(option: &str, text: &str, made: Result<T, ReshapeError>) -> anyhow::
 }
 
 impl Wanted {
+    /// The same for data with holes.
+    pub fn with_holes(self, holes: impl Into<Option<Holes>>) -> Self {
+        Wanted { holes: holes.into(), ..self }
+    }
+
     /// The reshape of a tensor with these dimensions.
     fn reshape(&self, dims: &[usize]) -> anyhow::Result<Option<Reshape>> {
         let (text, column_major) = (&self.text, self.column_major);
@@ -109,6 +119,12 @@ impl Wanted {
         }
         let unchanged = self.what.is_some() && reshape.is_none();
         let idle = unchanged.then(|| format!("'{}' leaves the modes as they are", self.text));
+        let holed = self.holes.as_ref().map(|holes| holes.of(tensor.clone(), &path, limit));
+        let holed = holed.transpose()?;
+        if let Some(holed) = &holed {
+            let target = holed.target(reshape.as_ref(), &path)?;
+            return Ok(Data { target, reshape, holed: Some(holed.clone()), idle });
+        }
         let tensor = match &reshape {
             Some(reshape) => {
                 if reshape.column_major() {
@@ -121,8 +137,8 @@ impl Wanted {
             }
             None => tensor,
         };
-        let target = Target::new(tensor).map_err(|e| Problem::from(e).of(&path))?;
-        Ok(Data { target, reshape, idle })
+        let target = Target::new(tensor).map_err(|e| explained(e, &path))?;
+        Ok(Data { target, reshape, holed: None, idle })
     }
 }
 
@@ -130,6 +146,13 @@ impl Data {
     /// What the modes are called.
     pub fn names(&self) -> ModeNames<'_> {
         ModeNames::new(self.reshape.as_ref())
+    }
+
+    /// Warns of slices without an observed entry.
+    pub fn warn(&self) {
+        if let Some(text) = self.holed.as_ref().and_then(Holed::empty_text) {
+            terminal::note("warning", &text);
+        }
     }
 
     /// The lines about the tensor: its own shape, and that in which it was taken.
@@ -141,6 +164,9 @@ impl Data {
         }
         if let Some(idle) = &self.idle {
             line(out, "reshaped", idle);
+        }
+        if let Some(holed) = &self.holed {
+            holed.lines(out);
         }
     }
 }

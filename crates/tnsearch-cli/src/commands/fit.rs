@@ -2,6 +2,7 @@
 
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
+use super::holes::{HoleOptions, mask_path};
 use super::options::{DtypeOptions, FitOptions, check_threads, count, memory, method, real, seed};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
@@ -38,6 +39,8 @@ pub struct Fit {
     numbers: DtypeOptions,
     #[command(flatten)]
     reshaping: ReshapeOptions,
+    #[command(flatten)]
+    holes: HoleOptions,
     /// The structure: a structure file, the JSON of a search, or a network
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
@@ -92,15 +95,20 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let rescue = args.fitting.rescue.unwrap_or(RESCUE);
     let settings = settings.with(|s| s.rescue = rescue).check()?;
     check_threads(args.threads)?;
-    let wanted = args.reshaping.check()?;
+    let wanted = args.reshaping.check()?.with_holes(args.holes.check());
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[
+            ("the tensor", &tensor_path(&args.tensor)),
+            ("--structure", &args.structure),
+            ("--mask", &mask_path(&args.holes)),
+        ],
         &[("--output", args.output.as_deref()), ("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let given = load_structure(&args.structure, limit)?;
     let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
+    data.warn();
     let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
 

@@ -12,6 +12,7 @@ use self::strategy::StrategyOptions;
 use super::cuts::impossible;
 use super::data::{Data, ReshapeOptions};
 use super::describe::MEASURE;
+use super::holes::{HoleOptions, mask_path};
 use super::options::{
     DtypeOptions, FitOptions, ObjectiveOptions, count, load_template, memory, method, real, seed,
     template_help,
@@ -57,6 +58,8 @@ pub struct Search {
     numbers: DtypeOptions,
     #[command(flatten)]
     reshaping: ReshapeOptions,
+    #[command(flatten)]
+    holes: HoleOptions,
 
     #[command(flatten)]
     objective: ObjectiveOptions,
@@ -142,9 +145,13 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
     let mut settings = args.settings(limit)?;
-    let wanted = args.reshaping.check()?;
+    let wanted = args.reshaping.check()?.with_holes(args.holes.check());
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(args.template()))],
+        &[
+            ("the tensor", &tensor_path(&args.tensor)),
+            ("the template", Path::new(args.template())),
+            ("--mask", &mask_path(&args.holes)),
+        ],
         &[
             ("--output", args.output.as_deref()),
             ("--json", args.report.json_path()),
@@ -158,6 +165,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
 
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
+    data.warn();
     settings.widest_rank = args.widest_rank(target.dims());
     let template = Arc::new(load_template(args.template(), target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
