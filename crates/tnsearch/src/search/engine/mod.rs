@@ -12,6 +12,7 @@
 
 mod account;
 mod assembly;
+mod carry;
 mod event;
 mod finish;
 mod flight;
@@ -110,6 +111,7 @@ impl<'a> Engine<'a> {
                 objective,
                 bound: None,
                 max_phi: 10.0,
+                carry: fit.carry,
                 max_cost: None,
                 cuts_in_order: false,
             },
