@@ -1,7 +1,7 @@
 //! Options that commands share, and how their values are read.
 
 use crate::text::number;
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
@@ -235,6 +235,18 @@ pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
     let text = read_text(path)?;
     let template = Template::from_json(spec, &text).map_err(|e| anyhow!("{spec}: {e}"))?;
     template.check_order(order)?;
+    Ok(template)
+}
+
+/// A template that is one graph: not one that stands for several, where nothing is searched.
+pub fn load_graph(spec: &str, order: usize) -> anyhow::Result<Template> {
+    let template = load_template(spec, order)?;
+    if template.is_formats() || template.is_any_tree() || template.is_any() {
+        bail!(
+            "template {spec} stands for many graphs; this needs one: {} or a JSON file",
+            family_list()
+        );
+    }
     Ok(template)
 }
 

@@ -162,18 +162,15 @@ impl Driver<'_, '_> {
     /// The request of a job; none where a stop came before its parent's cores were there.
     pub(super) fn request(&mut self, job: &Job) -> Result<Option<Request>, SearchError> {
         let (run, seed) = (job.place.run, self.engine.runs[job.place.run].seed);
+        if let Some((_, from)) = &job.walk {
+            return match from.map(|from| self.walked(run, from)).transpose() {
+                Ok(cores) => Ok(Some(self.walk_request(job, cores))),
+                Err(FitError::Interrupted) => Ok(None),
+                Err(error) => Err(error.into()),
+            };
+        }
         let mut request = Request::new(job.graph.clone(), self.engine.fit.clone(), seed);
         request.effort = job.effort;
-        if let Some((settings, from)) = &job.walk {
-            request.adapt = Some(settings.clone());
-            request.seed = job.walk_seed(seed);
-            request.warm = match from.map(|from| self.walked(run, from)).transpose() {
-                Ok(cores) => cores,
-                Err(FitError::Interrupted) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            };
-            return Ok(Some(request));
-        }
         if let Some(parent) = &job.parent {
             match self.network(run, &parent.structure) {
                 Ok(network) => {
