@@ -2,6 +2,7 @@
 
 use super::MAX_RANK;
 use super::ranks_only::RanksOnly;
+use super::uniform::Uniform;
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
@@ -14,6 +15,9 @@ use tnsearch::search::{
 /// Structures over the complete graph, and all of Table 3, are not fitted where a sweep takes more multiply-adds per
 /// entry of the tensor. (Rings of rank 7 take some hundred, the hidden structures of Table 3 at most 145.)
 pub(super) const MAX_COST: f64 = 500.0;
+
+/// The paper's largest rank on pictures.
+const PICTURE_RANK: usize = 14;
 
 pub(super) type Decompose =
     dyn Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError> + Send + Sync;
@@ -192,7 +196,7 @@ impl Method {
                 }
             })
         };
-        Method { max_rank: 14, fit, max_runs: 1, ..self }
+        Method { max_rank: PICTURE_RANK, fit, max_runs: 1, ..self }
     }
 
     /// Whether it is a search, not a decomposition.
@@ -218,6 +222,14 @@ impl Method {
             Ok(Box::new(Exact::new(relaxation, context.objective, settings)))
         });
         Method { max_runs: 1, rescue: 8, takes_lambda: false, ..exact }
+    }
+
+    /// Rings of one rank on every edge, by alternating least squares over what is known.
+    pub(super) fn tr_als() -> Method {
+        let rings = Method::search("TRALS", |context, _| {
+            Ok(Box::new(Uniform::new(context, PICTURE_RANK)?))
+        });
+        Method { max_runs: 1, takes_lambda: true, ..rings }
     }
 
     /// The best ranks for a given place of every mode.

@@ -18,6 +18,7 @@ mod published;
 mod ranks_only;
 mod table;
 mod trial;
+mod uniform;
 
 pub use cell::{Cell, Made, Setup, Shown};
 pub use experiment::{Experiment, Output};

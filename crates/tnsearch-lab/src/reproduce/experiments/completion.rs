@@ -57,7 +57,7 @@ fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
         (s.alpha, s.beta) = (20.0, 1.0);
     });
     let methods: Vec<Arc<Method>> =
-        [Method::greedy(), Method::tnga_plus(&tnga), Method::tnls(&tnls)]
+        [Method::tr_als(), Method::greedy(), Method::tnga_plus(&tnga), Method::tnls(&tnls)]
             .into_iter()
             .chain(more)
             .map(|method| Arc::new(method.on_pictures()))
