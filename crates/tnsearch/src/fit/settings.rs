@@ -91,6 +91,10 @@ pub struct FitSettings {
     pub learning_rate: f64,
     /// Standard deviation of the initial cores (Adam, LM; ALS does not depend on the scale).
     pub sigma: f64,
+    /// Where entries are missing: how strongly each slice of a core is pulled to the mean of its slices, relative to the
+    /// mean diagonal entry of their least-squares problems (ALS). It decides what slices with few entries are.
+    #[serde(default = "ridge", skip_serializing_if = "is_ridge")]
+    pub ridge: f64,
     /// Refuse a fit that would take more memory than this many bytes.
     pub max_bytes: Option<u64>,
 }
@@ -123,6 +127,7 @@ impl FitSettings {
             give_up: None,
             learning_rate: 1e-3,
             sigma: 0.1,
+            ridge: RIDGE,
             max_bytes: None,
         }
     }
@@ -149,11 +154,27 @@ impl FitSettings {
         }
         positive("learning-rate", self.learning_rate)?;
         positive("sigma", self.sigma)?;
+        if !(self.ridge >= 0.0 && self.ridge.is_finite()) {
+            let expected = "it must be a number from 0 on";
+            return Err(SettingError::new("ridge", self.ridge, expected));
+        }
         if let Some(s) = self.max_seconds {
             positive("max-seconds", s)?;
         }
         Ok(CheckedFit(self))
     }
+}
+
+/// The default of [`FitSettings::ridge`] (measured: `docs/completion.md`).
+const RIDGE: f64 = 1e-6;
+
+fn ridge() -> f64 {
+    RIDGE
+}
+
+/// Left out then, so that files from before there were holes have the same settings.
+fn is_ridge(ridge: &f64) -> bool {
+    *ridge == RIDGE
 }
 
 fn one() -> usize {

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn drawn_pictures_differ_and_become_small_tensors() {
-        let shot = |number, variant| Shot {
+        let shot = |number: usize, variant| Shot {
             name: number.to_string(),
             variant,
             origin: Origin::Drawn(number, 16),

@@ -34,6 +34,7 @@ pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
 pub use rules::ErrorBound;
+pub(crate) use warm::grown;
 
 use super::executor::{Executor, Ticket};
 use super::{SearchError, Strategy};

@@ -91,7 +91,7 @@ fn can_grow(old: &Structure, new: &Structure) -> bool {
 
 /// The cores of a structure's mode graph that begin at a network with smaller ranks: the old entries, and small
 /// random ones where an edge has grown. None where it is not the same structure with larger ranks.
-pub(super) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<AnyTensor>> {
+pub(crate) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<AnyTensor>> {
     if !can_grow(parent.structure(), structure) {
         return None;
     }
