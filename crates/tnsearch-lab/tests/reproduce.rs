@@ -135,6 +135,44 @@ fn pictures_are_compressed_and_come_back() {
 }
 
 #[test]
+fn holes_of_pictures_are_filled() {
+    let table = quick("table-completion");
+    let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
+    // Greedy and TNGA+ are searches as TNLS is.
+    let tasks: Vec<_> = table
+        .tasks
+        .iter()
+        .filter(|t| ["TRALS", "TNLS", "ours, held out"].contains(&&t.method[..]))
+        .filter(|t| t.variant == "missing-70")
+        .collect();
+    assert_eq!(tasks.len(), 3);
+    let mut cells = Vec::new();
+    for task in tasks {
+        let made = task.make(&setup).unwrap();
+        let (cell, shown) = (made.cell, made.pictures.unwrap());
+        let (original, holes) = (shown.original.samples(), shown.holes.as_ref().unwrap().samples());
+        let removed = |k: usize| original[k] != holes[k];
+        assert_eq!((0..768).filter(|&k| removed(k)).count(), 538, "70 % of 16 x 16 x 3");
+        // What is known stays, and the error is that of what is not.
+        let found = shown.found.samples();
+        assert!((0..768).filter(|&k| !removed(k)).all(|k| original[k] == found[k]));
+        let own = re(original, found, removed);
+        let told = cell.missing_re.unwrap();
+        assert!((own - told).abs() < 1e-6 && told < 0.5, "{}: {own} {told}", task.key);
+        // phi + lambda ||P(X - Z)||^2.
+        let known: f64 = (0..768).filter(|&k| !removed(k)).map(|k| original[k].powi(2)).sum();
+        let phi = cell.params.unwrap() as f64 / 768.0;
+        let loss = phi + 0.0008 * known * cell.rse.unwrap();
+        assert!((cell.loss.unwrap() - loss).abs() < 1e-6, "{cell:?} {loss}");
+        assert_eq!(task.files(&shown).len(), 3);
+        cells.push(cell);
+    }
+    let output = table.output(&cells, &setup);
+    assert!(output.markdown.contains("| *paper* | 0.142 | 0.136 [1437] |  |"), "{}", output.markdown);
+    assert!(output.markdown.contains("](pictures/missing-70-drawn-1-holes.png)"));
+}
+
+#[test]
 fn bad_options_are_named() {
     let options = |trials| {
         Options::default().with(|o| {

@@ -99,10 +99,17 @@ pub(super) fn strips(done: &[Done]) -> String {
     for variant in distinct(done.iter().map(|(t, _)| t.variant)) {
         let rows: Vec<Done> = done.iter().copied().filter(|(t, _)| t.variant == variant).collect();
         let methods = distinct(rows.iter().map(|(t, _)| t.method.clone()));
-        let _ = write!(out, "## Pictures, {variant}\n\n| original | {} |\n", methods.join(" | "));
-        out += &format!("| --- |{}\n", " --- |".repeat(methods.len()));
+        // Where something was removed, what was left stands second.
+        let holes = rows.iter().any(|(_, c)| c.missing_re.is_some());
+        let given = if holes { vec!["original", "holes"] } else { vec!["original"] };
+        let heads: Vec<&str> = given.iter().copied().chain(methods.iter().map(|m| &m[..])).collect();
+        let _ = write!(out, "## Pictures, {variant}\n\n| {} |\n", heads.join(" | "));
+        out += &format!("|{}\n", " --- |".repeat(heads.len()));
         for picture in distinct(rows.iter().map(|(t, _)| t.name.clone())) {
-            let _ = write!(out, "| ![{picture}]({}) |", file(variant, &picture, "original"));
+            out.push('|');
+            for what in &given {
+                let _ = write!(out, " ![{picture}]({}) |", file(variant, &picture, what));
+            }
             for method in &methods {
                 let same = |t: &Task| t.name == picture && t.method == *method;
                 let _ = match rows.iter().find(|(t, _)| same(t)) {

@@ -34,6 +34,8 @@ pub(super) enum By {
 pub(super) enum Kind {
     Decompose(Box<Decompose>),
     Search(By),
+    /// Holes are filled by a structure chosen by entries held out.
+    Complete,
 }
 
 /// A method: a decomposition with adaptive ranks, or a search.
@@ -201,7 +203,7 @@ impl Method {
 
     /// Whether it is a search, not a decomposition.
     pub(super) fn searches(&self) -> bool {
-        matches!(self.kind, Kind::Search(_))
+        !matches!(self.kind, Kind::Decompose(_))
     }
 
     /// TNLS as in the paper: every sample that is new is fitted.
@@ -230,6 +232,11 @@ impl Method {
             Ok(Box::new(Uniform::new(context, PICTURE_RANK)?))
         });
         Method { max_runs: 1, takes_lambda: true, ..rings }
+    }
+
+    /// Holes filled by whatever predicts entries best that were held out.
+    pub(super) fn complete() -> Method {
+        Method { kind: Kind::Complete, max_runs: 1, ..Method::named("ours, held out", StrategySpec::default()) }
     }
 
     /// The best ranks for a given place of every mode.

@@ -114,6 +114,9 @@ pub enum ReproduceError {
     /// A decomposition failed.
     #[error(transparent)]
     Decompose(#[from] DecomposeError),
+    /// Holes could not be filled.
+    #[error(transparent)]
+    Complete(#[from] tnsearch::complete::CompleteError),
     /// The interrupt flag was set.
     #[error("interrupted")]
     Interrupted,
