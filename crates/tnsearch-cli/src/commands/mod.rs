@@ -16,6 +16,7 @@ mod info;
 mod options;
 mod outputs;
 mod pick;
+mod pictures;
 mod reconstruct;
 mod report;
 mod reproduce;
