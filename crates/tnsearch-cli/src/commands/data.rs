@@ -7,7 +7,8 @@ use crate::text::shape;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use std::path::Path;
-use tnsearch::problem::Target;
+use tnsearch::network::Network;
+use tnsearch::problem::{Measure, Target};
 use tnsearch::tensor::{
     AnyTensor, Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape, size,
 };
@@ -179,6 +180,14 @@ impl Wanted {
 }
 
 impl Data {
+    /// The RSE of a network, which its file holds, whatever it was fitted by.
+    pub fn rse_of(&self, found: &Network, measure: &Measure, error: f64) -> anyhow::Result<f64> {
+        Ok(match *measure == Measure::RSE {
+            true => error,
+            false => self.target.rse_of(&found.to_tensor(None)?),
+        })
+    }
+
     /// What the modes are called.
     pub fn names(&self) -> ModeNames<'_> {
         ModeNames::new(self.reshape.as_ref())
