@@ -18,6 +18,7 @@ mod info;
 mod options;
 mod outputs;
 mod pick;
+mod pictures;
 mod reconstruct;
 mod report;
 mod reproduce;

@@ -1,11 +1,12 @@
 //! The methods that are compared.
 
-use super::experiment::MAX_RANK;
+use super::MAX_RANK;
 use super::ranks_only::RanksOnly;
+use super::uniform::Uniform;
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
-use tnsearch::fit::FitSettings;
+use tnsearch::fit::{FitSettings, Method as Fit};
 use tnsearch::problem::Target;
 use tnsearch::search::{
     Context, Exact, ExactSettings, SearchError, Strategy, StrategySpec, TngaSettings, TnlsSettings,
@@ -14,6 +15,9 @@ use tnsearch::search::{
 /// Structures over the complete graph, and all of Table 3, are not fitted where a sweep takes more multiply-adds per
 /// entry of the tensor. (Rings of rank 7 take some hundred, the hidden structures of Table 3 at most 145.)
 pub(super) const MAX_COST: f64 = 500.0;
+
+/// The paper's largest rank on pictures.
+const PICTURE_RANK: usize = 14;
 
 pub(super) type Decompose =
     dyn Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError> + Send + Sync;
@@ -30,6 +34,8 @@ pub(super) enum By {
 pub(super) enum Kind {
     Decompose(Box<Decompose>),
     Search(By),
+    /// Holes are filled by a structure chosen by entries held out.
+    Complete,
 }
 
 /// A method: a decomposition with adaptive ranks, or a search.
@@ -37,6 +43,14 @@ pub struct Method {
     /// Its name in tables.
     pub name: String,
     pub(super) kind: Kind,
+    /// The largest rank.
+    pub(super) max_rank: usize,
+    /// Whether it begins with what direct methods give.
+    pub(super) direct: bool,
+    /// Whether it searches all graphs, whatever the template.
+    pub(super) any_graph: bool,
+    /// What it changes about fits.
+    pub(super) fit: fn(FitSettings) -> FitSettings,
     /// Whether bounds may rule structures out.
     pub(super) prune: bool,
     /// Levenberg-Marquardt starts of its fits where ALS fails.
@@ -76,6 +90,10 @@ impl Method {
         Method {
             name: name.to_owned(),
             kind: Kind::Search(by),
+            max_rank: MAX_RANK,
+            direct: false,
+            any_graph: false,
+            fit: |settings| settings,
             prune: true,
             rescue: 0,
             max_phi: 10.0,
@@ -97,6 +115,10 @@ impl Method {
         Method {
             name: name.to_owned(),
             kind: Kind::Decompose(Box::new(decompose)),
+            max_rank: MAX_RANK,
+            direct: false,
+            any_graph: false,
+            fit: |settings| settings,
             prune: false,
             rescue: 0,
             max_phi: f64::INFINITY,
@@ -151,7 +173,40 @@ impl Method {
     pub(super) fn tnls(settings: &TnlsSettings) -> Method {
         let spec = StrategySpec::new("tnls");
         let spec = spec.set("iterations", settings.iterations).set("samples", settings.samples);
-        Method::named("TNLS", spec)
+        let spec = spec.set("c1", settings.c1);
+        Method::named(
+            "TNLS",
+            match settings.c2 {
+                Some(c2) => spec.set("c2", c2),
+                None => spec,
+            },
+        )
+    }
+
+    /// Our walks: on the template, or over all graphs.
+    pub(super) fn walks(any_graph: bool, quick: bool) -> Method {
+        let name = if any_graph { "ours, any graph" } else { "ours, ring" };
+        let spec = StrategySpec::new("walk");
+        let spec = if quick { spec.set("steps", 5).set("patience", 1) } else { spec };
+        Method { any_graph, direct: true, max_runs: 1, ..Method::named(name, spec) }
+    }
+
+    /// The same on pictures: ranks up to 14, and fits of one start that go on no longer than they have to.
+    pub(super) fn on_pictures(self) -> Method {
+        let fit = |settings: FitSettings| {
+            settings.with(|s| {
+                (s.restarts, s.carry) = (1, true);
+                if s.method == Fit::Als {
+                    s.max_sweeps = 60;
+                }
+            })
+        };
+        Method { max_rank: PICTURE_RANK, fit, max_runs: 1, ..self }
+    }
+
+    /// Whether it is a search, not a decomposition.
+    pub(super) fn searches(&self) -> bool {
+        !matches!(self.kind, Kind::Decompose(_))
     }
 
     /// TNLS as in the paper: every sample that is new is fitted.
@@ -174,6 +229,23 @@ impl Method {
         Method { max_runs: 1, rescue: 8, takes_lambda: false, ..exact }
     }
 
+    /// Rings of one rank on every edge, by alternating least squares over what is known.
+    pub(super) fn tr_als() -> Method {
+        let rings = Method::search("TRALS", |context, _| {
+            Ok(Box::new(Uniform::new(context, PICTURE_RANK)?))
+        });
+        Method { max_runs: 1, takes_lambda: true, ..rings }
+    }
+
+    /// Holes filled by whatever predicts entries best that were held out.
+    pub(super) fn complete() -> Method {
+        Method {
+            kind: Kind::Complete,
+            max_runs: 1,
+            ..Method::named("ours, held out", StrategySpec::default())
+        }
+    }
+
     /// The best ranks for a given place of every mode.
     pub(super) fn ranks_only(permutation: Vec<usize>) -> Method {
         let ranks = Method::search("ranks only", move |context, _| {
@@ -190,7 +262,10 @@ impl Method {
 
 fn genetic(name: &str, settings: &TngaSettings) -> StrategySpec {
     let spec = StrategySpec::new(name).set("generations", settings.generations);
-    spec.set("population", settings.population)
+    let spec = spec.set("population", settings.population).set("mutation", settings.mutation);
+    let spec = spec.set("elimination", settings.elimination);
+    let spec = spec.set("reproduction", settings.reproduction);
+    spec.set("alpha", settings.alpha).set("beta", settings.beta)
 }
 
 /// The modes in the order of the tensor, which is all that a decomposition can take.

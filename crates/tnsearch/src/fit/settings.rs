@@ -80,6 +80,13 @@ pub struct FitSettings {
     pub rescue: usize,
     /// Wall-clock limit of one fit in seconds. The only setting that makes results depend on the machine.
     pub max_seconds: Option<f64>,
+    /// In a search: where a strategy says which structure others were drawn around (`tnls`), their fits begin at its
+    /// cores, carried over, make that one start, and are given up where they do not come near its loss.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub carry: bool,
+    /// An ALS start is given up where it is unlikely to come below this RSE; none: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub give_up: Option<f64>,
     /// Adam's learning rate.
     pub learning_rate: f64,
     /// Standard deviation of the initial cores (Adam, LM; ALS does not depend on the scale).
@@ -116,6 +123,8 @@ impl FitSettings {
             enough_rse: 1e-12,
             rescue: 0,
             max_seconds: None,
+            carry: false,
+            give_up: None,
             learning_rate: 1e-3,
             sigma: 0.1,
             ridge: RIDGE,
@@ -170,6 +179,10 @@ fn is_ridge(ridge: &f64) -> bool {
 
 fn one() -> usize {
     1
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Left out then, so that files from before there were scouts have the same settings.

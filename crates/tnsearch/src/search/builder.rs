@@ -3,16 +3,17 @@
 use super::description::{Bounds, Context, Description, Graphs, Plan};
 use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
-use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec, incumbents};
+use super::incumbents::{starts, usual_formats};
+use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{
-    BoundLimits, CutBound, NeededRank, Relaxation, Spectra, check_template, needed_rank, needs_svd,
-};
-use crate::decompose::{Goal, Limits, tt_svd};
+use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
+use crate::decompose::Limits;
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
-use crate::problem::{CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target};
+use crate::problem::{
+    CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target, check_domain,
+};
 use crate::rng;
 use crate::tensor::size;
 use serde_json::Value;
@@ -224,9 +225,13 @@ impl<'a> Search<'a> {
 
     /// Checks everything; nothing is computed yet.
     pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
+        if self.template.is_formats() && !self.is_plain() {
+            // Formats are chosen between by their bounds.
+            self.template = Arc::new(Template::any(self.template.order())?);
+        }
         if self.own.is_none() {
-            self.settings.strategy.name =
-                for_template(&self.template, &self.settings.strategy.name)?;
+            let asked = &self.settings.strategy.name;
+            self.settings.strategy.name = for_template(&self.template, asked, self.is_plain())?;
         }
         let description = match &self.own {
             Some((own, _)) => own,
@@ -234,6 +239,12 @@ impl<'a> Search<'a> {
         };
         let (graphs, bounds, max_cost) =
             (description.graphs, description.bounds, description.max_cost);
+        if bounds == Bounds::Needed && !self.is_plain() {
+            let expected = "it needs bounds, and cuts bound only the squared error on all entries; use auto, tnls or greedy";
+            return Err(
+                SettingError::new("strategy", format!("'{}'", description.name), expected).into()
+            );
+        }
         let (objective, fit) = self.settings.check(description.rescue)?;
         // What is good enough is decided here and in the fits alike.
         let fit = fit.for_target(&self.target).into_owned();
@@ -282,6 +293,11 @@ impl<'a> CheckedSearch<'a> {
     /// The objective.
     pub fn objective(&self) -> CheckedObjective {
         self.objective
+    }
+
+    /// The template: the one asked for, or what takes its place where there are no bounds to choose formats by.
+    pub fn template(&self) -> &Arc<Template> {
+        &self.search.template
     }
 
     /// The settings of fits, with all that follows from the others.
@@ -361,9 +377,6 @@ impl<'a> CheckedSearch<'a> {
         let plain = self.search.is_plain();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
         let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
-        if self.bounds == Bounds::Needed && !plain {
-            return Err(SearchError::NoBounds);
-        }
         let bound = match wanted && plain {
             false => None,
             true => {
@@ -420,7 +433,7 @@ impl PreparedSearch<'_> {
         let (eps, bound) = (settings.objective.max_error()?, self.bound.as_ref()?);
         let templates = self.checked.graphs == Graphs::Template;
         needed_rank(template, bound.spectra(), eps)
-            .filter(|needed| templates && needed.rank > settings.max_rank)
+            .filter(|needed| templates && needed.rank > settings.widest())
     }
 
     /// Runs the search.
@@ -467,17 +480,17 @@ impl PreparedSearch<'_> {
         // All runs start from the same relaxed problem; its tables are made once.
         let shared: OnceCell<Relaxation> = OnceCell::new();
         let relax = |bound: &CutBound| shared.get_or_init(|| relaxation(bound, &hurry)).clone();
-        let widest_rank = settings.widest_rank.unwrap_or(0).max(settings.max_rank);
+        let widest_rank = settings.widest();
         let plain = loss.is_squared_error() && target.is_whole();
         let direct = settings.direct && own.is_none() && plain;
         let starts = direct.then(|| {
             let limits = Limits { max_bytes: budget.max_bytes, stop: ending.within_part(0.5) };
             let templates = match graphs {
-                Graphs::Template if template.is_any() => formats(dims.len()),
+                Graphs::Template if template.is_any() => usual_formats(dims.len()),
                 Graphs::Template => vec![template.clone()],
                 Graphs::Trees => Vec::new(),
                 Graphs::All => vec![searched.clone()],
-                Graphs::Formats => formats(dims.len()),
+                Graphs::Formats => usual_formats(dims.len()),
             };
             starts(small, bound.as_ref(), &templates, objective, widest_rank, &limits)
         });
@@ -534,8 +547,8 @@ impl PreparedSearch<'_> {
             }
         }
         let said = |mut result: SearchResult| {
-            // What is proven for ranks up to the largest says nothing about larger ones.
-            result.proven_impossible &= !result.target_reached;
+            // What is proven for ranks up to the largest says nothing about larger ones, which walks take.
+            result.proven_impossible &= !result.target_reached && widest_rank == settings.max_rank;
             // A bound over all trees is one for trees only.
             let cyclic = |best: &Best| best.graph.edges().len() >= best.graph.vertices();
             result.certified_optimal &=
@@ -570,10 +583,17 @@ impl PreparedSearch<'_> {
 }
 
 /// The strategy of a template by the name of the one asked for: what stands for several graphs has strategies of its own.
-fn for_template(template: &Template, asked: &str) -> Result<String, SettingError> {
+/// Walks are by least squares on all entries, so without these (not `plain`) others take their place.
+fn for_template(template: &Template, asked: &str, plain: bool) -> Result<String, SettingError> {
+    if asked == "walk" && !plain {
+        let expected =
+            "it is by the squared error on all entries; use greedy, or tnls on a template";
+        return Err(SettingError::new("strategy", "'walk'", expected));
+    }
     let (own, what): (&[&str], _) = match template {
         t if t.is_any_tree() => (&["trees"], "any-tree"),
         t if t.is_formats() => (&["formats"], "formats"),
+        t if t.is_any() && !plain => (&["greedy", "tnga-star"], "any"),
         t if t.is_any() => (&["walk", "greedy", "tnga-star"], "any"),
         _ => (&[], ""),
     };
@@ -594,62 +614,6 @@ fn for_template(template: &Template, asked: &str) -> Result<String, SettingError
     }
 }
 
-/// The formats whose direct methods a search over several begins with.
-fn formats(order: usize) -> Vec<Arc<Template>> {
-    let named = ["path", "ring", "tucker", "ht"].into_iter();
-    named.filter_map(|name| Template::parse(name, order).ok().map(Arc::new)).collect()
-}
-
-/// What direct methods give in each of these templates.
-fn starts(
-    target: &Target,
-    bound: Option<&CutBound>,
-    templates: &[Arc<Template>],
-    objective: CheckedObjective,
-    max_rank: usize,
-    limits: &Limits,
-) -> Vec<Structure> {
-    let own;
-    let spectra = match bound {
-        Some(bound) => bound.spectra(),
-        None => {
-            let within = BoundLimits { max_bytes: limits.max_bytes, threads: None };
-            match Spectra::within(target, needs_svd(objective.get()), &within) {
-                Ok(spectra) => own = spectra.stoppable(&limits.stop),
-                Err(_) => return Vec::new(),
-            }
-            &own
-        }
-    };
-    let of = |template| incumbents(target, spectra, template, objective.get(), max_rank, limits);
-    let mut all: Vec<Structure> = templates.iter().flat_map(of).collect();
-    if let Some(eps) = objective.max_error().filter(|_| target.entries() <= TAKEN_APART) {
-        all.extend(trains(target, templates, eps, max_rank, limits));
-    }
-    all
-}
-
-/// Larger tensors are not taken apart before a search: it takes more than a second or two.
-const TAKEN_APART: usize = 1 << 18;
-
-/// The structure of a TT-SVD in the tensor's own order, in each of these templates that holds it.
-fn trains(
-    target: &Target,
-    templates: &[Arc<Template>],
-    eps: f64,
-    max_rank: usize,
-    limits: &Limits,
-) -> Vec<Structure> {
-    let order: Vec<usize> = (0..target.dims().len()).collect();
-    let made = Goal::max_rse(eps).and_then(|goal| tt_svd(target, &order, &goal, limits));
-    let Ok(made) = made else { return Vec::new() };
-    let (graph, _) = made.network.to_mode_graph();
-    if graph.edges().iter().any(|edge| edge.2 > max_rank) {
-        return Vec::new();
-    }
-    templates.iter().filter_map(|template| Structure::in_template(template, &graph)).collect()
-}
-
 /// The answer for the small tensor as one for the full one. Its error is computed anew from its cores where memory and
 /// time allow it; what it is known to be without that differs by rounding only.
 fn expanded(
@@ -668,21 +632,4 @@ fn expanded(
         false => fitted.error,
     };
     Fitted { cores, error, ..fitted }
-}
-
-/// Refuses data that the loss is not defined for.
-fn check_domain(target: &Target, loss: &dyn Loss) -> Result<(), SettingError> {
-    let Some(x) = target.tensor().as_f64().filter(|_| !loss.is_squared_error()) else {
-        return Ok(());
-    };
-    let known = target.known();
-    let holes = |k: &usize| known.as_ref().is_none_or(|known| known.contains(*k));
-    let wrong = |k: usize| {
-        let x = x.data()[k];
-        loss.refuses(x * target.scale()).map(|why| (x, why.to_owned()))
-    };
-    match (0..x.len()).filter(holes).find_map(wrong) {
-        Some((x, why)) => Err(SettingError::new("an entry", x * target.scale(), why)),
-        None => Ok(()),
-    }
 }

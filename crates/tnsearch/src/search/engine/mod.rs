@@ -12,6 +12,7 @@
 
 mod account;
 mod assembly;
+mod carry;
 mod event;
 mod finish;
 mod flight;
@@ -111,6 +112,7 @@ impl<'a> Engine<'a> {
                 objective,
                 bound: None,
                 max_phi: 10.0,
+                carry: fit.carry,
                 max_cost: None,
                 cuts_in_order: false,
             },
