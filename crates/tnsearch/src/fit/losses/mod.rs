@@ -166,7 +166,9 @@ impl Task<'_> {
         let enough = settings.stop_rse.max(settings.enough_rse);
         let mut best: Option<(Vec<Tensor>, f64)> = None;
         let (mut sweeps, mut restarts) = (0, 0);
-        for index in 0..settings.restarts {
+        // Without an edge there is one minimum, and updates end in it.
+        let starts = if graph.edges().is_empty() { 1 } else { settings.restarts };
+        for index in 0..starts {
             if limit.is_set() && best.is_some() {
                 break;
             }
