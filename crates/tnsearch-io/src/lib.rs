@@ -1,5 +1,5 @@
-//! The files of tnsearch: tensors in several formats ([`registry`]), networks ([`network`]), journals of searches
-//! ([`journal`]), and outputs that are whole or not there ([`output`]).
+//! The files of tnsearch: tensors in several formats ([`registry`]), pictures ([`picture`]), networks ([`network`]), journals of
+//! searches ([`journal`]), and outputs that are whole or not there ([`output`]).
 //!
 //! Nothing is printed here. Errors are one line that names the file and what is wrong with it.
 //!
@@ -26,6 +26,7 @@ mod literal;
 mod memory;
 pub mod network;
 pub mod output;
+pub mod picture;
 pub mod registry;
 #[cfg(test)]
 mod tests;
@@ -35,4 +36,5 @@ pub use array::{Array, Layout};
 pub use dtype::Dtype;
 pub use error::{FileError, Problem, io_text};
 pub use memory::MemoryLimit;
+pub use picture::Picture;
 pub use registry::{Listed, list_arrays, read_tensor, split_key, write_tensor};

@@ -3,7 +3,7 @@
 //!
 //! A format is one file in `formats/` with one [`Format`], and one line in [`FORMATS`].
 
-use crate::formats::{npy, npz, safetensors};
+use crate::formats::{npy, npz, pictures, safetensors};
 use crate::output::{Output, OutputError};
 use crate::{Array, FileError, Layout, MemoryLimit, Problem};
 use std::fs::File;
@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use tnsearch::tensor::{AnyTensor, Kind};
 
 /// All formats. Where several could be meant, the first is.
-pub static FORMATS: [&Format; 3] = [&npy::FORMAT, &npz::FORMAT, &safetensors::FORMAT];
+pub static FORMATS: [&Format; 5] =
+    [&npy::FORMAT, &npz::FORMAT, &safetensors::FORMAT, &pictures::PNG, &pictures::JPEG];
 
 /// How many of a file's first bytes a format may look at.
 const START: u64 = 16;
@@ -32,6 +33,8 @@ pub struct Format {
     pub open: fn(File, u64) -> Result<Opened, Problem>,
     /// Writes one array, if the format can be written.
     pub write: Option<WriteArray>,
+    /// What pictures of this format are called by the library that decodes them; none of formats for tensors.
+    pub picture: Option<image::ImageFormat>,
 }
 
 /// Writes an array.
@@ -203,7 +206,7 @@ fn recognise(path: &Path, start: &[u8]) -> Result<&'static Format, Problem> {
     }))
 }
 
-/// The names of all formats: `.npy, .npz or .safetensors`.
+/// The names of all formats: `.npy, .npz, .safetensors, .png or .jpg`.
 fn names() -> String {
     let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
     match names.split_last() {
@@ -215,7 +218,7 @@ fn names() -> String {
 
 impl Format {
     /// Whether a path ends as names of this format do.
-    fn names(&self, path: &Path) -> bool {
+    pub(crate) fn names(&self, path: &Path) -> bool {
         let ends = |e: &&str| path.extension().is_some_and(|x| x.eq_ignore_ascii_case(e));
         self.extensions.iter().any(ends)
     }
@@ -235,7 +238,10 @@ mod tests {
         assert_eq!(of("X.npy", b"PK\x03\x04").unwrap(), ".npz");
         assert_eq!(of("X", b"\x02\0\0\0\0\0\0\0{}").unwrap(), ".safetensors");
         assert_eq!(of("X.SafeTensors", b"anything").unwrap(), ".safetensors");
-        assert_eq!(of("X", b"anything").unwrap_err(), "not a .npy, .npz or .safetensors file");
+        assert_eq!(
+            of("X", b"anything").unwrap_err(),
+            "not a .npy, .npz, .safetensors, .png or .jpg file"
+        );
         assert_eq!(of("X.npz", b"anything").unwrap_err(), "not a .npz file: it is no zip archive");
         assert_eq!(of("X.safetensors", b"").unwrap_err(), "truncated: the file is empty");
         assert_eq!(of("X.txt", b"\x93NUM").unwrap_err(), "truncated: it ends within its header");

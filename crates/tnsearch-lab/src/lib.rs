@@ -1,8 +1,10 @@
-//! Synthetic data, examples of tensors as users have them, and the experiments of the paper.
+//! Synthetic data, examples of tensors as users have them, tensors of pictures, and the experiments of the paper.
 
 pub mod examples;
 pub mod reproduce;
 pub mod synthetic;
+pub mod tensorise;
 
 pub use examples::{Example, ExampleError};
 pub use synthetic::{Generated, Synthetic, SyntheticError};
+pub use tensorise::{Tensorise, TensoriseError, Tensorised};

@@ -1,6 +1,7 @@
 //! What all settings have in common: they may grow, so outside this crate they are made by changing others.
 
 use crate::bound::{BoundLimits, SpectraSettings};
+use crate::complete::CompleteSettings;
 use crate::decompose::{BayesSettings, Limits};
 use crate::fit::FitSettings;
 use crate::problem::ShrinkLimits;
@@ -45,5 +46,6 @@ changeable! {
     Limits,
     SpectraSettings,
     BoundLimits,
+    CompleteSettings,
     ShrinkLimits,
 }

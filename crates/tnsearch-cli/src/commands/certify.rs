@@ -4,8 +4,8 @@ use super::cuts::{self, Cut, NeededReport};
 use super::data::{Data, ReshapeOptions};
 use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
-    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, load_template, memory,
-    real, template_help,
+    DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, load_graph, load_template,
+    memory, real, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::{Loaded, Source, load_structure};
@@ -179,7 +179,8 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let target = &data.target;
     let dims = target.dims();
     let template = match (&args.template, &net) {
-        (Some(spec), _) => Arc::new(load_template(spec, dims.len())?),
+        (Some(spec), _) if spec == "any-tree" => Arc::new(load_template(spec, dims.len())?),
+        (Some(spec), _) => Arc::new(load_graph(spec, dims.len())?),
         (None, Some(net)) if net.structure.is_grouped() => bail!(
             "some vertex of the network carries several modes; say with --template which structures the proof \
              is about"

@@ -2,7 +2,7 @@
 
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
-use super::options::{DtypeOptions, count, load_template, memory, real, seed, vertex};
+use super::options::{DtypeOptions, count, load_graph, memory, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
@@ -295,7 +295,7 @@ impl Decompose {
 
     fn load_template(&self, order: usize) -> anyhow::Result<Template> {
         Ok(match self.method {
-            Method::TreeSvd => load_template(self.template.as_deref().unwrap_or_default(), order)?,
+            Method::TreeSvd => load_graph(self.template.as_deref().unwrap_or_default(), order)?,
             Method::TtSvd => Template::path(order)?,
             Method::HtSvd => Template::ht(order)?,
             Method::Hosvd => tucker(order)?,

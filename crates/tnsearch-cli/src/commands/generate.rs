@@ -1,7 +1,7 @@
 //! `tnsearch generate`: a random tensor with a known structure.
 
 use super::describe::{MEASURE, StructureReport, line, structure_lines};
-use super::options::{count, load_template, real, seed, template_help, vertex};
+use super::options::{count, load_graph, real, seed, template_help, vertex};
 use super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
 use crate::text::shape;
@@ -109,7 +109,7 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
         true => vec![args.dim.unwrap_or(3); args.order.unwrap_or(6)],
         false => args.dims.clone(),
     };
-    let template = Arc::new(load_template(&args.template, dims.len())?);
+    let template = Arc::new(load_graph(&args.template, dims.len())?);
     let recipe = Synthetic::new(template, dims.clone(), args.ranks).with(|s| {
         s.permutation = (!args.perm.is_empty()).then(|| args.perm.clone());
         s.sigma = args.sigma;

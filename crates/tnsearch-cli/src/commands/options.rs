@@ -1,7 +1,7 @@
 //! Options that commands share, and how their values are read.
 
 use crate::text::number;
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
@@ -141,6 +141,10 @@ pub struct FitOptions {
     /// A fit ends as soon as a start has reached this RSE [default: 1e-12]
     #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true)]
     stop_rse: Option<f64>,
+    /// In searches by tnls: begin fits at the cores of the structure they were drawn around, one start each, and give them
+    /// up where they do not come near its loss (--lambda)
+    #[arg(long)]
+    carry: bool,
     /// Adam's learning rate [default: 0.001]
     #[arg(long, value_name = "RATE", value_parser = real, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
@@ -166,6 +170,7 @@ impl FitOptions {
             s.max_sweeps = self.max_sweeps.unwrap_or(s.max_sweeps);
             s.tolerance = self.tolerance.unwrap_or(s.tolerance);
             s.stop_rse = self.stop_rse.unwrap_or(s.stop_rse);
+            s.carry = self.carry;
             s.learning_rate = self.learning_rate.unwrap_or(s.learning_rate);
             s.sigma = self.sigma.unwrap_or(s.sigma);
             s.max_seconds = max_seconds;
@@ -285,6 +290,18 @@ pub fn load_template(spec: &str, order: usize) -> anyhow::Result<Template> {
     let text = read_text(path)?;
     let template = Template::from_json(spec, &text).map_err(|e| anyhow!("{spec}: {e}"))?;
     template.check_order(order)?;
+    Ok(template)
+}
+
+/// A template that is one graph: not one that stands for several, where nothing is searched.
+pub fn load_graph(spec: &str, order: usize) -> anyhow::Result<Template> {
+    let template = load_template(spec, order)?;
+    if template.is_formats() || template.is_any_tree() || template.is_any() {
+        bail!(
+            "template {spec} stands for many graphs; this needs one: {} or a JSON file",
+            family_list()
+        );
+    }
     Ok(template)
 }
 

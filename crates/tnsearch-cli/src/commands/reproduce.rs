@@ -1,4 +1,4 @@
-//! `tnsearch reproduce`: the paper's synthetic experiments.
+//! `tnsearch reproduce`: the paper's experiments.
 
 use super::options::{count, method, seed};
 use crate::text::duration;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch_io::lines::{Kind, LinesFile};
-use tnsearch_io::{io_text, output::Output};
+use tnsearch_io::{Picture, io_text, output::Output};
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup, Task};
 
 /// The file of results. Other programs may search otherwise, so their results are not mixed.
@@ -21,27 +21,31 @@ static KIND: Kind =
 /// Its name in the folder.
 const RESULTS: &str = "results.jsonl";
 
-/// Rerun one of the paper's synthetic experiments.
+/// Rerun one of the paper's experiments.
 ///
 /// table2 (rings, all methods), table3 (trees, lattices, HT, MERA), fig-cover (ranks under different maps of the
-/// modes), fig-convergence (loss against evaluations), fig-lambda (the weight of the error). Tables (Markdown, CSV)
-/// and pictures (SVG) go to the folder, with the paper's numbers beside ours. What is done stays done: the same
-/// command goes on where it was stopped.
+/// modes), fig-convergence (loss against evaluations), fig-lambda (the weight of the error); on pictures of --data:
+/// table-compression, table-completion. Tables (Markdown, CSV) and pictures (SVG, PNG) go to the folder, with the
+/// paper's numbers beside ours. What is done stays done: the same command goes on where it was stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch reproduce table2 --quick -o /tmp/table2      see it work, within a minute
   tnsearch reproduce table2 -o results/table2           all of it: about an hour on 2 cores
-  tnsearch reproduce table3 -o results/table3           90 minutes; --only TNLS for a part of it")]
+  tnsearch reproduce table3 -o results/table3           90 minutes; --only TNLS for a part of it
+  tnsearch reproduce table-compression --data DIR --only TNLS -o results/compression")]
 pub struct Reproduce {
-    /// table2, table3, fig-cover, fig-convergence or fig-lambda
+    /// table2, table3, fig-cover, fig-convergence, fig-lambda, table-compression or table-completion
     name: String,
+    /// The folder of the measured data, for experiments on pictures: images/bsd-gray256/*.png, images/usc-sipi/*.png
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// The folder for the results; made if it is not there
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
     /// A small version that shows how it works
     #[arg(long)]
     quick: bool,
-    /// Tensors of each kind [default: as in the paper]
+    /// Tensors of each kind, or pictures [default: as in the paper]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     trials: Option<usize>,
     /// Runs of each sampling method on each tensor; in table3, TNLS makes four times as many [default: 5]
@@ -76,6 +80,7 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         o.trials = args.trials;
         o.runs = args.runs;
         o.seed = args.seed;
+        o.data = args.data.clone();
     });
     let experiment = Experiment::new(&args.name, options, Vec::new())?;
     let asked = |t: &&Task| args.only.as_ref().is_none_or(|text| t.key.contains(text));
@@ -111,11 +116,15 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     let mut exit = Exit::Done;
     for (number, task) in left.iter().enumerate() {
         progress.begin(number, task);
-        match task.run(&setup) {
-            Ok(cell) => {
-                results.append(&cell)?;
+        match task.make(&setup) {
+            Ok(made) => {
+                // First the pictures: a result that is there has its own.
+                if let Some(shown) = &made.pictures {
+                    write_pictures(folder, &task.files(shown))?;
+                }
+                results.append(&made.cell)?;
                 results.sync()?;
-                cells.push(cell);
+                cells.push(made.cell);
             }
             Err(ReproduceError::Interrupted) => {
                 exit = Exit::Interrupted;
@@ -136,6 +145,19 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         ))?;
     }
     Ok(exit)
+}
+
+/// Writes pictures under their names in the folder.
+fn write_pictures(folder: &Path, files: &[(String, &Picture)]) -> anyhow::Result<()> {
+    for (name, picture) in files {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)
+                .map_err(|e| anyhow!("cannot make the folder {}: {}", parent.display(), io_text(&e)))?;
+        }
+        tnsearch_io::picture::write(&Output::check(&path)?, picture)?;
+    }
+    Ok(())
 }
 
 /// Writes the tables and pictures of the results there are.

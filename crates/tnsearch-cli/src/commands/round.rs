@@ -2,7 +2,7 @@
 
 use super::data::reshape_text;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
-use super::options::{count, load_template, memory, real, vertex};
+use super::options::{count, load_graph, memory, real, vertex};
 use super::outputs::{ReportOptions, check_distinct};
 use crate::text::{duration, number, shape};
 use crate::{Exit, interrupt, terminal};
@@ -113,7 +113,7 @@ pub fn run(args: &Round) -> anyhow::Result<Exit> {
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let stored = network::read(&args.network, limit)?;
     let template = match &args.template {
-        Some(spec) => Some(Arc::new(load_template(spec, stored.network.dims().len())?)),
+        Some(spec) => Some(Arc::new(load_graph(spec, stored.network.dims().len())?)),
         None => None,
     };
     let graph = template.as_ref().unwrap_or(stored.network.structure().template());

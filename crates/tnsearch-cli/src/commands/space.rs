@@ -5,7 +5,7 @@ mod table;
 
 use super::describe::line;
 use super::options::{
-    check_threads, count, load_target, load_template, memory, read_text, template_help, whole,
+    check_threads, count, load_graph, load_target, memory, read_text, template_help, whole,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{number, power, span};
@@ -240,7 +240,7 @@ fn template(spec: &str, order: Option<usize>) -> anyhow::Result<Template> {
             None => bail!("template '{spec}' has any order; give one with --order N"),
         },
         (Err(_), _) if !spec.ends_with(".json") && !Path::new(spec).exists() => {
-            Ok(load_template(spec, order.unwrap_or(0))?)
+            Ok(load_graph(spec, order.unwrap_or(0))?)
         }
         (Err(_), _) => {
             let text = read_text(Path::new(spec))?;

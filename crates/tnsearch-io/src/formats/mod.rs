@@ -3,4 +3,5 @@
 
 pub mod npy;
 pub mod npz;
+pub mod pictures;
 pub mod safetensors;

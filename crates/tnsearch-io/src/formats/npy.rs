@@ -17,6 +17,7 @@ pub static FORMAT: Format = Format {
     lacks: Some(SIGNATURE),
     open: |file, length| Ok(Opened::Single(Box::new(Npy { file, length }))),
     write: Some(write),
+    picture: None,
 };
 
 /// The first bytes of every .npy file.

@@ -21,6 +21,7 @@ pub static FORMAT: Format = Format {
     lacks: Some("it is no zip archive"),
     open: |file, _| Ok(Opened::Archive(Box::new(Npz::open(file)?))),
     write: None,
+    picture: None,
 };
 
 /// An open .npz archive.

@@ -17,6 +17,7 @@ pub static FORMAT: Format = Format {
     lacks: None,
     open: |file, length| Ok(Opened::Archive(Box::new(SafetensorsFile::open(file, length)?))),
     write: None,
+    picture: None,
 };
 
 /// The format's own limit on its header.

@@ -1,14 +1,17 @@
 //! One result: a method on a tensor.
 
-use super::experiment::MAX_RANK;
 use super::method::{By, Decompose, Kind, Method};
 use super::{ReproduceError, Trial};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use tnsearch::decompose::{DecomposeError, Goal, Limits};
 use tnsearch::fit::{CheckedFit, FitSettings, Method as Fit};
+use tnsearch::graph::Template;
+use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, Score, Stop};
 use tnsearch::search::{Graphs, HistoryPoint, SearchResult, SearchSettings, StoppedBy};
 use tnsearch::{Search, SettingError};
+use tnsearch_io::Picture;
 
 /// What all methods of an experiment share.
 #[derive(Debug, Clone)]
@@ -42,7 +45,7 @@ impl Setup {
 pub struct Cell {
     /// The task it is the result of.
     pub key: String,
-    /// Parameters of the hidden structure.
+    /// Parameters of the hidden structure; of a picture, its entries.
     pub hidden_params: u128,
     /// Parameters of the structure found; none where nothing was found.
     pub params: Option<u128>,
@@ -50,6 +53,9 @@ pub struct Cell {
     pub rse: Option<f64>,
     /// Its loss, for searches.
     pub loss: Option<f64>,
+    /// Its relative error on the entries that were removed, where any were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_re: Option<f64>,
     /// Whether the error asked for was reached (always for other objectives).
     pub reached: bool,
     /// Whether the structure found has the template's format; none where that was not decided.
@@ -83,6 +89,28 @@ impl Cell {
     }
 }
 
+/// A result and what else comes of it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Made {
+    /// The result.
+    pub cell: Cell,
+    /// Of a picture: the original, what was left of it where something was removed, and what the network makes of it.
+    pub pictures: Option<Shown>,
+}
+
+/// Pictures beside each other.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Shown {
+    /// The picture as it was.
+    pub original: Picture,
+    /// With what was removed in black.
+    pub holes: Option<Picture>,
+    /// From the network.
+    pub found: Picture,
+}
+
 /// What makes one cell.
 pub(super) struct Attempt<'a> {
     pub key: &'a str,
@@ -95,19 +123,29 @@ pub(super) struct Attempt<'a> {
     pub setup: &'a Setup,
 }
 
+/// A cell, and the network it is about.
+type Found = (Cell, Option<Network>);
+
 impl Attempt<'_> {
     /// Runs the method on the tensor.
-    pub fn run(&self) -> Result<Cell, ReproduceError> {
+    pub fn run(&self) -> Result<Made, ReproduceError> {
         let begun = std::time::Instant::now();
-        let mut cell = match &self.method.kind {
+        let (mut cell, network) = match &self.method.kind {
             Kind::Decompose(decompose) => self.decompose(decompose)?,
             Kind::Search(by) => self.search(by)?,
         };
         cell.seconds = begun.elapsed().as_secs_f64();
-        Ok(cell)
+        let Some((scene, network)) = self.trial.scene.as_ref().zip(network) else {
+            return Ok(Made { cell, pictures: None });
+        };
+        let z = network.to_tensor(None)?;
+        cell.missing_re = scene.missing_re(&z);
+        let (original, holes) = (scene.picture.clone(), scene.with_holes());
+        let pictures = scene.seen(&z).map(|found| Shown { original, holes, found });
+        Ok(Made { cell, pictures })
     }
 
-    fn decompose(&self, decompose: &Decompose) -> Result<Cell, ReproduceError> {
+    fn decompose(&self, decompose: &Decompose) -> Result<Found, ReproduceError> {
         let Some(eps) = self.objective.max_error() else {
             let value = format!("{:?}", self.objective.get());
             return Err(SettingError::new(
@@ -127,25 +165,26 @@ impl Attempt<'_> {
         if found.interrupted {
             return Err(ReproduceError::Interrupted);
         }
-        Ok(Cell {
+        let cell = Cell {
             params: Some(found.network.params()),
             rse: Some(found.rse),
             reached: found.rse <= eps,
             format_preserved: Some(true),
             ranks: found.ranks().to_vec(),
             ..self.empty()
-        })
+        };
+        Ok((cell, Some(found.network)))
     }
 
-    fn search(&self, by: &By) -> Result<Cell, ReproduceError> {
+    fn search(&self, by: &By) -> Result<Found, ReproduceError> {
         let &Attempt { method, trial, objective, seed, setup, .. } = self;
         // Without an error to be reached, a fit goes on to the end.
-        let fit = FitSettings::clone(&setup.fit).with(|s| s.enough_rse = 0.0);
+        let fit = (method.fit)(FitSettings::clone(&setup.fit)).with(|s| s.enough_rse = 0.0);
         let mut settings = SearchSettings::default();
         settings.objective = objective.get();
-        settings.max_rank = MAX_RANK;
+        settings.max_rank = method.max_rank;
         // As in the paper: from random starts, on the tensor as it is.
-        (settings.direct, settings.shrink) = (false, false);
+        (settings.direct, settings.shrink) = (method.direct, false);
         settings.seed = seed;
         settings.prune = method.prune;
         settings.certificate_nodes = 0;
@@ -154,7 +193,11 @@ impl Attempt<'_> {
         settings.max_phi = method.max_phi;
         settings.max_cost = method.max_cost;
         settings.budget.threads = setup.threads;
-        let search = Search::new(&trial.target, trial.template.clone()).stop(&setup.stop);
+        let template = match method.any_graph {
+            true => Arc::new(Template::any(trial.target.dims().len())?),
+            false => trial.template.clone(),
+        };
+        let search = Search::new(&trial.target, template).stop(&setup.stop);
         let result = match by {
             By::Named(spec) => {
                 settings.strategy = spec.clone();
@@ -166,7 +209,11 @@ impl Attempt<'_> {
         };
         match result.stopped_by {
             StoppedBy::Interrupted => Err(ReproduceError::Interrupted),
-            _ => Ok(self.found(&result)),
+            _ => {
+                let dims = trial.target.dims();
+                let network = result.best.as_ref().map(|b| b.network(dims)).transpose()?;
+                Ok((self.found(&result), network))
+            }
         }
     }
 
@@ -177,6 +224,7 @@ impl Attempt<'_> {
             params: None,
             rse: None,
             loss: None,
+            missing_re: None,
             reached: false,
             format_preserved: None,
             evaluations: None,

@@ -1,7 +1,7 @@
 //! What the results say of the methods: rates, work, who is ahead.
 
 use super::Cell;
-use super::experiment::Task;
+use super::plan::Task;
 use super::table::Done;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

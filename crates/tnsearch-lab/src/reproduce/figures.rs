@@ -1,8 +1,7 @@
 //! The results in pictures.
 
-use super::Cell;
 use super::comparison::distinct;
-use super::table::{Done, by_lambda, models};
+use super::table::Done;
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 
 /// Eff. of every result, a column per method, a panel per kind of tensor.
@@ -40,102 +39,4 @@ pub(super) fn efficiency(done: &[Done]) -> String {
         );
     }
     figure.svg()
-}
-
-/// Figure 1: ranks and params of the three maps.
-pub(super) fn cover(done: &[Done]) -> String {
-    let models = models(done);
-    let names = |n: usize| (1..=n).map(|k| format!("model {k}")).collect::<Vec<_>>();
-    let edges = models.first().map_or(0, |(ranks, _)| ranks.len());
-    let edge_names = (1..=edges).map(|k| format!("edge {k}")).collect();
-    let lines = models.iter().enumerate().map(|(k, (ranks, _))| {
-        let points = ranks.iter().enumerate().map(|(e, &r)| (e as f64, r)).collect();
-        Layer::line(&format!("model {}", k + 1), points)
-    });
-    let bars =
-        models.iter().enumerate().map(|(k, (_, params))| (k as f64 - 0.3, k as f64 + 0.3, *params));
-    Figure::new("Ranks needed under different maps of modes onto a ring")
-        .columns(2)
-        .panel(
-            Panel::new(
-                "ranks, narrowest edge first",
-                Axis::names("", edge_names),
-                Axis::linear("rank").include(0.0),
-            )
-            .add_all(lines),
-        )
-        .panel(
-            Panel::new(
-                "parameters",
-                Axis::names("", names(models.len())),
-                Axis::linear("params").include(0.0),
-            )
-            .add(Layer::bars("params", bars.collect()).unlisted()),
-        )
-        .svg()
-}
-
-/// Loss against evaluations: the mean of the runs.
-pub(super) fn convergence(done: &[Done]) -> String {
-    let mut figure = Figure::new("Average loss against evaluations").columns(2);
-    for order in distinct(done.iter().map(|(t, _)| t.order)) {
-        let methods =
-            distinct(done.iter().filter(|(t, _)| t.order == order).map(|(t, _)| t.method.clone()));
-        let layers = methods.iter().map(|method| {
-            let runs: Vec<&Cell> = done
-                .iter()
-                .filter(|(t, _)| t.order == order && t.method == *method)
-                .map(|&(_, c)| c)
-                .collect();
-            Layer::steps(method, mean_curve(&runs))
-        });
-        figure = figure.panel(
-            Panel::new(
-                &format!("order {order}"),
-                Axis::log("evaluations"),
-                Axis::log("loss, mean of the runs"),
-            )
-            .add_all(layers),
-        );
-    }
-    figure.svg()
-}
-
-/// The mean of step curves, from the first evaluation that all have made.
-fn mean_curve(runs: &[&Cell]) -> Vec<(f64, f64)> {
-    let mut at: Vec<u64> = runs.iter().flat_map(|c| c.curve.iter().map(|p| p.0)).collect();
-    at.sort_unstable();
-    at.dedup();
-    let value = |c: &Cell, n: u64| c.curve.iter().take_while(|p| p.0 <= n).last().map(|p| p.1);
-    at.into_iter()
-        .filter_map(|n| {
-            let values: Option<Vec<f64>> = runs.iter().map(|c| value(c, n)).collect();
-            let values = values?;
-            Some((n as f64, values.iter().sum::<f64>() / values.len() as f64))
-        })
-        .collect()
-}
-
-/// RSE and Eff. against lambda.
-pub(super) fn lambda(done: &[Done]) -> String {
-    let rows = by_lambda(done);
-    let orders = distinct(rows.iter().map(|r| r.0));
-    let lines = |value: fn(&(usize, f64, f64, f64)) -> f64| -> Vec<Layer> {
-        let line = |order: &usize| {
-            let of = rows.iter().filter(|r| r.0 == *order);
-            Layer::line(&format!("order {order}"), of.map(|r| (r.1, value(r))).collect())
-        };
-        orders.iter().map(line).collect()
-    };
-    Figure::new("TNLS with different weights of the error")
-        .columns(2)
-        .panel(
-            Panel::new("error", Axis::log("lambda"), Axis::log("RSE, mean"))
-                .add_all(lines(|r| r.2)),
-        )
-        .panel(
-            Panel::new("size", Axis::log("lambda"), Axis::linear("Eff., mean").include(1.0))
-                .add_all(lines(|r| r.3)),
-        )
-        .svg()
 }

@@ -1,11 +1,11 @@
 //! The methods that are compared.
 
-use super::experiment::MAX_RANK;
+use super::MAX_RANK;
 use super::ranks_only::RanksOnly;
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
-use tnsearch::fit::FitSettings;
+use tnsearch::fit::{FitSettings, Method as Fit};
 use tnsearch::problem::Target;
 use tnsearch::search::{
     Context, Exact, ExactSettings, SearchError, Strategy, StrategySpec, TngaSettings, TnlsSettings,
@@ -37,6 +37,14 @@ pub struct Method {
     /// Its name in tables.
     pub name: String,
     pub(super) kind: Kind,
+    /// The largest rank.
+    pub(super) max_rank: usize,
+    /// Whether it begins with what direct methods give.
+    pub(super) direct: bool,
+    /// Whether it searches all graphs, whatever the template.
+    pub(super) any_graph: bool,
+    /// What it changes about fits.
+    pub(super) fit: fn(FitSettings) -> FitSettings,
     /// Whether bounds may rule structures out.
     pub(super) prune: bool,
     /// Levenberg-Marquardt starts of its fits where ALS fails.
@@ -76,6 +84,10 @@ impl Method {
         Method {
             name: name.to_owned(),
             kind: Kind::Search(by),
+            max_rank: MAX_RANK,
+            direct: false,
+            any_graph: false,
+            fit: |settings| settings,
             prune: true,
             rescue: 0,
             max_phi: 10.0,
@@ -97,6 +109,10 @@ impl Method {
         Method {
             name: name.to_owned(),
             kind: Kind::Decompose(Box::new(decompose)),
+            max_rank: MAX_RANK,
+            direct: false,
+            any_graph: false,
+            fit: |settings| settings,
             prune: false,
             rescue: 0,
             max_phi: f64::INFINITY,
@@ -151,7 +167,37 @@ impl Method {
     pub(super) fn tnls(settings: &TnlsSettings) -> Method {
         let spec = StrategySpec::new("tnls");
         let spec = spec.set("iterations", settings.iterations).set("samples", settings.samples);
-        Method::named("TNLS", spec)
+        let spec = spec.set("c1", settings.c1);
+        Method::named("TNLS", match settings.c2 {
+            Some(c2) => spec.set("c2", c2),
+            None => spec,
+        })
+    }
+
+    /// Our walks: on the template, or over all graphs.
+    pub(super) fn walks(any_graph: bool, quick: bool) -> Method {
+        let name = if any_graph { "ours, any graph" } else { "ours, ring" };
+        let spec = StrategySpec::new("walk");
+        let spec = if quick { spec.set("steps", 5).set("patience", 1) } else { spec };
+        Method { any_graph, direct: true, max_runs: 1, ..Method::named(name, spec) }
+    }
+
+    /// The same on pictures: ranks up to 14, and fits of one start that go on no longer than they have to.
+    pub(super) fn on_pictures(self) -> Method {
+        let fit = |settings: FitSettings| {
+            settings.with(|s| {
+                (s.restarts, s.carry) = (1, true);
+                if s.method == Fit::Als {
+                    s.max_sweeps = 60;
+                }
+            })
+        };
+        Method { max_rank: 14, fit, max_runs: 1, ..self }
+    }
+
+    /// Whether it is a search, not a decomposition.
+    pub(super) fn searches(&self) -> bool {
+        matches!(self.kind, Kind::Search(_))
     }
 
     /// TNLS as in the paper: every sample that is new is fitted.
@@ -190,7 +236,10 @@ impl Method {
 
 fn genetic(name: &str, settings: &TngaSettings) -> StrategySpec {
     let spec = StrategySpec::new(name).set("generations", settings.generations);
-    spec.set("population", settings.population)
+    let spec = spec.set("population", settings.population).set("mutation", settings.mutation);
+    let spec = spec.set("elimination", settings.elimination);
+    let spec = spec.set("reproduction", settings.reproduction);
+    spec.set("alpha", settings.alpha).set("beta", settings.beta)
 }
 
 /// The modes in the order of the tensor, which is all that a decomposition can take.

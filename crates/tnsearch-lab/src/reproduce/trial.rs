@@ -1,12 +1,13 @@
 //! The tensors of the experiments.
 
 use super::ReproduceError;
+use super::pictures::{Scene, Shot};
 use crate::Synthetic;
 use std::sync::Arc;
 use tnsearch::graph::Template;
-use tnsearch::problem::Target;
+use tnsearch::problem::{Objective, Target};
 
-/// One generated tensor: the paper's trials A, B, C, ...
+/// One tensor: generated (the paper's trials A, B, C, ...), or a picture.
 #[derive(Debug)]
 pub struct Trial {
     /// The format, which is the template of the searches too.
@@ -15,8 +16,44 @@ pub struct Trial {
     pub number: usize,
     /// The tensor.
     pub target: Target,
-    /// The parameters of the structure it was generated from: Eff. is these / those found.
+    /// The parameters of the structure it was generated from: Eff. is these / those found. Of a picture its entries.
     pub hidden_params: u128,
+    pub(super) scene: Option<Scene>,
+}
+
+impl Trial {
+    /// What is asked of it. With holes the paper's loss is `phi + lambda ||P(X - Z)||^2`, not relative to `||P(X)||^2`.
+    pub(super) fn objective(&self, objective: Objective) -> Objective {
+        match (objective, self.scene.as_ref().and_then(Scene::weight)) {
+            (Objective::Lambda(lambda), Some(weight)) => Objective::Lambda(lambda * weight),
+            _ => objective,
+        }
+    }
+}
+
+/// Where a tensor comes from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// A network.
+    Hidden(Recipe),
+    /// A picture.
+    Picture(Arc<Shot>),
+}
+
+impl Source {
+    /// The tensor of a trial.
+    pub fn trial(&self, seed: u64, number: usize) -> Result<Trial, ReproduceError> {
+        let shot = match self {
+            Source::Hidden(recipe) => return recipe.generate(seed, number),
+            Source::Picture(shot) => shot,
+        };
+        // What is removed is the same for every method.
+        let seed = tnsearch::rng::derived_seed(seed, 100_000 + number);
+        let (scene, target) = Scene::new(shot, seed)?;
+        let template = Arc::new(Template::ring(target.dims().len())?);
+        let hidden_params = target.entries() as u128;
+        Ok(Trial { template, number, target, hidden_params, scene: Some(scene) })
+    }
 }
 
 /// What a trial is generated from.
@@ -51,7 +88,7 @@ impl Recipe {
         let made = recipe.generate(seed)?;
         let hidden_params = made.network.params();
         let target = Target::new(made.tensor).map_err(tnsearch::fit::FitError::from)?;
-        Ok(Trial { template, number, target, hidden_params })
+        Ok(Trial { template, number, target, hidden_params, scene: None })
     }
 }
 

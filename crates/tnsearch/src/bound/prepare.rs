@@ -26,6 +26,9 @@ pub enum BoundError {
         /// Its modes.
         order: usize,
     },
+    /// The tensor has holes.
+    #[error("cuts of a tensor with holes bound nothing")]
+    Holes,
     /// The template has too many vertices for the relaxed problem.
     #[error(
         "template '{template}' has {vertices} vertices; bounds over all structures need at most {MAX_VERTICES}"
@@ -105,6 +108,9 @@ pub fn matters(objective: Objective) -> Option<f64> {
 impl Spectra {
     /// The spectra of a tensor's cuts, none computed yet; refused where they cannot be.
     pub fn within(target: &Target, svd: bool, limits: &BoundLimits) -> Result<Spectra, BoundError> {
+        if !target.is_whole() {
+            return Err(BoundError::Holes);
+        }
         let order = target.dims().len();
         if order > MAX_MODES {
             return Err(BoundError::Modes { order });

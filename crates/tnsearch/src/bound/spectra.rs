@@ -76,10 +76,10 @@ pub struct Spectra {
 }
 
 impl Spectra {
-    /// The spectra of a tensor, none computed yet.
+    /// The spectra of a tensor, none computed yet. Of one with holes none ever is: its cuts bound nothing.
     pub fn new(target: &Target, settings: SpectraSettings) -> Self {
         let order = target.dims().len();
-        let cuts = if order <= MAX_ORDER { 1usize << (order - 1) } else { 0 };
+        let cuts = if order <= MAX_ORDER && target.is_whole() { 1usize << (order - 1) } else { 0 };
         let (target, stop, left_out) = (target.clone(), Stop::new(), Counters::default());
         let known = Table::new(cuts);
         let (compressed, orders) = (OnceLock::new(), OnceLock::new());

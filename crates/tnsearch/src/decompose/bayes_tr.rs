@@ -1,5 +1,6 @@
 //! Bayesian tensor ring with automatic ranks (Tao & Zhao 2020, for fully observed tensors).
 
+use super::error::check_whole;
 use super::ring::{along_ring, ring_network};
 use super::tr_als::Ring;
 use super::tr_svd::ring_template;
@@ -79,6 +80,7 @@ pub fn bayes_tr(
             format!("its model is of real numbers, and these are {}; use tr-als", target.kind());
         return Err(SettingError::new("method", "bayes-tr", expected).into());
     }
+    check_whole(target, "BayesTR")?;
     let template = ring_template(target, permutation)?;
     let once = FitSettings { restarts: 1, ..FitSettings::clone(polish) }.check()?;
     let mut ring = Ring::new(target, permutation, goal, &once, seed, limits)?;

@@ -3,9 +3,21 @@
 use crate::fit::FitError;
 use crate::graph::GraphError;
 use crate::network::NetworkError;
+use crate::problem::Target;
 use crate::tensor::TensorError;
 use crate::{MemoryError, SettingError};
 use thiserror::Error;
+
+/// Why truncation, spectra and bounds do not go with holes.
+const HOLES: &str = "cuts of a tensor with holes bound nothing";
+
+/// Refuses a tensor with holes.
+pub(super) fn check_whole(target: &Target, method: &'static str) -> Result<(), DecomposeError> {
+    match target.is_whole() {
+        true => Ok(()),
+        false => Err(DecomposeError::Holes { method }),
+    }
+}
 
 /// Why a decomposition could not be made.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -33,6 +45,12 @@ pub enum DecomposeError {
     /// The tensor is not one that the method can work on.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// The method needs every entry.
+    #[error("the tensor has holes, and {method} needs every entry: {HOLES}")]
+    Holes {
+        /// The method.
+        method: &'static str,
+    },
     /// A fit on the way could not be made.
     #[error(transparent)]
     Fit(FitError),

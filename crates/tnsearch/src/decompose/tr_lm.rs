@@ -2,6 +2,7 @@
 //! ring decomposition").
 
 use super::compress::compressed;
+use super::error::check_whole;
 use super::spend::Choice;
 use super::tr_svd::{Opened, Taken, ring_template};
 use super::truncate::Keep;
@@ -35,6 +36,7 @@ pub fn tr_lm(
     limits: &Limits,
 ) -> Result<Decomposition, DecomposeError> {
     let eps = goal.needs_rse("tr-lm")?;
+    check_whole(target, "TR-LM")?;
     let template = ring_template(target, permutation)?;
     if target.dims().len() == 2 {
         return tree_svd(target, &template, permutation, goal, limits);

@@ -1,6 +1,7 @@
 //! Tensor ring by SVDs (Zhao et al. 2016, algorithm 1).
 
 use super::compress::compressed;
+use super::error::check_whole;
 use super::goal::{Aim, Budget, Shares};
 use super::ring::{along_ring, modes_along, ring_network};
 use super::spend::{Choice, FINE, Made, passes, smaller_of, spend};
@@ -42,6 +43,7 @@ pub fn tr_svd(
     goal: &Goal,
     limits: &Limits,
 ) -> Result<Decomposition, DecomposeError> {
+    check_whole(target, "TR-SVD")?;
     let template = ring_template(target, permutation)?;
     if target.dims().len() == 2 {
         return tree_svd(target, &template, permutation, goal, limits);

@@ -1,6 +1,7 @@
 //! Hierarchical SVD on any tree: truncations from the leaves to the root, no iteration.
 
 use super::compress::compressed;
+use super::error::check_whole;
 use super::goal::{Aim, Budget, Shares};
 use super::rooted::Rooted;
 use super::spend::{Choice, Made, passes, smaller_of, spend};
@@ -131,6 +132,7 @@ fn place(
     template: &Arc<Template>,
     permutation: &[usize],
 ) -> Result<Structure, DecomposeError> {
+    check_whole(target, "truncated SVDs")?;
     let order = target.dims().len();
     if template.order() > order {
         template.check_order(order)?;

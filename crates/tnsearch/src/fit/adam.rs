@@ -38,6 +38,18 @@ impl<T: Scalar> Improve<T> for Adam {
     }
 }
 
+/// Cores that can be moved.
+pub(super) trait Cores<T> {
+    /// The core of a vertex as `[mode, edges]`.
+    fn core_mut(&mut self, vertex: usize) -> &mut [T];
+}
+
+impl<T: Scalar> Cores<T> for Workspace<'_, T> {
+    fn core_mut(&mut self, vertex: usize) -> &mut [T] {
+        Workspace::core_mut(self, vertex)
+    }
+}
+
 /// The running means of gradients and their squares.
 pub(super) struct Moments<T> {
     first: Vec<Vec<T>>,
@@ -54,12 +66,17 @@ impl<T: Scalar> Moments<T> {
     }
 
     /// Moves the cores against their gradient, each at its rate.
-    pub fn step(&mut self, ws: &mut Workspace<T>, gradient: &[Vec<T>], rate: impl Fn(&[T]) -> f64) {
+    pub fn step(
+        &mut self,
+        cores: &mut impl Cores<T>,
+        gradient: &[Vec<T>],
+        rate: impl Fn(&[T]) -> f64,
+    ) {
         self.power1 *= BETA1;
         self.power2 *= BETA2;
         let correction = 1.0 / (1.0 - self.power2);
         for (v, gradient) in gradient.iter().enumerate() {
-            let core = ws.core_mut(v);
+            let core = cores.core_mut(v);
             let rate = rate(core) / (1.0 - self.power1);
             let moments = self.first[v].iter_mut().zip(&mut self.second[v]);
             for ((x, g), (m, s)) in core.iter_mut().zip(gradient).zip(moments) {

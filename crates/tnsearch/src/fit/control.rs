@@ -27,7 +27,13 @@ pub(super) struct Progress {
     window: usize,
     since: usize,
     mark: f64,
+    give_up: Option<f64>,
+    sweeps: usize,
 }
+
+/// After so many sweeps a start may still be so many times above what it has to come below.
+const RACE: [(usize, f64); 6] =
+    [(2, 1.25), (3, 1.12), (5, 1.06), (8, 1.025), (12, 1.01), (20, 1.003)];
 
 impl Progress {
     /// Sweeps over which the error must fall by the tolerance.
@@ -40,6 +46,8 @@ impl Progress {
             window: Self::WINDOW,
             since: 0,
             mark: f64::INFINITY,
+            give_up: settings.give_up,
+            sweeps: 0,
         }
     }
 
@@ -51,6 +59,13 @@ impl Progress {
     /// Takes the error after a sweep; true when the start is finished.
     pub fn finished(&mut self, rse: f64) -> bool {
         if rse <= self.stop_rse || !rse.is_finite() {
+            return true;
+        }
+        self.sweeps += 1;
+        let limit = RACE.iter().find(|(sweeps, _)| *sweeps == self.sweeps);
+        if let (Some((_, times)), Some(give_up)) = (limit, self.give_up)
+            && rse > times * give_up
+        {
             return true;
         }
         self.since += 1;

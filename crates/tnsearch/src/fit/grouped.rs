@@ -3,7 +3,7 @@
 //! With the modes of each vertex merged into one, the graph is a plain one and the tensor a reordered X; a core's modes
 //! come last and in the same order in both, so that cores go from one to the other as they lie.
 
-use super::{FitError, Fitted, check_bytes};
+use super::{FitError, Fitted, check_bytes, observed};
 use crate::dispatch;
 use crate::graph::ModeGraph;
 use crate::problem::Target;
@@ -74,10 +74,14 @@ pub(super) fn fit_single(target: &Target, graph: &ModeGraph) -> Result<Fitted, F
     if scale != 1.0 {
         dispatch!(&mut core, core => core.data_mut().iter_mut().for_each(|x| *x = x.scale(scale)));
     }
+    let error = match target.is_whole() {
+        true => target.lost(),
+        false => observed::fit_single(target, &mut core),
+    };
     let restarts = 1;
     Ok(Fitted {
         cores: vec![core],
-        error: target.lost(),
+        error,
         sweeps: 0,
         restarts,
         rescued: false,

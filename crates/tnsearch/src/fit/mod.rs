@@ -7,6 +7,7 @@ mod control;
 pub(crate) mod grouped;
 mod lm;
 mod losses;
+mod observed;
 mod plan;
 mod reduce;
 mod request;
@@ -27,6 +28,7 @@ use crate::tensor::{AnyTensor, Kind, Scalar, Tensor, TensorError};
 use crate::{MemoryError, SettingError, dispatch};
 use control::Control;
 use lm::Lm;
+use observed::Which;
 use plan::{Plan, Walk};
 use reduce::Reduced;
 use serde::{Deserialize, Serialize};
@@ -78,6 +80,9 @@ pub enum FitError {
         /// The kind needed.
         expected: Kind,
     },
+    /// What was asked for needs every entry.
+    #[error("the tensor has holes: {0}; cuts of a tensor with holes bound nothing")]
+    Holes(&'static str),
     /// The fit was interrupted before it had a result.
     #[error("interrupted")]
     Interrupted,
@@ -167,7 +172,11 @@ pub fn fit(
     }
     let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
-        Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_turn())
+        let task = Task { target, x, graph, settings, seed, warm, stop };
+        match target.is_whole() {
+            true => task.fit(|s| s.in_turn()),
+            false => task.without_useless_ranks(|task| observed::fit(task, Which::InTurn)),
+        }
     })
 }
 
@@ -193,7 +202,10 @@ pub fn fit_start(
     let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
         let task = Task { target, x, graph, settings, seed, warm, stop };
-        task.without_useless_ranks(|task| Starts::new(task, stop)?.only(start))
+        task.without_useless_ranks(|task| match target.is_whole() {
+            true => Starts::new(task, stop)?.only(start),
+            false => observed::fit(task, Which::Only(start)),
+        })
     })
 }
 
@@ -217,7 +229,11 @@ pub fn fit_parallel(
     }
     let settings = &settings.for_target(target);
     dispatch!(target.tensor(), x => {
-        Task { target, x, graph, settings, seed, warm, stop }.fit(|s| s.in_parallel())
+        let task = Task { target, x, graph, settings, seed, warm, stop };
+        match target.is_whole() {
+            true => task.fit(|s| s.in_parallel()),
+            false => task.without_useless_ranks(|task| observed::fit(task, Which::Parallel)),
+        }
     })
 }
 
@@ -246,6 +262,9 @@ pub fn error_of(
                 Err(FitError::WarmStart { vertex: 0, found, expected })
             }
         };
+    }
+    if !target.is_whole() {
+        return observed::error_of(target, graph, cores, max_bytes);
     }
     dispatch!(target.tensor(), x => {
         let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
@@ -352,6 +371,9 @@ pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> 
     }
     if graph.vertices() == 1 {
         return Ok(0.0);
+    }
+    if !target.is_whole() {
+        return observed::sweep_flops(target, graph);
     }
     dispatch!(target.tensor(), x => {
         Ok(Plan::new((target, x), graph, Walk::Changing, None)?.walk_flops())

@@ -80,10 +80,21 @@ pub struct FitSettings {
     pub rescue: usize,
     /// Wall-clock limit of one fit in seconds. The only setting that makes results depend on the machine.
     pub max_seconds: Option<f64>,
+    /// In a search: where a strategy says which structure others were drawn around (`tnls`), their fits begin at its
+    /// cores, carried over, make that one start, and are given up where they do not come near its loss.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub carry: bool,
+    /// An ALS start is given up where it is unlikely to come below this RSE; none: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub give_up: Option<f64>,
     /// Adam's learning rate.
     pub learning_rate: f64,
     /// Standard deviation of the initial cores (Adam, LM; ALS does not depend on the scale).
     pub sigma: f64,
+    /// Where entries are missing: how strongly each slice of a core is pulled to the mean of its slices, relative to the
+    /// mean diagonal entry of their least-squares problems (ALS). It decides what slices with few entries are.
+    #[serde(default = "ridge", skip_serializing_if = "is_ridge")]
+    pub ridge: f64,
     /// Refuse a fit that would take more memory than this many bytes.
     pub max_bytes: Option<u64>,
 }
@@ -112,8 +123,11 @@ impl FitSettings {
             enough_rse: 1e-12,
             rescue: 0,
             max_seconds: None,
+            carry: false,
+            give_up: None,
             learning_rate: 1e-3,
             sigma: 0.1,
+            ridge: RIDGE,
             max_bytes: None,
         }
     }
@@ -140,6 +154,10 @@ impl FitSettings {
         }
         positive("learning-rate", self.learning_rate)?;
         positive("sigma", self.sigma)?;
+        if !(self.ridge >= 0.0 && self.ridge.is_finite()) {
+            let expected = "it must be a number from 0 on";
+            return Err(SettingError::new("ridge", self.ridge, expected));
+        }
         if let Some(s) = self.max_seconds {
             positive("max-seconds", s)?;
         }
@@ -147,8 +165,24 @@ impl FitSettings {
     }
 }
 
+/// The default of [`FitSettings::ridge`] (measured: `docs/completion.md`).
+const RIDGE: f64 = 1e-6;
+
+fn ridge() -> f64 {
+    RIDGE
+}
+
+/// Left out then, so that files from before there were holes have the same settings.
+fn is_ridge(ridge: &f64) -> bool {
+    *ridge == RIDGE
+}
+
 fn one() -> usize {
     1
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Left out then, so that files from before there were scouts have the same settings.

@@ -116,8 +116,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
         if self.settings.scouts == 1 {
             return 0;
         }
-        let max_sweeps = self.settings.max_sweeps.min(SCOUT_SWEEPS);
-        let short = FitSettings { max_sweeps, ..self.settings.clone() };
+        let short = scouts_of(self.settings);
         let mut best = vec![T::ZERO; self.plan.core_lens().iter().sum()];
         let (mut best_rse, mut scale, mut sweeps) = (f64::INFINITY, 1.0, 0);
         for scout in 0..self.settings.scouts {
@@ -188,6 +187,12 @@ impl<'s, T: Scalar> Starts<'s, T> {
         let cores = cores.into_iter().map(AnyTensor::from).collect();
         Ok(Fitted { cores, error: rse, sweeps, restarts, rescued: false, interrupted, graph: None })
     }
+}
+
+/// The settings of a scout.
+pub(super) fn scouts_of(settings: &FitSettings) -> FitSettings {
+    let max_sweeps = settings.max_sweeps.min(SCOUT_SWEEPS);
+    FitSettings { max_sweeps, ..settings.clone() }
 }
 
 /// The cores of a warm start, of the right kind and shape.

@@ -6,9 +6,11 @@
 //! and Cholesky factors. What fits do in their inner loop takes a workspace and allocates nothing.
 
 mod cholesky;
+mod narrow;
 mod product;
 mod spectral;
 
 pub(crate) use cholesky::{Cholesky, Route, inverse};
+pub(crate) use narrow::narrowed;
 pub use product::{Factor, Strides, matmul};
 pub use spectral::{eigen, eigenvalues, gram, left_singular, singular_values};

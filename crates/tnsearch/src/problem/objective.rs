@@ -179,6 +179,15 @@ impl CheckedObjective {
         }
     }
 
+    /// The error with which a structure of that many parameters has that loss, 0 where it has it already; none where the
+    /// objective is not a loss that both weigh in.
+    pub fn error_at(self, phi: f64, loss: f64) -> Option<f64> {
+        match self.0 {
+            Objective::Lambda(lambda) => Some((loss - phi).max(0.0) / lambda),
+            _ => None,
+        }
+    }
+
     /// Parameters and error with their loss.
     pub fn score(self, params: u128, phi: f64, error: f64) -> Score {
         Score { loss: self.loss(params, phi, error), error, params }

@@ -3,12 +3,11 @@
 use super::description::{Bounds, Context, Description, Graphs, Plan};
 use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
-use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec, incumbents};
+use super::incumbents::{starts, usual_formats};
+use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
-use crate::bound::{
-    BoundLimits, CutBound, NeededRank, Relaxation, Spectra, check_template, needed_rank, needs_svd,
-};
-use crate::decompose::{Goal, Limits, tt_svd};
+use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
+use crate::decompose::Limits;
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
@@ -434,7 +433,7 @@ impl PreparedSearch<'_> {
         let (eps, bound) = (settings.objective.max_error()?, self.bound.as_ref()?);
         let templates = self.checked.graphs == Graphs::Template;
         needed_rank(template, bound.spectra(), eps)
-            .filter(|needed| templates && needed.rank > settings.max_rank)
+            .filter(|needed| templates && needed.rank > settings.widest())
     }
 
     /// Runs the search.
@@ -481,17 +480,17 @@ impl PreparedSearch<'_> {
         // All runs start from the same relaxed problem; its tables are made once.
         let shared: OnceCell<Relaxation> = OnceCell::new();
         let relax = |bound: &CutBound| shared.get_or_init(|| relaxation(bound, &hurry)).clone();
-        let widest_rank = settings.widest_rank.unwrap_or(0).max(settings.max_rank);
+        let widest_rank = settings.widest();
         let plain = loss.is_squared_error() && target.is_whole();
         let direct = settings.direct && own.is_none() && plain;
         let starts = direct.then(|| {
             let limits = Limits { max_bytes: budget.max_bytes, stop: ending.within_part(0.5) };
             let templates = match graphs {
-                Graphs::Template if template.is_any() => formats(dims.len()),
+                Graphs::Template if template.is_any() => usual_formats(dims.len()),
                 Graphs::Template => vec![template.clone()],
                 Graphs::Trees => Vec::new(),
                 Graphs::All => vec![searched.clone()],
-                Graphs::Formats => formats(dims.len()),
+                Graphs::Formats => usual_formats(dims.len()),
             };
             starts(small, bound.as_ref(), &templates, objective, widest_rank, &limits)
         });
@@ -548,8 +547,8 @@ impl PreparedSearch<'_> {
             }
         }
         let said = |mut result: SearchResult| {
-            // What is proven for ranks up to the largest says nothing about larger ones.
-            result.proven_impossible &= !result.target_reached;
+            // What is proven for ranks up to the largest says nothing about larger ones, which walks take.
+            result.proven_impossible &= !result.target_reached && widest_rank == settings.max_rank;
             // A bound over all trees is one for trees only.
             let cyclic = |best: &Best| best.graph.edges().len() >= best.graph.vertices();
             result.certified_optimal &=
@@ -613,62 +612,6 @@ fn for_template(template: &Template, asked: &str, plain: bool) -> Result<String,
             Err(SettingError::new("strategy", format!("'{asked}'"), expected))
         }
     }
-}
-
-/// The formats whose direct methods a search over several begins with.
-fn formats(order: usize) -> Vec<Arc<Template>> {
-    let named = ["path", "ring", "tucker", "ht"].into_iter();
-    named.filter_map(|name| Template::parse(name, order).ok().map(Arc::new)).collect()
-}
-
-/// What direct methods give in each of these templates.
-fn starts(
-    target: &Target,
-    bound: Option<&CutBound>,
-    templates: &[Arc<Template>],
-    objective: CheckedObjective,
-    max_rank: usize,
-    limits: &Limits,
-) -> Vec<Structure> {
-    let own;
-    let spectra = match bound {
-        Some(bound) => bound.spectra(),
-        None => {
-            let within = BoundLimits { max_bytes: limits.max_bytes, threads: None };
-            match Spectra::within(target, needs_svd(objective.get()), &within) {
-                Ok(spectra) => own = spectra.stoppable(&limits.stop),
-                Err(_) => return Vec::new(),
-            }
-            &own
-        }
-    };
-    let of = |template| incumbents(target, spectra, template, objective.get(), max_rank, limits);
-    let mut all: Vec<Structure> = templates.iter().flat_map(of).collect();
-    if let Some(eps) = objective.max_error().filter(|_| target.entries() <= TAKEN_APART) {
-        all.extend(trains(target, templates, eps, max_rank, limits));
-    }
-    all
-}
-
-/// Larger tensors are not taken apart before a search: it takes more than a second or two.
-const TAKEN_APART: usize = 1 << 18;
-
-/// The structure of a TT-SVD in the tensor's own order, in each of these templates that holds it.
-fn trains(
-    target: &Target,
-    templates: &[Arc<Template>],
-    eps: f64,
-    max_rank: usize,
-    limits: &Limits,
-) -> Vec<Structure> {
-    let order: Vec<usize> = (0..target.dims().len()).collect();
-    let made = Goal::max_rse(eps).and_then(|goal| tt_svd(target, &order, &goal, limits));
-    let Ok(made) = made else { return Vec::new() };
-    let (graph, _) = made.network.to_mode_graph();
-    if graph.edges().iter().any(|edge| edge.2 > max_rank) {
-        return Vec::new();
-    }
-    templates.iter().filter_map(|template| Structure::in_template(template, &graph)).collect()
 }
 
 /// The answer for the small tensor as one for the full one. Its error is computed anew from its cores where memory and

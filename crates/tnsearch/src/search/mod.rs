@@ -20,6 +20,7 @@ pub use description::{
     Bounds, Context, Description, Graphs, OptionDescription, OptionKind, Plan, STRATEGIES,
     StrategySpec,
 };
+pub(crate) use engine::grown;
 pub use engine::{
     Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
     GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,

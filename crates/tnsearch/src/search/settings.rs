@@ -116,6 +116,11 @@ impl Budget {
 }
 
 impl SearchSettings {
+    /// The largest rank that anything in the search may use: `widest_rank` where that is more than `max_rank`.
+    pub fn widest(&self) -> usize {
+        self.widest_rank.map_or(self.max_rank, |widest| widest.max(self.max_rank))
+    }
+
     /// Checks everything but the strategy, and gives the objective and the settings of fits that follow.
     pub(super) fn check(
         &self,

@@ -143,6 +143,11 @@ pub struct Generation {
     /// and permutation and no larger ranks. None: from random cores. Fits that are only quick have no parent. A
     /// structure keeps the result of its first full fit in a run, whatever parent a later generation names.
     pub parent: Option<Structure>,
+    /// The structure that these were drawn around, fitted before in this run: with [`FitSettings::carry`] the fits begin
+    /// at its cores, brought to the ranks and places of modes of each, instead of at random.
+    ///
+    /// [`FitSettings::carry`]: crate::fit::FitSettings::carry
+    pub near: Option<Structure>,
     /// Where only a loss below this matters to the strategy, and of those of this generation only the
     /// smallest: the engine may then prune what a bound rules out, and the strategy's way stays the same.
     /// None: every loss matters.
@@ -162,6 +167,7 @@ impl Generation {
             structures,
             effort: Effort::Full,
             parent: None,
+            near: None,
             only_below: None,
             adapt: None,
             from: Vec::new(),
@@ -193,6 +199,12 @@ impl Generation {
     /// The same with fits that begin at the cores of a structure fitted before.
     pub fn parent(mut self, parent: Structure) -> Self {
         self.parent = Some(parent);
+        self
+    }
+
+    /// The same drawn around a structure fitted before.
+    pub fn near(mut self, centre: Structure) -> Self {
+        self.near = Some(centre);
         self
     }
 

@@ -2,18 +2,22 @@
 
 mod any;
 mod axis_plan;
+mod digits;
 mod kind;
+mod names;
 mod reshape;
 pub(crate) mod scalar;
 mod split;
 
 pub use any::AnyTensor;
 pub(crate) use axis_plan::AxisPlan;
+pub use digits::PictureSteps;
 pub use kind::Kind;
+pub use names::ModeNames;
 pub use num_complex::Complex;
-pub use reshape::{MOST_MODES, ModeNames, Reshape, ReshapeError};
+pub use reshape::{MOST_MODES, Reshape, ReshapeError};
 pub use scalar::Scalar;
-pub use split::{Split, parse_shape};
+pub use split::{Split, parse_shape, primes};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

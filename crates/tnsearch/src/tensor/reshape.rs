@@ -1,8 +1,9 @@
 //! Another shape for the same entries: modes split into factors, or any shape of as many entries.
 
-use super::{AnyTensor, size};
+use super::digits::{interleaved, resized, separated};
+use super::names::{factor_name, names};
+use super::{AnyTensor, PictureSteps, size};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use thiserror::Error;
 
 /// The most modes that a tensor may have after it was reshaped.
@@ -45,6 +46,16 @@ pub enum ReshapeError {
         /// The shape asked for.
         to: Vec<usize>,
     },
+    /// Digits that do not give the sides of the first two modes.
+    #[error(
+        "the digits give {} x {}, too few for {}", .sides[0], .sides[1], product_text(.dims)
+    )]
+    Digits {
+        /// The products of the digits.
+        sides: [u128; 2],
+        /// The tensor's shape.
+        dims: Vec<usize>,
+    },
     /// Too many modes.
     #[error("{modes} modes after splitting; at most {MOST_MODES} are possible")]
     TooMany {
@@ -75,7 +86,8 @@ fn product_text(dims: &[usize]) -> String {
 ///
 /// The entries stay in their order: row-major (the last index runs fastest, as numpy's `reshape`), or column-major
 /// (the first does, `order="F"`). Factor k of mode n is called `mn.k`, modes n and n + 1 made one `mn+n+1`; a
-/// mode that stayed as it was keeps its name.
+/// mode that stayed as it was keeps its name. A tensor of a picture may be made larger first, by repeating its last row
+/// and column, and its modes may be digits of row and column ([`Reshape::digits`]), called `dk`.
 ///
 /// ```
 /// use tnsearch::tensor::{AnyTensor, Reshape, Split, Tensor};
@@ -93,6 +105,14 @@ pub struct Reshape {
     to: Vec<usize>,
     names: Vec<String>,
     column_major: bool,
+    /// The shape after the last entries were repeated; none where it is `from`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    padded: Option<Vec<usize>>,
+    /// The digits of rows and columns that are merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digits: Option<Vec<[usize; 2]>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<PictureSteps>,
 }
 
 /// As it is read: not checked yet.
@@ -103,12 +123,19 @@ struct Raw {
     names: Vec<String>,
     #[serde(default)]
     column_major: bool,
+    #[serde(default)]
+    padded: Option<Vec<usize>>,
+    #[serde(default)]
+    digits: Option<Vec<[usize; 2]>>,
+    #[serde(default)]
+    picture: Option<PictureSteps>,
 }
 
 impl TryFrom<Raw> for Reshape {
     type Error = ReshapeError;
 
-    fn try_from(Raw { from, to, names, column_major }: Raw) -> Result<Self, ReshapeError> {
+    fn try_from(raw: Raw) -> Result<Self, ReshapeError> {
+        let Raw { from, to, names, column_major, padded, digits, picture } = raw;
         let bad = |reason: String| Err(ReshapeError::Damaged(reason));
         if names.len() != to.len() {
             return bad(format!("{} names for {} modes", names.len(), to.len()));
@@ -117,8 +144,19 @@ impl TryFrom<Raw> for Reshape {
         if let Some(name) = names.iter().find(wrong) {
             return bad(format!("{name:?} is no name of a mode"));
         }
-        check_sizes(&from, &to)?;
-        Ok(Reshape { from, to, names, column_major })
+        let sides = padded.as_ref().unwrap_or(&from);
+        if sides.len() != from.len() || sides.iter().zip(&from).any(|(p, f)| p < f || *f == 0) {
+            return bad(format!("{} cannot become {}", product_text(&from), product_text(sides)));
+        }
+        check_sizes(sides, &to)?;
+        if let Some(digits) = &digits
+            && (sides.len() < 2
+                || sides[..2] != products(digits).map(|p| p as usize)
+                || to != merged(digits, &sides[2..]))
+        {
+            return bad(format!("its digits do not give {}", product_text(&to)));
+        }
+        Ok(Reshape { from, to, names, column_major, padded, digits, picture })
     }
 }
 
@@ -138,6 +176,16 @@ fn check_sizes(from: &[usize], to: &[usize]) -> Result<(), ReshapeError> {
     Ok(())
 }
 
+/// The sides that digits of rows and columns give.
+fn products(digits: &[[usize; 2]]) -> [u128; 2] {
+    [0, 1].map(|of| size(&digits.iter().map(|d| d[of]).collect::<Vec<_>>()))
+}
+
+/// The sides of merged digits, and of the modes that stay.
+fn merged(digits: &[[usize; 2]], rest: &[usize]) -> Vec<usize> {
+    digits.iter().map(|[a, b]| a.saturating_mul(*b)).chain(rest.iter().copied()).collect()
+}
+
 impl Reshape {
     /// Splits modes into factors, of which the last runs fastest (column-major: the first). None where nothing changes.
     pub fn split(
@@ -154,8 +202,13 @@ impl Reshape {
         if to.len() > MOST_MODES && to.len() > dims.len() {
             return Err(ReshapeError::TooMany { modes: to.len() });
         }
-        let made = Reshape { from: dims.to_vec(), to, names, column_major };
+        let made = Reshape::plain(dims, to, names, column_major);
         Ok((made.to != made.from).then_some(made))
+    }
+
+    fn plain(from: &[usize], to: Vec<usize>, names: Vec<String>, column_major: bool) -> Self {
+        let (padded, digits, picture) = (None, None, None);
+        Reshape { from: from.to_vec(), to, names, column_major, padded, digits, picture }
     }
 
     /// Another shape of as many entries. None where it is the same.
@@ -164,10 +217,79 @@ impl Reshape {
         to: Vec<usize>,
         column_major: bool,
     ) -> Result<Option<Self>, ReshapeError> {
-        check_sizes(dims, &to)?;
-        let names = names(dims, &to);
-        let made = Reshape { from: dims.to_vec(), to, names, column_major };
+        let made = Reshape::padded(dims, dims, to, column_major)?;
         Ok((made.to != made.from).then_some(made))
+    }
+
+    /// Another shape of as many entries as `padded` has, to which the tensor is made larger first: the last entry along
+    /// each mode is repeated, and cut off again on the way back.
+    pub fn padded(
+        dims: &[usize],
+        padded: &[usize],
+        to: Vec<usize>,
+        column_major: bool,
+    ) -> Result<Self, ReshapeError> {
+        if dims.len() != padded.len() || dims.iter().zip(padded).any(|(d, p)| d > p || *d == 0) {
+            return Err(ReshapeError::Shape { from: dims.to_vec(), to: padded.to_vec() });
+        }
+        check_sizes(padded, &to)?;
+        let names = names(padded, &to);
+        let padded = (padded != dims).then(|| padded.to_vec());
+        Ok(Reshape { padded, ..Reshape::plain(dims, to, names, column_major) })
+    }
+
+    /// Modes that are digits of the first two (the rows and columns of a picture): these are written as digits, most
+    /// significant first, of which number k takes `digits[k][0]` and `digits[k][1]` values, and digit k of both becomes
+    /// mode k, of side `digits[k][0] * digits[k][1]`. So 256 x 256 with eight `[2, 2]` is 4^8, and each mode a scale. The
+    /// other modes stay as they are. Sides smaller than the digits give are made larger, as in [`Reshape::padded`].
+    ///
+    /// ```
+    /// use tnsearch::tensor::{AnyTensor, Reshape, Tensor};
+    /// let x = AnyTensor::from(Tensor::new(vec![4, 4], (0..16).map(f64::from).collect()).unwrap());
+    /// let y = Reshape::digits(&[4, 4], vec![[2, 2], [2, 2]]).unwrap().apply(x);
+    /// // The first block of 2 x 2.
+    /// assert_eq!(y.as_f64().unwrap().data()[..4], [0.0, 1.0, 4.0, 5.0]);
+    /// ```
+    pub fn digits(dims: &[usize], digits: Vec<[usize; 2]>) -> Result<Self, ReshapeError> {
+        let sides = products(&digits);
+        let enough = dims.len() >= 2 && (0..2).all(|k| sides[k] >= dims[k] as u128);
+        if !enough || sides.iter().any(|&s| s > u128::from(u32::MAX)) {
+            return Err(ReshapeError::Digits { sides, dims: dims.to_vec() });
+        }
+        let rest = &dims[2..];
+        let padded: Vec<usize> =
+            sides.iter().map(|&s| s as usize).chain(rest.iter().copied()).collect();
+        let to = merged(&digits, rest);
+        check_sizes(&padded, &to)?;
+        let names = (0..digits.len()).map(|k| format!("d{k}"));
+        let names = names.chain((2..dims.len()).map(|n| format!("m{n}"))).collect();
+        let padded = (padded != dims).then_some(padded);
+        Ok(Reshape { padded, digits: Some(digits), ..Reshape::plain(dims, to, names, false) })
+    }
+
+    /// The same, with what was done to the picture before.
+    pub fn of_picture(self, steps: PictureSteps) -> Self {
+        Reshape { picture: Some(steps), ..self }
+    }
+
+    /// What was done to the picture before; none where the tensor is that of a file as it is.
+    pub fn picture(&self) -> Option<PictureSteps> {
+        self.picture
+    }
+
+    /// The shape after the last entries were repeated; the tensor's own where none were.
+    pub fn padded_shape(&self) -> &[usize] {
+        self.padded.as_ref().unwrap_or(&self.from)
+    }
+
+    /// The digits of rows and columns that are merged; none where modes are only split.
+    pub fn digit_sides(&self) -> Option<&[[usize; 2]]> {
+        self.digits.as_deref()
+    }
+
+    /// Whether it takes a reordered copy of the entries.
+    pub fn copies(&self) -> bool {
+        self.column_major || self.padded.is_some() || self.digits.is_some()
     }
 
     /// The tensor's own shape.
@@ -196,7 +318,11 @@ impl Reshape {
     /// If its shape is not [`Reshape::from`].
     pub fn apply(&self, tensor: AnyTensor) -> AnyTensor {
         assert_eq!(tensor.dims(), self.from, "the shape to be changed");
-        self.moved(tensor, &self.to)
+        let tensor = resized(tensor, self.padded_shape());
+        match &self.digits {
+            Some(digits) => interleaved(tensor, digits, &self.to),
+            None => self.moved(tensor, &self.to),
+        }
     }
 
     /// The tensor in its own shape again.
@@ -205,7 +331,11 @@ impl Reshape {
     /// If its shape is not [`Reshape::to`].
     pub fn undo(&self, tensor: AnyTensor) -> AnyTensor {
         assert_eq!(tensor.dims(), self.to, "the shape that was made");
-        self.moved(tensor, &self.from)
+        let padded = match &self.digits {
+            Some(digits) => separated(tensor, digits, self.padded_shape()),
+            None => self.moved(tensor, self.padded_shape()),
+        };
+        resized(padded, &self.from)
     }
 
     fn moved(&self, tensor: AnyTensor, to: &[usize]) -> AnyTensor {
@@ -224,70 +354,6 @@ impl Reshape {
     }
 }
 
-fn factor_name(base: &str, k: usize, of: usize) -> String {
-    if of == 1 { base.to_owned() } else { format!("{base}.{k}") }
-}
-
-/// The names of the new modes: modes are read from both shapes until their sizes agree, and those between two such
-/// places are made of one another.
-fn names(from: &[usize], to: &[usize]) -> Vec<String> {
-    let mut names = Vec::with_capacity(to.len());
-    let (mut a, mut b) = (0, 0);
-    while b < to.len() {
-        let (first, begin) = (a, b);
-        let (mut old, mut new) = (1u128, 1u128);
-        if a < from.len() {
-            (old, a) = (from[a] as u128, a + 1);
-        }
-        (new, b) = (new * to[b] as u128, b + 1);
-        while old != new || (b == to.len() && a < from.len()) {
-            if b == to.len() || (old < new && a < from.len()) {
-                (old, a) = (old.saturating_mul(from[a] as u128), a + 1);
-            } else {
-                (new, b) = (new.saturating_mul(to[b] as u128), b + 1);
-            }
-        }
-        // Modes of length 1 at the end belong to what is there.
-        if a == from.len() && to[b..].iter().all(|&d| d == 1) {
-            b = to.len();
-        }
-        let numbers: Vec<String> = (first..a).map(|n| n.to_string()).collect();
-        let base = match numbers.len() {
-            0 => "one".to_owned(),
-            _ => format!("m{}", numbers.join("+")),
-        };
-        names.extend((begin..b).map(|k| factor_name(&base, k - begin, b - begin)));
-    }
-    names
-}
-
-/// What the modes of a tensor are called in pictures and words: `m0`, `m1`, ..., or by the factors they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ModeNames<'r>(Option<&'r Reshape>);
-
-impl<'r> ModeNames<'r> {
-    /// The names of a tensor's modes, of one that was reshaped or not.
-    pub fn new(reshape: Option<&'r Reshape>) -> Self {
-        ModeNames(reshape)
-    }
-
-    /// The name of a mode: `m3`, `m0.1`.
-    pub fn of(&self, mode: usize) -> Cow<'r, str> {
-        match self.0.and_then(|r| r.names.get(mode)) {
-            Some(name) => Cow::Borrowed(name),
-            None => Cow::Owned(format!("m{mode}")),
-        }
-    }
-
-    /// The name after the word "mode": `3`, `0.1`.
-    pub fn bare(&self, mode: usize) -> Cow<'r, str> {
-        match self.of(mode) {
-            Cow::Borrowed(name) => Cow::Borrowed(name.strip_prefix('m').unwrap_or(name)),
-            Cow::Owned(name) => Cow::Owned(name.trim_start_matches('m').to_owned()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Tensor, unflatten};
@@ -297,21 +363,6 @@ mod tests {
     fn counted(dims: &[usize]) -> Tensor {
         let entries = dims.iter().product::<usize>();
         Tensor::new(dims.to_vec(), (0..entries).map(|k| k as f64).collect()).unwrap()
-    }
-
-    #[test]
-    fn names_say_what_modes_are_made_of() {
-        let of = |from: &[usize], to: &[usize]| names(from, to).join(" ");
-        assert_eq!(of(&[16, 4], &[4, 4, 4]), "m0.0 m0.1 m1");
-        assert_eq!(of(&[4, 4, 3], &[16, 3]), "m0+1 m2");
-        assert_eq!(of(&[6, 6], &[4, 9]), "m0+1.0 m0+1.1");
-        assert_eq!(of(&[2, 1], &[2]), "m0+1");
-        assert_eq!(of(&[2, 3], &[2, 3, 1]), "m0 m1.0 m1.1");
-        assert_eq!(of(&[], &[1, 1]), "one.0 one.1");
-        let split = Reshape::shape(&[16, 4], vec![4, 4, 4], false).unwrap();
-        let names = ModeNames::new(split.as_ref());
-        assert_eq!([names.of(1), names.bare(1), names.bare(2)], ["m0.1", "0.1", "1"]);
-        assert_eq!([ModeNames::default().of(12), ModeNames::default().bare(12)], ["m12", "12"]);
     }
 
     #[test]

@@ -94,8 +94,8 @@ impl Split {
     }
 }
 
-/// The prime factors, falling; a side of 1 is its own.
-fn primes(mut side: usize) -> Vec<usize> {
+/// The prime factors of a side, falling; a side of 1 is its own.
+pub fn primes(mut side: usize) -> Vec<usize> {
     let mut factors = Vec::new();
     let mut p = 2;
     while p <= side / p {

@@ -26,7 +26,7 @@ pub struct Case {
     pub quick: bool,
 }
 
-const TREES: &[&str] = &["tt-svd", "ht-svd", "tucker"];
+const TREES: &[&str] = &["tt-svd", "ht-svd", "hosvd"];
 const NONE: &[&str] = &[];
 
 const fn case(

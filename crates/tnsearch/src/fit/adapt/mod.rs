@@ -82,6 +82,9 @@ pub fn adapt(
     if graph.modes() != target.dims().len() {
         return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
     }
+    if !target.is_whole() {
+        return Err(FitError::Holes("its ranks cannot be adapted along the way"));
+    }
     let limit = settings.max_seconds.map(|s| stop.within_seconds(s));
     let limit = limit.as_ref().unwrap_or(stop);
     let found = dispatch!(target.tensor(), x => {

@@ -8,7 +8,7 @@ use crate::fit::als::als_sweep;
 use crate::fit::plan::{Plan, Walk as Way};
 use crate::fit::solve::Solver;
 use crate::fit::workspace::Workspace;
-use crate::linalg::eigen;
+use crate::linalg::narrowed;
 use crate::network::contraction::Label;
 use crate::problem::{Stop, Target};
 use crate::rng::Rng;
@@ -276,48 +276,7 @@ fn resize<T: Scalar>(
         parts.push((rest, data));
     }
     if rank < now {
-        let gram = |data: &[T]| {
-            let n = data.len() / now;
-            crate::linalg::gram(data, now, n)
-        };
-        // A = a^T b with a, b of shape now x n: keep the leading directions of conj(a a^H)^(1/2) b.
-        let (values, vectors) = eigen(&gram(&parts[0].1), now)?;
-        let largest = values.last().copied().filter(|v| *v > 0.0)?;
-        let scale: Vec<f64> = values.iter().map(|v| v.max(1e-14 * largest).sqrt()).collect();
-        // a = Q S w with w orthonormal rows; so a^T b = w^T S Q^T b.
-        let turned = |data: &[T], conj: bool, by: &dyn Fn(usize) -> f64| -> Vec<T> {
-            let n = data.len() / now;
-            let mut out = vec![T::ZERO; data.len()];
-            for k in 0..now {
-                for i in 0..now {
-                    let q = vectors[k * now + i];
-                    let q = if conj { q.conj() } else { q }.scale(by(k));
-                    for j in 0..n {
-                        out[k * n + j] += q * data[i * n + j];
-                    }
-                }
-            }
-            out
-        };
-        let a = turned(&parts[0].1, true, &|k| 1.0 / scale[k]);
-        let b = turned(&parts[1].1, false, &|k| scale[k]);
-        let n = b.len() / now;
-        let (_, vectors) = eigen(&crate::linalg::gram(&b, now, n), now)?;
-        let keep = |data: &[T], conj: bool| -> Vec<T> {
-            let n = data.len() / now;
-            let mut out = vec![T::ZERO; rank * n];
-            for r in 0..rank {
-                for i in 0..now {
-                    let q = vectors[(now - 1 - r) * now + i];
-                    let q = if conj { q.conj() } else { q };
-                    for j in 0..n {
-                        out[r * n + j] += q * data[i * n + j];
-                    }
-                }
-            }
-            out
-        };
-        (parts[0].1, parts[1].1) = (keep(&a, false), keep(&b, true));
+        (parts[0].1, parts[1].1) = narrowed(&parts[0].1, &parts[1].1, now, rank)?;
     } else {
         for (_, data) in &mut parts {
             let rms =

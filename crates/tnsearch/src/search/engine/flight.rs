@@ -1,7 +1,8 @@
 //! Requests under way: from a job of a run to its result.
 
 use super::assembly::Assembly;
-use super::run::{Job, Place, Resolved};
+use super::carry::carried;
+use super::run::{Job, Parent, Place, Resolved};
 use super::speculate::{Key, key};
 use super::warm::grown;
 use super::{Driver, Evaluation, Event, OtherFormat, StoppedBy, TICK};
@@ -161,29 +162,50 @@ impl Driver<'_, '_> {
     /// The request of a job; none where a stop came before its parent's cores were there.
     pub(super) fn request(&mut self, job: &Job) -> Result<Option<Request>, SearchError> {
         let (run, seed) = (job.place.run, self.engine.runs[job.place.run].seed);
+        if let Some((_, from)) = &job.walk {
+            return match from.map(|from| self.walked(run, from)).transpose() {
+                Ok(cores) => Ok(Some(self.walk_request(job, cores))),
+                Err(FitError::Interrupted) => Ok(None),
+                Err(error) => Err(error.into()),
+            };
+        }
         let mut request = Request::new(job.graph.clone(), self.engine.fit.clone(), seed);
         request.effort = job.effort;
-        if let Some((settings, from)) = &job.walk {
-            request.adapt = Some(settings.clone());
-            request.seed = job.walk_seed(seed);
-            request.warm = match from.map(|from| self.walked(run, from)).transpose() {
-                Ok(cores) => cores,
-                Err(FitError::Interrupted) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            };
-            return Ok(Some(request));
-        }
         if let Some(parent) = &job.parent {
-            match self.network(run, parent) {
+            match self.network(run, &parent.structure) {
                 Ok(network) => {
-                    let cores = network.and_then(|network| grown(&network, &job.structure, seed));
-                    request.warm = cores.map(Arc::new);
+                    if let Some(network) = network {
+                        self.begin_at(&mut request, &job.structure, parent, &network)?;
+                    }
                 }
                 Err(FitError::Interrupted | FitError::Time) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(Some(request))
+    }
+
+    /// Lets a fit begin at the cores of its parent.
+    fn begin_at(
+        &self,
+        request: &mut Request,
+        structure: &Structure,
+        parent: &Parent,
+        network: &Network,
+    ) -> Result<(), FitError> {
+        let Some(loss) = parent.near else {
+            request.warm = grown(network, structure, request.seed).map(Arc::new);
+            return Ok(());
+        };
+        request.warm = carried(network, structure, request.seed).map(Arc::new);
+        if request.warm.is_some() {
+            let rules = &self.engine.rules;
+            let give_up = rules.objective.error_at(structure.phi(&rules.dims), loss);
+            let settings = FitSettings::clone(&request.settings);
+            let settings = FitSettings { restarts: 1, rescue: 0, give_up, ..settings };
+            request.settings = Arc::new(settings.check()?);
+        }
+        Ok(())
     }
 
     /// Takes a result that has come.
@@ -341,14 +363,15 @@ impl Driver<'_, '_> {
         let lineage = &mut self.lineages[run];
         let mut next = lineage.parent_of(structure).filter(|_| effort.is_full()).cloned();
         while let Some(ancestor) = next {
-            network = lineage.network(&ancestor, &self.engine.rules.data_dims);
+            network = lineage.network(&ancestor.structure, &self.engine.rules.data_dims);
             if network.is_some() {
                 break;
             }
-            next = lineage.parent_of(&ancestor).cloned();
+            next = lineage.parent_of(&ancestor.structure).cloned();
             missing.push(ancestor);
         }
         for ancestor in missing.iter().rev() {
+            let ancestor = &ancestor.structure;
             let fitted =
                 self.fit_from(run, ancestor, Effort::Full, network.as_deref(), stoppable)?;
             let dims = &self.engine.rules.data_dims;
@@ -375,7 +398,9 @@ impl Driver<'_, '_> {
         }
         let mut request = Request::new(graph, settings, seed);
         request.effort = effort;
-        request.warm = parent.and_then(|p| grown(p, structure, seed)).map(Arc::new);
+        if let (Some(network), Some(parent)) = (parent, self.lineages[run].parent_of(structure)) {
+            self.begin_at(&mut request, structure, &parent.clone(), network)?;
+        }
         self.compute_again(request, stoppable)
     }
 

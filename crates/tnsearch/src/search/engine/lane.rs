@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// what is pruned does not depend on the number of workers.
 const WAVE: usize = 2;
 
+/// The same where fits are given up early: then one costs little, and idle workers cannot guess what comes next.
+const WIDE_WAVE: usize = 32;
+
 /// The jobs of one run in one round.
 #[derive(Debug, Clone)]
 pub(super) struct Lane {
@@ -57,7 +60,12 @@ impl Lane {
         limit: usize,
         mut prune: impl FnMut(usize),
     ) -> Vec<usize> {
-        let wave = if self.only_below.is_some() { WAVE } else { usize::MAX };
+        let carried = |job: &Arc<Job>| job.parent.as_ref().is_some_and(|p| p.near.is_some());
+        let wave = match self.only_below {
+            Some(_) if self.jobs.first().is_some_and(carried) => WIDE_WAVE,
+            Some(_) => WAVE,
+            None => usize::MAX,
+        };
         let mut taken = Vec::new();
         while taken.len() < wave {
             let Some(&job) = self.queue.front() else { break };

@@ -12,6 +12,7 @@
 
 mod account;
 mod assembly;
+mod carry;
 mod event;
 mod finish;
 mod flight;
@@ -33,6 +34,7 @@ pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
 pub use rules::ErrorBound;
+pub(crate) use warm::grown;
 
 use super::executor::{Executor, Ticket};
 use super::{SearchError, Strategy};
@@ -110,6 +112,7 @@ impl<'a> Engine<'a> {
                 objective,
                 bound: None,
                 max_phi: 10.0,
+                carry: fit.carry,
                 max_cost: None,
                 cuts_in_order: false,
             },

@@ -1,6 +1,6 @@
 //! What holds for all runs of a search: what is asked, what is not fitted, what an outcome is worth.
 
-use super::run::{Job, Place, Resolved};
+use super::run::{Job, Parent, Place, Resolved};
 use crate::fit::{Effort, Fitted, sweep_cost};
 use crate::graph::{GraphError, ModeGraph, Structure};
 use crate::network::Network;
@@ -30,6 +30,8 @@ pub(super) struct Rules {
     /// What prunes, if anything does.
     pub bound: Option<Arc<dyn ErrorBound>>,
     pub max_phi: f64,
+    /// Whether fits begin at the cores of what they were drawn around.
+    pub carry: bool,
     pub max_cost: Option<f64>,
     /// Whether a budget of evaluations cuts in the order of proposal: without pruning, fits are made in that order.
     pub cuts_in_order: bool,
@@ -41,7 +43,7 @@ impl Rules {
         place: Place,
         structure: Structure,
         effort: Effort,
-        parent: Option<Arc<Structure>>,
+        parent: Option<Arc<Parent>>,
         bounded: bool,
     ) -> Result<Job, GraphError> {
         let dims = &self.dims;

@@ -31,6 +31,15 @@ impl Place {
     }
 }
 
+/// A structure fitted before, at whose cores others begin.
+#[derive(Debug)]
+pub(super) struct Parent {
+    pub structure: Structure,
+    /// Whether they may be any structures of the template, and the loss that they are to come below; none: the same
+    /// with larger ranks.
+    pub near: Option<f64>,
+}
+
 /// A structure to be fitted.
 #[derive(Debug)]
 pub(super) struct Job {
@@ -40,7 +49,7 @@ pub(super) struct Job {
     /// The structure as it was proposed.
     pub structure: Structure,
     /// The structure whose cores its fit begins at, if any.
-    pub parent: Option<Arc<Structure>>,
+    pub parent: Option<Arc<Parent>>,
     /// How it may change the structure, and the walk it goes on from, where it is one.
     pub walk: Option<(Arc<Adapt>, Option<WalkId>)>,
     /// The graph that the walk began at, where this is what it ended at.
@@ -229,7 +238,12 @@ impl Run {
     }
 
     fn plan(&self, generation: Generation, rules: &Rules) -> Result<Round, SearchError> {
-        let Generation { structures, effort, parent, only_below, adapt, from } = generation;
+        let Generation { structures, effort, parent, near, only_below, adapt, from } = generation;
+        let near = near.filter(|_| rules.carry).map(|structure| Parent {
+            structure,
+            near: Some(only_below.unwrap_or(f64::INFINITY)),
+        });
+        let parent = parent.map(|structure| Parent { structure, near: None }).or(near);
         let only_below = only_below.filter(|_| rules.bound.is_some());
         let parent = parent.filter(|_| effort.is_full()).map(Arc::new);
         let mut round = Round::empty(self.asked, self.best);

@@ -49,7 +49,9 @@ impl Driver<'_, '_> {
             return self.take(run, index, Resolved::Refused);
         };
         let loss = self.engine.rules.objective.loss(found.params, found.phi, fitted.error);
-        if !(fitted.error.is_finite() && loss.is_finite()) {
+        // Answers as large as the tensor are none.
+        let too_large = found.phi >= self.engine.rules.max_phi;
+        if too_large || !(fitted.error.is_finite() && loss.is_finite()) {
             return self.take(run, index, Resolved::Refused);
         }
         let evaluation = self.evaluation(&found, loss, &fitted);
@@ -75,6 +77,16 @@ impl Driver<'_, '_> {
         }
     }
 
+    /// The request of a walk that begins at these cores.
+    pub(super) fn walk_request(&self, job: &Job, warm: Option<Arc<Vec<AnyTensor>>>) -> Request {
+        let seed = job.walk_seed(self.engine.runs[job.place.run].seed);
+        let mut request = Request::new(job.graph.clone(), self.engine.fit.clone(), seed);
+        request.effort = job.effort;
+        request.adapt = job.walk.as_ref().map(|(settings, _)| settings.clone());
+        request.warm = warm;
+        request
+    }
+
     /// Makes a walk once more, and those it went on from whose cores are not at hand. Not an evaluation: its result is
     /// known.
     pub(super) fn walk_again(
@@ -83,27 +95,21 @@ impl Driver<'_, '_> {
         walk: WalkId,
         stoppable: bool,
     ) -> Result<Fitted, FitError> {
-        let mut missing = Vec::new();
-        let (mut next, mut warm) = (Some(walk), None);
-        while let Some(walk) = next {
-            if walk != missing.first().map_or(walk, |job: &Arc<Job>| job.place.walk()) {
-                warm = self.walks[run].cores(walk);
-            }
+        let walks = &self.walks[run];
+        let job = |walk| walks.jobs.get(&walk).cloned().ok_or(FitError::Interrupted);
+        // The walk itself, the one it went on from, and so on, to one whose cores are held.
+        let mut missing = vec![job(walk)?];
+        let mut warm = None;
+        while let Some(from) = missing.last().and_then(|job| job.walk.as_ref()?.1) {
+            warm = walks.cores(from);
             if warm.is_some() {
                 break;
             }
-            let job = self.walks[run].jobs.get(&walk).cloned().ok_or(FitError::Interrupted)?;
-            next = job.walk.as_ref().and_then(|(_, from)| *from);
-            missing.push(job);
+            missing.push(job(from)?);
         }
         let mut last = None;
         for job in missing.iter().rev() {
-            let seed = self.engine.runs[run].seed;
-            let mut request = Request::new(job.graph.clone(), self.engine.fit.clone(), seed);
-            request.effort = job.effort;
-            request.adapt = job.walk.as_ref().map(|(settings, _)| settings.clone());
-            request.seed = job.walk_seed(seed);
-            request.warm = warm.take();
+            let request = self.walk_request(job, warm.take());
             let fitted = self.compute_again(request, stoppable)?;
             let found = self.engine.rules.found_by(job, fitted);
             let (_, fitted) = found.ok_or(FitError::Interrupted)?;

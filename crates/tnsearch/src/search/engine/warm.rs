@@ -4,7 +4,7 @@
 //! is fitted again when it is needed, from its own parent, and so on: the cores of a structure are a function of
 //! the seed and its ancestors, so that a resumed search has them too.
 
-use super::run::{Job, Place};
+use super::run::{Job, Parent, Place};
 use crate::dispatch;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::Network;
@@ -20,8 +20,8 @@ const FILL: f64 = 0.1;
 /// The ancestors of a run's structures, and the cores that may be needed next.
 #[derive(Default)]
 pub(super) struct Lineage {
-    /// The parent of each structure that was to be fitted from one.
-    parents: HashMap<ModeGraph, Arc<Structure>>,
+    /// The parent of each structure that was to be fitted from one: the first that was named.
+    parents: HashMap<ModeGraph, Arc<Parent>>,
     /// The network that the fits under way begin at.
     held: Option<(ModeGraph, Arc<Network>)>,
     /// The best fit since then: its loss, its place in the order of jobs, its cores.
@@ -31,13 +31,14 @@ pub(super) struct Lineage {
 impl Lineage {
     /// A job was planned.
     pub(super) fn planned(&mut self, job: &Job) {
-        if let Some(parent) = job.parent.as_ref().filter(|p| can_grow(p, &job.structure)) {
-            self.parents.insert(job.graph.clone(), parent.clone());
+        let fits = |p: &&Arc<Parent>| p.near.is_some() || can_grow(&p.structure, &job.structure);
+        if let Some(parent) = job.parent.as_ref().filter(fits) {
+            self.parents.entry(job.graph.clone()).or_insert_with(|| parent.clone());
         }
     }
 
     /// The structure that the fit of another began at.
-    pub(super) fn parent_of(&self, structure: &Structure) -> Option<&Arc<Structure>> {
+    pub(super) fn parent_of(&self, structure: &Structure) -> Option<&Arc<Parent>> {
         self.parents.get(&structure.canonical().graph)
     }
 
@@ -90,7 +91,7 @@ fn can_grow(old: &Structure, new: &Structure) -> bool {
 
 /// The cores of a structure's mode graph that begin at a network with smaller ranks: the old entries, and small
 /// random ones where an edge has grown. None where it is not the same structure with larger ranks.
-pub(super) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<AnyTensor>> {
+pub(crate) fn grown(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<AnyTensor>> {
     if !can_grow(parent.structure(), structure) {
         return None;
     }

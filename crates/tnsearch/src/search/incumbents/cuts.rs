@@ -2,9 +2,9 @@
 
 use crate::bound::{ModeSet, Spectra, SpectraSettings};
 use crate::decompose::Limits;
-use crate::decompose::compress::smaller;
+use crate::decompose::compress::shrink_limits;
 use crate::decompose::water::Curve;
-use crate::problem::Target;
+use crate::problem::{Objective, Target};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 const WORK: f64 = 6e10;
 /// Tensors with more entries are made smaller first, where their modes allow it.
 const LARGE: usize = 1 << 15;
-/// The part of the tensor that may be lost by that where no error is asked for.
-const LOST: f64 = 1e-6;
+/// The error taken for that where none is asked for.
+const ERROR: f64 = 1e-3;
 
 /// The cuts of a tensor. What is asked for decides what is computed, never what happens to be known already: so the
 /// answers are the same whenever they are asked for.
@@ -35,7 +35,11 @@ impl<'c> Cuts<'c> {
     /// The cuts of a tensor of whose error `eps` matters.
     pub fn new(target: &Target, given: &'c Spectra, eps: Option<f64>, limits: &'c Limits) -> Self {
         let small = match target.entries() > LARGE {
-            true => smaller(target, eps.map_or(LOST, |eps| eps / 1000.0), limits).ok().flatten(),
+            // A tenth of the error, of which shrinking takes a hundredth.
+            true => {
+                let eps = Objective::MaxError(eps.unwrap_or(ERROR) / 10.0);
+                target.shrink(eps, &shrink_limits(limits))
+            }
             false => None,
         };
         let own = small.map(|core| {

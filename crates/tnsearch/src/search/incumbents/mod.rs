@@ -9,6 +9,7 @@ mod cuts;
 mod mutual;
 mod ring;
 mod sequential;
+mod starts;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -21,6 +22,7 @@ use crate::problem::{Objective, Target};
 use crate::tensor::size;
 use cuts::Cuts;
 use ring::RingIn;
+pub(super) use starts::{starts, usual_formats};
 use std::sync::Arc;
 use tree::TreeIn;
 

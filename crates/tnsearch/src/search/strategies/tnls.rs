@@ -220,7 +220,7 @@ impl Strategy for Tnls {
         };
         let generation = Generation::new(self.asked.clone());
         match &self.centre {
-            Some((_, loss)) => generation.only_below(*loss).ask(),
+            Some((centre, loss)) => generation.near(centre.clone()).only_below(*loss).ask(),
             None => generation.ask(),
         }
     }

@@ -1,0 +1,62 @@
+//! PNG and JPEG as tensors: H x W or H x W x 3, samples from 0 to 1.
+
+use crate::picture::{Picture, decode};
+use crate::registry::{Format, Opened, Sign, Single};
+use crate::{Array, Layout, MemoryLimit, Problem};
+use image::ImageFormat;
+use std::fs::File;
+use std::io;
+use tnsearch::tensor::{AnyTensor, Kind};
+
+/// PNG.
+pub static PNG: Format = Format {
+    name: ".png",
+    extensions: &["png"],
+    recognise: |start| starts(start, b"\x89PNG\r\n\x1a\n"),
+    lacks: Some("it does not start with PNG's signature"),
+    open: |file, _| Ok(open(file, ImageFormat::Png)),
+    write: Some(|to, tensor| picture(tensor)?.encode(to, ImageFormat::Png)),
+    picture: Some(ImageFormat::Png),
+};
+
+/// JPEG.
+pub static JPEG: Format = Format {
+    name: ".jpg",
+    extensions: &["jpg", "jpeg"],
+    recognise: |start| starts(start, b"\xff\xd8\xff"),
+    lacks: Some("it does not start with JPEG's signature"),
+    open: |file, _| Ok(open(file, ImageFormat::Jpeg)),
+    write: Some(|to, tensor| picture(tensor)?.encode(to, ImageFormat::Jpeg)),
+    picture: Some(ImageFormat::Jpeg),
+};
+
+fn starts(start: &[u8], signature: &[u8]) -> Sign {
+    match start {
+        _ if start.starts_with(signature) => Sign::Sure,
+        _ if !start.is_empty() && signature.starts_with(start) => Sign::CutShort,
+        _ => Sign::None,
+    }
+}
+
+fn open(file: File, format: ImageFormat) -> Opened {
+    Opened::Single(Box::new(PictureFile { file, format }))
+}
+
+fn picture(tensor: &AnyTensor) -> io::Result<Picture> {
+    Picture::from_tensor(tensor).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))
+}
+
+struct PictureFile {
+    file: File,
+    format: ImageFormat,
+}
+
+impl Single for PictureFile {
+    fn read(&mut self, kind: Option<Kind>, limit: MemoryLimit) -> Result<Array, Problem> {
+        let picture = decode(&self.file, self.format, limit)?;
+        let (dims, dtype) = (picture.dims(), picture.dtype());
+        let layout = Layout { dims, dtype, big_endian: false, fortran: false };
+        let tensor = AnyTensor::from(picture.into_tensor());
+        Ok(Array { layout, tensor: tensor.to_kind(kind.unwrap_or(Kind::F64))? })
+    }
+}

@@ -1,0 +1,446 @@
+//! Pictures: PNG and JPEG files, and arrays of samples from 0 to 1.
+
+use crate::output::{Output, OutputError};
+use crate::registry::find;
+use crate::{Dtype, FileError, MemoryLimit, Problem};
+use image::imageops::{FilterType, resize};
+use image::{
+    DynamicImage, ExtendedColorType, ImageBuffer, ImageDecoder, ImageEncoder, ImageError,
+    ImageFormat, ImageReader, Luma, Pixel, Rgb,
+};
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::Path;
+use tnsearch::dispatch;
+use tnsearch::tensor::{AnyTensor, Kind, Scalar, Tensor};
+
+/// The weights of red, green and blue in grey (ITU-R BT.601).
+const GREY: [f64; 3] = [0.299, 0.587, 0.114];
+
+/// How good JPEG files are made, of 100.
+const JPEG_QUALITY: u8 = 95;
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    height: usize,
+    width: usize,
+    channels: usize,
+    samples: Vec<f64>,
+    /// The bits of a sample in the file that it came from: 8 or 16.
+    pub bits: u8,
+    /// Some of it was transparent in the file, and was laid over white.
+    pub was_transparent: bool,
+}
+
+/// A tensor is no picture.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a picture needs real numbers of shape H x W or H x W x 3, not {kind} of shape {dims:?}")]
+pub struct NoPicture {
+    dims: Vec<usize>,
+    kind: Kind,
+}
+
+impl Picture {
+    /// A picture from its samples, `[row, column, channel]` in row-major order, 1 channel (grey) or 3 (red, green, blue).
+    /// None where their number is not the product of the sides, or a side is 0.
+    pub fn new(height: usize, width: usize, channels: usize, samples: Vec<f64>) -> Option<Self> {
+        let whole = matches!(channels, 1 | 3) && height > 0 && width > 0;
+        let right = height.checked_mul(width)?.checked_mul(channels)? == samples.len();
+        let picture = Picture { height, width, channels, samples, bits: 8, was_transparent: false };
+        (whole && right).then_some(picture)
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// 1 (grey) or 3 (red, green, blue).
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// `[row, column, channel]` in row-major order, from 0 to 1.
+    pub fn samples(&self) -> &[f64] {
+        &self.samples
+    }
+
+    /// The shape of its tensor: H x W, or H x W x 3.
+    pub fn dims(&self) -> Vec<usize> {
+        match self.channels {
+            1 => vec![self.height, self.width],
+            _ => vec![self.height, self.width, self.channels],
+        }
+    }
+
+    /// Its tensor, H x W or H x W x 3.
+    pub fn into_tensor(self) -> Tensor {
+        Tensor::new(self.dims(), self.samples).unwrap_or_else(|e| unreachable!("checked: {e}"))
+    }
+
+    /// The picture of a tensor H x W, H x W x 1 or H x W x 3. Numbers below 0 and above 1 stay as they are until they
+    /// are written.
+    pub fn from_tensor(tensor: &AnyTensor) -> Result<Self, NoPicture> {
+        let no = || NoPicture { dims: tensor.dims().to_vec(), kind: tensor.kind() };
+        let (height, width, channels) = match *tensor.dims() {
+            [height, width] => (height, width, 1),
+            [height, width, channels] => (height, width, channels),
+            _ => return Err(no()),
+        };
+        if tensor.kind().is_complex() {
+            return Err(no());
+        }
+        let samples = dispatch!(tensor, t => t.data().iter().map(|x| x.re()).collect());
+        Picture::new(height, width, channels, samples).ok_or_else(no)
+    }
+
+    /// The same in grey, `0.299 R + 0.587 G + 0.114 B` (not rounded).
+    pub fn grey(self) -> Self {
+        if self.channels == 1 {
+            return self;
+        }
+        let mixed = |rgb: &[f64; 3]| rgb.iter().zip(GREY).map(|(x, w)| x * w).sum();
+        let samples = self.samples.as_chunks::<3>().0.iter().map(mixed).collect();
+        Picture { channels: 1, samples, ..self }
+    }
+
+    /// The same with other sides: bicubic (Catmull-Rom), over as many samples as fall together where it gets smaller.
+    pub fn resized(self, height: usize, width: usize) -> Self {
+        if (height, width) == (self.height, self.width) {
+            return self;
+        }
+        let samples = match self.channels {
+            1 => self.resampled::<Luma<f32>>(height, width),
+            _ => self.resampled::<Rgb<f32>>(height, width),
+        };
+        Picture { height, width, samples, ..self }
+    }
+
+    fn resampled<P: Pixel<Subpixel = f32> + 'static>(
+        &self,
+        height: usize,
+        width: usize,
+    ) -> Vec<f64> {
+        let samples = self.samples.iter().map(|&x| x as f32).collect();
+        let (h, w) = (self.height as u32, self.width as u32);
+        let buffer = ImageBuffer::<P, Vec<f32>>::from_raw(w, h, samples)
+            .unwrap_or_else(|| unreachable!("as many samples as the sides say"));
+        let made = resize(&buffer, width as u32, height as u32, FilterType::CatmullRom);
+        made.into_raw().into_iter().map(|x| f64::from(x).clamp(0.0, 1.0)).collect()
+    }
+
+    /// Its middle, of at most that many rows and columns.
+    pub fn cropped(self, height: usize, width: usize) -> Self {
+        let (height, width) = (height.clamp(1, self.height), width.clamp(1, self.width));
+        let (top, left) = ((self.height - height) / 2, (self.width - width) / 2);
+        let row = |r: usize| {
+            let start = (r * self.width + left) * self.channels;
+            &self.samples[start..start + width * self.channels]
+        };
+        let samples = (top..top + height).flat_map(row).copied().collect();
+        Picture { height, width, samples, ..self }
+    }
+
+    /// The samples of 8 bits: cut off below 0 and above 1, and rounded.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.samples.iter().map(|x| (x.clamp(0.0, 1.0) * 255.0).round() as u8).collect()
+    }
+
+    /// The type of its samples in the file that it came from.
+    pub(crate) fn dtype(&self) -> Dtype {
+        if self.bits == 16 { Dtype::U16 } else { Dtype::U8 }
+    }
+
+    /// Writes it as PNG, of 16 bits where it has so many, or as JPEG.
+    pub(crate) fn encode(&self, to: &mut dyn Write, format: ImageFormat) -> io::Result<()> {
+        let (width, height) = match (u32::try_from(self.width), u32::try_from(self.height)) {
+            (Ok(width), Ok(height)) => (width, height),
+            _ => return Err(io::Error::other("a side is too long for a picture")),
+        };
+        let wide = self.bits == 16 && format == ImageFormat::Png;
+        let (colour, bytes) = match (self.channels, wide) {
+            (1, false) => (ExtendedColorType::L8, self.bytes()),
+            (_, false) => (ExtendedColorType::Rgb8, self.bytes()),
+            (1, true) => (ExtendedColorType::L16, self.wide_bytes()),
+            (_, true) => (ExtendedColorType::Rgb16, self.wide_bytes()),
+        };
+        let written = match format {
+            ImageFormat::Jpeg => {
+                image::codecs::jpeg::JpegEncoder::new_with_quality(to, JPEG_QUALITY)
+                    .write_image(&bytes, width, height, colour)
+            }
+            _ => image::codecs::png::PngEncoder::new(to).write_image(&bytes, width, height, colour),
+        };
+        written.map_err(|e| match e {
+            ImageError::IoError(e) => e,
+            e => io::Error::other(one_line(&e)),
+        })
+    }
+
+    /// Samples of 16 bits, as this machine writes them (the encoder turns them round).
+    fn wide_bytes(&self) -> Vec<u8> {
+        let wide = |x: &f64| ((x.clamp(0.0, 1.0) * 65535.0).round() as u16).to_ne_bytes();
+        self.samples.iter().flat_map(wide).collect()
+    }
+
+    /// The bytes of a PNG file.
+    pub fn to_png(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes, ImageFormat::Png)?;
+        Ok(bytes)
+    }
+}
+
+/// Whether a file is a picture that can be read; an error where it cannot be read at all.
+pub fn is_picture(path: &Path) -> Result<bool, FileError> {
+    let found = find(path).map_err(|p| p.of(path))?;
+    Ok(found.format.picture.is_some())
+}
+
+/// Whether a file with that name would be written as a picture.
+pub fn is_picture_name(path: &Path) -> bool {
+    crate::registry::FORMATS.iter().any(|f| f.picture.is_some() && f.names(path))
+}
+
+/// Reads a PNG or JPEG file. Palettes are expanded, a photograph is turned as its camera says, and what is transparent
+/// is laid over white. What needs too much memory is refused before it is decoded.
+pub fn read(path: &Path, limit: MemoryLimit) -> Result<Picture, FileError> {
+    let read = || {
+        let found = find(path)?;
+        match found.format.picture {
+            Some(format) => decode(&found.file, format, limit),
+            None => Err(Problem::Format("a picture (.png or .jpg)".to_owned())),
+        }
+    };
+    read().map_err(|p| p.of(path))
+}
+
+/// Writes a picture in the format that the file's name asks for, or else as PNG.
+pub fn write(to: &Output, picture: &Picture) -> Result<(), OutputError> {
+    let formats = crate::registry::FORMATS.iter().filter(|f| f.names(to.path()));
+    let format = formats.filter_map(|f| f.picture).next().unwrap_or(ImageFormat::Png);
+    to.write(|w| picture.encode(w, format))
+}
+
+pub(crate) fn decode(
+    file: &File,
+    format: ImageFormat,
+    limit: MemoryLimit,
+) -> Result<Picture, Problem> {
+    let mut reader = ImageReader::with_format(BufReader::new(file), format);
+    // Sizes are checked below, where they can be named.
+    reader.no_limits();
+    let mut decoder = reader.into_decoder().map_err(problem)?;
+    let (width, height) = decoder.dimensions();
+    let (colour, pixels) = (decoder.color_type(), u128::from(width) * u128::from(height));
+    if pixels == 0 {
+        return Err(Problem::Damaged(format!("a picture of {height} x {width} pixels")));
+    }
+    // The samples as they are in the file, as numbers, and as numbers in another order.
+    limit.check(3 * pixels * u128::from(colour.channel_count()), Kind::F64)?;
+    let orientation = decoder.orientation().map_err(problem)?;
+    let mut image = DynamicImage::from_decoder(decoder).map_err(problem)?;
+    image.apply_orientation(orientation);
+    let (height, width) = (image.height() as usize, image.width() as usize);
+    let bits = if colour.bytes_per_pixel() == 2 * colour.channel_count() { 16 } else { 8 };
+    let (all, channels) =
+        (usize::from(colour.channel_count()), if colour.has_color() { 3 } else { 1 });
+    let values: Vec<f64> = match image {
+        DynamicImage::ImageLuma8(_)
+        | DynamicImage::ImageLumaA8(_)
+        | DynamicImage::ImageRgb8(_)
+        | DynamicImage::ImageRgba8(_) => {
+            image.as_bytes().iter().map(|&x| f64::from(x) / 255.0).collect()
+        }
+        DynamicImage::ImageLuma16(i) => wide(&i),
+        DynamicImage::ImageLumaA16(i) => wide(&i),
+        DynamicImage::ImageRgb16(i) => wide(&i),
+        DynamicImage::ImageRgba16(i) => wide(&i),
+        _ => return Err(Problem::Damaged(format!("pixels of type {colour:?} are not known"))),
+    };
+    let was_transparent = all > channels && values.chunks(all).any(|p| p[channels] < 1.0);
+    let samples = match all > channels {
+        false => values,
+        true => {
+            let over_white = |p: &[f64]| {
+                let alpha = p[channels];
+                p[..channels].iter().map(|x| x * alpha + (1.0 - alpha)).collect::<Vec<_>>()
+            };
+            values.chunks(all).flat_map(over_white).collect()
+        }
+    };
+    let picture = Picture::new(height, width, channels, samples)
+        .ok_or_else(|| Problem::Damaged("it has another number of samples than it says".into()))?;
+    Ok(Picture { bits, was_transparent, ..picture })
+}
+
+fn wide<P: Pixel<Subpixel = u16>>(image: &ImageBuffer<P, Vec<u16>>) -> Vec<f64> {
+    image.as_raw().iter().map(|&x| f64::from(x) / 65535.0).collect()
+}
+
+/// What is wrong with a picture, in our words.
+fn problem(e: ImageError) -> Problem {
+    match e {
+        ImageError::IoError(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+            Problem::Truncated("the picture ends too early".into())
+        }
+        ImageError::IoError(e) => Problem::Io(e),
+        e => Problem::Damaged(one_line(&e)),
+    }
+}
+
+fn one_line(e: &ImageError) -> String {
+    e.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    /// A gradient with a disc and a bar, of any size.
+    fn scene(height: usize, width: usize, channels: usize) -> Picture {
+        let mut samples = Vec::new();
+        for r in 0..height {
+            for c in 0..width {
+                let (y, x) = (r as f64 / height as f64, c as f64 / width as f64);
+                let disc = (y - 0.5).hypot(x - 0.4) < 0.25;
+                let tone = if disc { 0.9 } else { 0.2 + 0.5 * x * y };
+                samples.extend([tone, 1.0 - tone, 0.3 * y].iter().take(channels));
+            }
+        }
+        Picture::new(height, width, channels, samples).unwrap()
+    }
+
+    fn file(dir: &TempDir, name: &str) -> std::path::PathBuf {
+        dir.path().join(name)
+    }
+
+    fn none() -> MemoryLimit {
+        MemoryLimit::new(Some(1 << 30))
+    }
+
+    #[test]
+    fn pictures_come_back_as_they_were_rounded() {
+        let dir = tempfile::tempdir().unwrap();
+        for (channels, bits) in [(1, 8), (3, 8), (1, 16), (3, 16)] {
+            let picture = Picture { bits, ..scene(7, 11, channels) };
+            let path = file(&dir, "X.png");
+            write(&Output::check(&path).unwrap(), &picture).unwrap();
+            assert!(is_picture(&path).unwrap());
+            let read = read(&path, none()).unwrap();
+            assert_eq!((read.bits, read.dims()), (bits, picture.dims()));
+            let half = 0.5 / f64::from((1u32 << bits) - 1);
+            let far = |(a, b): (&f64, &f64)| (a - b).abs() > half + 1e-12;
+            assert!(!read.samples.iter().zip(&picture.samples).any(far));
+            // What was rounded once stays.
+            let again = file(&dir, "Y.png");
+            write(&Output::check(&again).unwrap(), &read).unwrap();
+            assert_eq!(super::read(&again, none()).unwrap(), read);
+        }
+        let path = file(&dir, "X.jpeg");
+        write(&Output::check(&path).unwrap(), &scene(16, 24, 3)).unwrap();
+        let read = read(&path, none()).unwrap();
+        assert_eq!(read.dims(), [16, 24, 3]);
+        assert!(std::fs::read(&path).unwrap().starts_with(b"\xff\xd8\xff"));
+    }
+
+    #[test]
+    fn palettes_are_expanded_and_what_is_transparent_is_laid_over_white() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = file(&dir, "X.png");
+        let save = |bytes: &[u8], colour| {
+            let out = File::create(&path).unwrap();
+            let encoder = image::codecs::png::PngEncoder::new(out);
+            encoder.write_image(bytes, 2, 1, colour).unwrap();
+            read(&path, none()).unwrap()
+        };
+        let clear = save(&[255, 0, 0, 0, 0, 0, 255, 255], ExtendedColorType::Rgba8);
+        assert_eq!(clear.samples, [1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+        assert!(clear.was_transparent);
+        let opaque = save(&[51, 255, 255, 255], ExtendedColorType::La8);
+        assert_eq!((&opaque.samples[..], opaque.was_transparent), (&[0.2, 1.0][..], false));
+
+        // A picture of 2 x 1 with a palette of two colours, one bit a pixel.
+        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+        let mut chunk = |name: &[u8], data: &[u8]| {
+            let body = [name, data].concat();
+            png.extend((data.len() as u32).to_be_bytes());
+            png.extend(&body);
+            png.extend(crc(&body).to_be_bytes());
+        };
+        chunk(b"IHDR", &[0, 0, 0, 2, 0, 0, 0, 1, 1, 3, 0, 0, 0]);
+        chunk(b"PLTE", &[255, 0, 51, 0, 255, 0]);
+        // One stored block of two bytes: no filter, pixels 0 and 1.
+        chunk(b"IDAT", &[0x78, 1, 1, 2, 0, 0xfd, 0xff, 0, 0x40, 0, 0x42, 0, 0x41]);
+        chunk(b"IEND", &[]);
+        std::fs::write(&path, &png).unwrap();
+        let read = read(&path, none()).unwrap();
+        assert_eq!(read.samples, [1.0, 0.0, 0.2, 0.0, 1.0, 0.0]);
+    }
+
+    fn crc(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(!0u32, |crc, &b| {
+            (0..8).fold(
+                crc ^ u32::from(b),
+                |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 },
+            )
+        })
+    }
+
+    #[test]
+    fn what_is_no_picture_is_refused_in_one_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = file(&dir, "X.png");
+        let refused = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let text = read(&path, none()).unwrap_err().problem.to_string();
+            assert!(!text.contains('\n'), "{text}");
+            text
+        };
+        assert_eq!(refused(b"words"), "not a .png file: it does not start with PNG's signature");
+        assert_eq!(refused(b""), "truncated: the file is empty");
+        assert!(refused(b"\x93NUMPY\x01\0").starts_with("not a picture"));
+        let whole = scene(9, 9, 3).to_png().unwrap();
+        for length in 8..whole.len() - 12 {
+            refused(&whole[..length]);
+        }
+        for at in 8..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x55;
+            std::fs::write(&path, &damaged).unwrap();
+            let _ = read(&path, none());
+        }
+        // 4 GB of pixels are refused by the header alone.
+        let mut huge = whole.clone();
+        huge[16..24].copy_from_slice(&[0, 1, 0, 0, 0, 1, 0, 0]);
+        let sum = crc(&huge[12..29]);
+        huge[29..33].copy_from_slice(&sum.to_be_bytes());
+        let text = refused(&huge);
+        assert!(text.contains("of memory as 64-bit numbers, but only 1.1 GB is allowed"), "{text}");
+    }
+
+    #[test]
+    fn steps_before_the_tensor() {
+        let grey = scene(6, 8, 3).grey();
+        let first = scene(6, 8, 3).samples()[..3].to_vec();
+        let by_hand = 0.299 * first[0] + 0.587 * first[1] + 0.114 * first[2];
+        assert!((grey.samples()[0] - by_hand).abs() < 1e-15 && grey.dims() == [6, 8]);
+        assert_eq!(scene(6, 8, 3).resized(3, 5).dims(), [3, 5, 3]);
+        let flat = Picture::new(5, 7, 1, vec![0.25; 35]).unwrap().resized(3, 9);
+        assert!(flat.samples().iter().all(|x| (x - 0.25).abs() < 1e-6));
+        let middle = scene(6, 8, 1).cropped(2, 4);
+        assert_eq!(middle.samples()[..4], scene(6, 8, 1).samples()[18..22]);
+        let tensor = AnyTensor::from(scene(6, 8, 3).into_tensor());
+        assert_eq!(Picture::from_tensor(&tensor).unwrap(), scene(6, 8, 3));
+        let wrong = tensor.reshaped(vec![6, 4, 2, 3]).unwrap();
+        assert!(Picture::from_tensor(&wrong).unwrap_err().to_string().contains("[6, 4, 2, 3]"));
+        assert_eq!(Picture::new(1, 2, 1, vec![-0.5, 1.5]).unwrap().bytes(), [0, 255]);
+    }
+}

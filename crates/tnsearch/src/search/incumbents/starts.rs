@@ -1,0 +1,64 @@
+//! What a search begins with: the structures that direct methods give in each of its templates.
+
+use super::incumbents;
+use crate::bound::{BoundLimits, CutBound, Spectra, needs_svd};
+use crate::decompose::{Goal, Limits, tt_svd};
+use crate::graph::{Structure, Template};
+use crate::problem::{CheckedObjective, Target};
+use std::sync::Arc;
+
+/// The formats whose direct methods a search over several begins with.
+pub fn usual_formats(order: usize) -> Vec<Arc<Template>> {
+    let named = ["path", "ring", "tucker", "ht"].into_iter();
+    named.filter_map(|name| Template::parse(name, order).ok().map(Arc::new)).collect()
+}
+
+/// What direct methods give in each of these templates.
+pub fn starts(
+    target: &Target,
+    bound: Option<&CutBound>,
+    templates: &[Arc<Template>],
+    objective: CheckedObjective,
+    max_rank: usize,
+    limits: &Limits,
+) -> Vec<Structure> {
+    let own;
+    let spectra = match bound {
+        Some(bound) => bound.spectra(),
+        None => {
+            let within = BoundLimits { max_bytes: limits.max_bytes, threads: None };
+            match Spectra::within(target, needs_svd(objective.get()), &within) {
+                Ok(spectra) => own = spectra.stoppable(&limits.stop),
+                Err(_) => return Vec::new(),
+            }
+            &own
+        }
+    };
+    let of = |template| incumbents(target, spectra, template, objective.get(), max_rank, limits);
+    let mut all: Vec<Structure> = templates.iter().flat_map(of).collect();
+    if let Some(eps) = objective.max_error().filter(|_| target.entries() <= TAKEN_APART) {
+        all.extend(trains(target, templates, eps, max_rank, limits));
+    }
+    all
+}
+
+/// Larger tensors are not taken apart before a search: it takes more than a second or two.
+const TAKEN_APART: usize = 1 << 18;
+
+/// The structure of a TT-SVD in the tensor's own order, in each of these templates that holds it.
+fn trains(
+    target: &Target,
+    templates: &[Arc<Template>],
+    eps: f64,
+    max_rank: usize,
+    limits: &Limits,
+) -> Vec<Structure> {
+    let order: Vec<usize> = (0..target.dims().len()).collect();
+    let made = Goal::max_rse(eps).and_then(|goal| tt_svd(target, &order, &goal, limits));
+    let Ok(made) = made else { return Vec::new() };
+    let (graph, _) = made.network.to_mode_graph();
+    if graph.edges().iter().any(|edge| edge.2 > max_rank) {
+        return Vec::new();
+    }
+    templates.iter().filter_map(|template| Structure::in_template(template, &graph)).collect()
+}
