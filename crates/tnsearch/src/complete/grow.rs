@@ -1,20 +1,23 @@
-//! Ranks that grow as long as entries held out are predicted better.
+//! Ranks that grow, and modes that move, as long as entries held out are predicted better.
 
 use super::{CheckedComplete, CompleteError, HeldOut, Step, squares};
 use crate::fit::{self, CheckedFit, FitError, FitSettings};
 use crate::graph::{Structure, Template};
 use crate::network::Network;
 use crate::problem::{Mask, Stop, Target};
-use crate::search::grown;
+use crate::search::{carried, grown};
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A growth that lowers the error by less than this fraction is none.
 const GAIN: f64 = 2e-3;
 /// Growths of all ranks without a gain after which a format is left.
 const IDLE: usize = 2;
-/// Sweeps of a fit that tries one more rank of one edge.
-const TRIAL_SWEEPS: usize = 12;
+/// Sweeps of a fit that tries a move, of which the best ones get the second number.
+const TRIAL_SWEEPS: [usize; 2] = [4, 12];
+/// Moves that get more sweeps.
+const PROMISING: usize = 4;
 
 /// Networks of one structure, one for each fold, and the error on the entries that these held out.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +39,7 @@ pub(super) struct Grower<'g> {
     folds: Folds,
     max_rank: usize,
     fit: CheckedFit,
-    trial: CheckedFit,
+    trials: [CheckedFit; 2],
     tell: &'g mut dyn FnMut(Step),
     best: Option<(f64, u128)>,
     pub structures: usize,
@@ -61,7 +64,10 @@ impl Folds {
                 let parent = &from.networks[k];
                 match parent.structure() == structure {
                     true => Some(parent.to_mode_graph().1),
-                    false => grown(parent, structure, seed),
+                    // Only larger ranks, or anything else.
+                    false => {
+                        grown(parent, structure, seed).or_else(|| carried(parent, structure, seed))
+                    }
                 }
             });
             let run = if parallel { fit::fit_parallel } else { fit::fit };
@@ -91,11 +97,15 @@ impl<'g> Grower<'g> {
         let norms = targets.iter().map(squares).collect();
         let folds = Folds { targets, norms, seed: settings.seed };
         let fit = settings.fit.clone().check()?;
-        let max_sweeps = TRIAL_SWEEPS.min(fit.max_sweeps);
-        let trial = FitSettings { max_sweeps, restarts: 1, rescue: 0, ..settings.fit.clone() };
-        let (trial, max_rank) = (trial.check()?, settings.max_rank);
+        let trial = |sweeps: usize| {
+            let max_sweeps = sweeps.min(fit.max_sweeps);
+            FitSettings { max_sweeps, restarts: 1, scouts: 1, rescue: 0, ..settings.fit.clone() }
+                .check()
+        };
+        let [short, long] = TRIAL_SWEEPS;
+        let (trials, max_rank) = ([trial(short)?, trial(long)?], settings.max_rank);
         let best = None;
-        Ok(Grower { folds, max_rank, fit, trial, tell, best, structures: 0, sweeps: 0 })
+        Ok(Grower { folds, max_rank, fit, trials, tell, best, structures: 0, sweeps: 0 })
     }
 
     fn dims(&self) -> &[usize] {
@@ -143,34 +153,19 @@ impl<'g> Grower<'g> {
         Ok(structure.without_useless_ranks(self.dims()).ranks().to_vec())
     }
 
-    /// Tries one more rank of every edge, takes the best as long as one gains, and sweeps over it.
+    /// Tries every move from the best: one more or one less rank of an edge, two modes exchanged. Takes the one that
+    /// predicts best as long as one gains, and sweeps over it.
     pub fn polish(&mut self, mut best: Grown, until: &Stop) -> Result<Grown, CompleteError> {
         while !until.is_set() {
-            let structure = best.networks[0].structure().clone();
-            let (template, ranks) = (structure.template(), structure.ranks());
-            let mut tries = Vec::new();
-            for edge in 0..ranks.len() {
-                let mut more = ranks.to_vec();
-                more[edge] += 1 + ranks[edge] / 8;
-                let more = self.useful(template, &more)?;
-                if more != ranks {
-                    let permutation = structure.permutation().to_vec();
-                    tries.push(Structure::new(template.clone(), permutation, more)?);
-                }
-            }
-            let (folds, settings) = (&self.folds, &self.trial);
-            let trials: Vec<_> = tries
-                .par_iter()
-                .map(|structure| folds.fit(structure, Some(&best), settings, false, until))
-                .collect();
-            let mut found: Option<Grown> = None;
-            for trial in trials {
-                let Some((trial, sweeps)) = trial? else { continue };
-                self.count(&trial, sweeps);
-                if found.as_ref().is_none_or(|found| trial.error < found.error) {
-                    found = Some(trial);
-                }
-            }
+            let [short, long] = self.trials.clone();
+            let moves = self.moves(best.networks[0].structure())?;
+            let from = moves.iter().map(|structure| (structure, &best)).collect();
+            let mut tried = self.race(from, &short, until)?;
+            tried.sort_by(|a, b| a.error.total_cmp(&b.error));
+            tried.truncate(PROMISING);
+            let from = tried.iter().map(|t| (t.networks[0].structure(), t)).collect();
+            let found = self.race(from, &long, until)?.into_iter().chain(tried);
+            let found = found.min_by(|a, b| a.error.total_cmp(&b.error));
             let Some(found) = found.filter(|f| f.error < (1.0 - GAIN) * best.error) else { break };
             // The one that was taken has as many sweeps as it needs.
             let structure = found.networks[0].structure().clone();
@@ -178,6 +173,48 @@ impl<'g> Grower<'g> {
             best = swept.filter(|swept| swept.error < found.error).unwrap_or(found);
         }
         Ok(best)
+    }
+
+    /// Fits structures at the same time, each from a network; those that could be, in their order.
+    fn race(
+        &mut self,
+        from: Vec<(&Structure, &Grown)>,
+        settings: &CheckedFit,
+        until: &Stop,
+    ) -> Result<Vec<Grown>, CompleteError> {
+        let folds = &self.folds;
+        let one = |(structure, from)| folds.fit(structure, Some(from), settings, false, until);
+        let fitted: Vec<_> = from.into_par_iter().map(one).collect();
+        let mut found = Vec::new();
+        for fitted in fitted {
+            let Some((fitted, sweeps)) = fitted? else { continue };
+            self.count(&fitted, sweeps);
+            found.push(fitted);
+        }
+        Ok(found)
+    }
+
+    /// The structures one move away, each network once.
+    fn moves(&self, from: &Structure) -> Result<Vec<Structure>, CompleteError> {
+        let (template, ranks, at) = (from.template(), from.ranks(), from.permutation());
+        let mut all = Vec::new();
+        for edge in 0..ranks.len() {
+            let step = 1 + ranks[edge] / 8;
+            for rank in [ranks[edge] + step, ranks[edge].saturating_sub(step).max(1)] {
+                let mut other = ranks.to_vec();
+                other[edge] = rank;
+                let other = self.useful(template, &other)?;
+                all.push(Structure::new(template.clone(), at.to_vec(), other)?);
+            }
+        }
+        for (a, b) in (0..at.len()).flat_map(|a| (a + 1..at.len()).map(move |b| (a, b))) {
+            let mut other = at.to_vec();
+            other.swap(a, b);
+            all.push(Structure::new(template.clone(), other, ranks.to_vec())?);
+        }
+        let mut seen = HashSet::from([from.canonical().graph]);
+        all.retain(|structure| seen.insert(structure.canonical().graph));
+        Ok(all)
     }
 
     fn fit(

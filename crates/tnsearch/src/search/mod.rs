@@ -20,12 +20,12 @@ pub use description::{
     Bounds, Context, Description, Graphs, OptionDescription, OptionKind, Plan, STRATEGIES,
     StrategySpec,
 };
-pub(crate) use engine::grown;
 pub use engine::{
     Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
     GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,
     RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
 };
+pub(crate) use engine::{carried, grown};
 pub use error::SearchError;
 pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
 pub use incumbents::incumbents;

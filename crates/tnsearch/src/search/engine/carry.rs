@@ -15,7 +15,7 @@ const FILL: f64 = 0.1;
 /// leading directions of the product of its two cores, one that grows gets small random entries; a mode takes the core
 /// of the vertex it moves to, cut or filled to its length. None where the templates differ or vertices carry
 /// several modes.
-pub(super) fn carried(
+pub(crate) fn carried(
     parent: &Network,
     structure: &Structure,
     seed: u64,

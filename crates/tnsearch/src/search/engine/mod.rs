@@ -28,6 +28,7 @@ mod speculate;
 mod walks;
 mod warm;
 
+pub(crate) use carry::carried;
 pub use event::{Event, Listener, ListenerError, Progress};
 pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
