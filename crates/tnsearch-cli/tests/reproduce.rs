@@ -85,7 +85,10 @@ fn bad_input_gets_one_line() {
         ),
         ("reproduce table2 --fit adam --scouts 8 -o out", "scouts is 8; adam takes 1 only"),
         ("reproduce table2", "--output <DIR>"),
-        ("reproduce table-compression -o out", "needs pictures: --data DIR, with images/bsd-gray256"),
+        (
+            "reproduce table-compression -o out",
+            "needs pictures: --data DIR, with images/bsd-gray256",
+        ),
         (
             "reproduce table-compression --data nowhere -o out",
             "no pictures in nowhere/images/bsd-gray256: ",

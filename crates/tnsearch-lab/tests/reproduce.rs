@@ -168,7 +168,11 @@ fn holes_of_pictures_are_filled() {
         cells.push(cell);
     }
     let output = table.output(&cells, &setup);
-    assert!(output.markdown.contains("| *paper* | 0.142 | 0.136 [1437] |  |"), "{}", output.markdown);
+    assert!(
+        output.markdown.contains("| *paper* | 0.142 | 0.136 [1437] |  |"),
+        "{}",
+        output.markdown
+    );
     assert!(output.markdown.contains("](pictures/missing-70-drawn-1-holes.png)"));
 }
 

@@ -1,15 +1,23 @@
 //! The tensor of a command, and the shape in which it is taken.
 
 use super::describe::{line, tensor_text};
+use super::holes::{Holed, Holes, explained};
+use super::pictures::{PictureOptions, picture_of, read_prepared};
 use super::structures::Loaded;
+use crate::terminal;
 use crate::text::shape;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use std::path::Path;
-use tnsearch::problem::Target;
-use tnsearch::tensor::{Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape};
+use tnsearch::network::Network;
+use tnsearch::problem::{Measure, Target};
+use tnsearch::tensor::{
+    AnyTensor, Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape, size,
+};
 use tnsearch_io::journal::{Header, fingerprint};
-use tnsearch_io::{MemoryLimit, Problem, read_tensor, split_key};
+use tnsearch_io::{MemoryLimit, Problem, picture, read_tensor, split_key};
+use tnsearch_lab::Tensorise;
+use tnsearch_lab::tensorise::Method;
 
 /// Another shape for the tensor: its modes split into factors.
 #[derive(Debug, Clone, Default, Args)]
@@ -26,6 +34,8 @@ pub struct ReshapeOptions {
     /// and numpy]
     #[arg(long)]
     column_major: bool,
+    #[command(flatten)]
+    pictures: PictureOptions,
 }
 
 /// A tensor that was read, as it is searched or fitted.
@@ -34,15 +44,25 @@ pub struct Data {
     pub target: Target,
     /// How it was reshaped; none where it has its own shape.
     pub reshape: Option<Reshape>,
+    /// What is known of it, where that is not all.
+    pub holed: Option<Holed>,
     /// What was asked for that changed nothing.
     idle: Option<String>,
+}
+
+/// A tensor as it was read, and how it is reshaped.
+struct Source {
+    tensor: AnyTensor,
+    reshape: Option<Reshape>,
 }
 
 /// What a command asks about the shape, read before a large file is.
 pub struct Wanted {
     what: Option<Way>,
+    pictures: Option<Tensorise>,
     text: String,
     column_major: bool,
+    holes: Option<Holes>,
 }
 
 enum Way {
@@ -63,7 +83,9 @@ impl ReshapeOptions {
             }
             _ => (None, &String::new()),
         };
-        Ok(Wanted { what, text: text.clone(), column_major: self.column_major })
+        let pictures = self.pictures.check()?;
+        let (text, column_major) = (text.clone(), self.column_major);
+        Ok(Wanted { what, pictures, text, column_major, holes: None })
     }
 }
 
@@ -76,6 +98,11 @@ fn named<T>(option: &str, text: &str, made: Result<T, ReshapeError>) -> anyhow::
 }
 
 impl Wanted {
+    /// The same for data with holes.
+    pub fn with_holes(self, holes: impl Into<Option<Holes>>) -> Self {
+        Wanted { holes: holes.into(), ..self }
+    }
+
     /// The reshape of a tensor with these dimensions.
     fn reshape(&self, dims: &[usize]) -> anyhow::Result<Option<Reshape>> {
         let (text, column_major) = (&self.text, self.column_major);
@@ -99,48 +126,109 @@ impl Wanted {
         limit: MemoryLimit,
     ) -> anyhow::Result<Data> {
         let path = split_key(name).0;
-        let tensor = read_tensor(name, dtype, limit)?.tensor;
-        let mut reshape = self.reshape(tensor.dims())?;
+        let Source { tensor, reshape } = self.read(name, dtype, given, limit)?;
         if let Some(given) = given {
-            if self.what.is_none() {
-                reshape = given.reshape.clone().filter(|r| r.from() == tensor.dims());
-            }
             given.check_shape(reshape.as_ref().map_or(tensor.dims(), Reshape::to))?;
         }
-        let unchanged = self.what.is_some() && reshape.is_none();
+        let same = |r: &Reshape| r.to() == r.from();
+        let unchanged = self.what.is_some() && reshape.as_ref().is_none_or(same);
         let idle = unchanged.then(|| format!("'{}' leaves the modes as they are", self.text));
+        let holed = self.holes.as_ref().map(|holes| holes.of(tensor.clone(), &path, limit));
+        let holed = holed.transpose()?;
+        if let Some(holed) = &holed {
+            let target = holed.target(reshape.as_ref(), &path)?;
+            return Ok(Data { target, reshape, holed: Some(holed.clone()), idle });
+        }
         let tensor = match &reshape {
             Some(reshape) => {
-                if reshape.column_major() {
+                if reshape.copies() {
                     // A reordered copy stands beside it.
-                    limit
-                        .check(2 * tensor.len() as u128, tensor.kind())
-                        .map_err(|p: Problem| p.of(&path))?;
+                    let entries = 2 * size(reshape.to()).max(tensor.len() as u128);
+                    limit.check(entries, tensor.kind()).map_err(|p: Problem| p.of(&path))?;
                 }
                 reshape.apply(tensor)
             }
             None => tensor,
         };
-        let target = Target::new(tensor).map_err(|e| Problem::from(e).of(&path))?;
-        Ok(Data { target, reshape, idle })
+        let target = Target::new(tensor).map_err(|e| explained(e, &path))?;
+        Ok(Data { target, reshape, holed: None, idle })
+    }
+
+    /// The tensor of a file; of a picture, or an array that is to be taken as one, after what is done to it first.
+    fn read(
+        &self,
+        name: &str,
+        dtype: Option<Kind>,
+        given: Option<&Loaded>,
+        limit: MemoryLimit,
+    ) -> anyhow::Result<Source> {
+        let known = given.and_then(|g| g.reshape.as_ref()).filter(|_| self.is_default());
+        if let Some(reshape) = known.filter(|r| r.picture().is_some()) {
+            let tensor = read_prepared(name, dtype, reshape, limit)?;
+            let reshape = Some(reshape.clone()).filter(|r| r.from() == tensor.dims());
+            return Ok(Source { tensor, reshape });
+        }
+        if self.pictures.is_none() && !picture::is_picture(&split_key(name).0)? {
+            let tensor = read_tensor(name, dtype, limit)?.tensor;
+            let reshape = match known {
+                Some(known) => Some(known.clone()).filter(|r| r.from() == tensor.dims()),
+                None => self.reshape(tensor.dims())?,
+            };
+            return Ok(Source { tensor, reshape });
+        }
+        let mut how = self.pictures.clone().unwrap_or_default();
+        if self.what.is_some() {
+            how.method = Method::Plain;
+        }
+        let own = picture_of(name, limit)?;
+        let made = how.apply(own).map_err(|e| anyhow!("{name}: {e}"))?;
+        let (steps, dims) = (made.reshape.picture(), made.picture.dims());
+        let reshape = match (self.reshape(&dims)?, steps) {
+            (Some(split), Some(steps)) => split.of_picture(steps),
+            _ => made.reshape,
+        };
+        let tensor = AnyTensor::from(made.picture.into_tensor());
+        Ok(Source { tensor: tensor.to_kind(dtype.unwrap_or(Kind::F64))?, reshape: Some(reshape) })
+    }
+
+    fn is_default(&self) -> bool {
+        self.what.is_none() && self.pictures.is_none()
     }
 }
 
 impl Data {
+    /// The RSE of a network, which its file holds, whatever it was fitted by.
+    pub fn rse_of(&self, found: &Network, measure: &Measure, error: f64) -> anyhow::Result<f64> {
+        Ok(match *measure == Measure::RSE {
+            true => error,
+            false => self.target.rse_of(&found.to_tensor(None)?),
+        })
+    }
+
     /// What the modes are called.
     pub fn names(&self) -> ModeNames<'_> {
         ModeNames::new(self.reshape.as_ref())
+    }
+
+    /// Warns of slices without an observed entry.
+    pub fn warn(&self) {
+        if let Some(text) = self.holed.as_ref().and_then(Holed::empty_text) {
+            terminal::note("warning", &text);
+        }
     }
 
     /// The lines about the tensor: its own shape, and that in which it was taken.
     pub fn lines(&self, out: &mut String, name: &str) {
         let own = self.reshape.as_ref().map_or(self.target.dims(), Reshape::from);
         line(out, "tensor", tensor_text(name, own));
-        if let Some(reshape) = &self.reshape {
+        if let Some(reshape) = self.reshape.as_ref().filter(|_| self.idle.is_none()) {
             line(out, "reshaped", reshape_text(reshape));
         }
         if let Some(idle) = &self.idle {
             line(out, "reshaped", idle);
+        }
+        if let Some(holed) = &self.holed {
+            holed.lines(out);
         }
     }
 }
@@ -148,8 +236,13 @@ impl Data {
 /// A reshape in words.
 pub fn reshape_text(reshape: &Reshape) -> String {
     let order = if reshape.column_major() { ", column-major" } else { "" };
+    let order = if reshape.digit_sides().is_some() { ", digits of row and column" } else { order };
+    let padded = match reshape.padded_shape() {
+        padded if padded != reshape.from() => format!(" -> {} (edges repeated)", shape(padded)),
+        _ => String::new(),
+    };
     let names = reshape.names().join(" ");
-    format!("{} -> {}{order}: {names}", shape(reshape.from()), shape(reshape.to()))
+    format!("{}{padded} -> {}{order}: {names}", shape(reshape.from()), shape(reshape.to()))
 }
 
 /// Refuses a network for a tensor of another shape; both shapes are named.
@@ -171,14 +264,10 @@ pub fn for_journal(
     let path = split_key(name).0;
     // The search may have been made with another kind of number than the file has.
     for kind in [None].into_iter().chain(Kind::ALL.map(Some)) {
-        let tensor = match read_tensor(name, kind, limit) {
-            Ok(read) => read.tensor,
+        let tensor = match read_reshaped(name, kind, header.reshaped.as_ref(), limit) {
+            Ok(tensor) => tensor,
             Err(_) if kind.is_some() => continue,
-            Err(e) => return Err(e.into()),
-        };
-        let tensor = match &header.reshaped {
-            Some(reshape) if reshape.from() == tensor.dims() => reshape.apply(tensor),
-            _ => tensor,
+            Err(e) => return Err(e),
         };
         if tensor.dims() != header.dims {
             return Ok(None);
@@ -198,10 +287,23 @@ pub fn read_as(
     reshape: Option<&Reshape>,
     limit: MemoryLimit,
 ) -> anyhow::Result<Target> {
-    let tensor = read_tensor(name, Some(kind), limit)?.tensor;
-    let tensor = match reshape {
+    let tensor = read_reshaped(name, Some(kind), reshape, limit)?;
+    Ok(Target::new(tensor).map_err(|e| Problem::from(e).of(split_key(name).0))?)
+}
+
+/// A tensor as it was taken before: its picture prepared, its shape changed where it has the one for that.
+fn read_reshaped(
+    name: &str,
+    kind: Option<Kind>,
+    reshape: Option<&Reshape>,
+    limit: MemoryLimit,
+) -> anyhow::Result<AnyTensor> {
+    let tensor = match reshape.filter(|r| r.picture().is_some()) {
+        Some(reshape) => read_prepared(name, kind, reshape, limit)?,
+        None => read_tensor(name, kind, limit)?.tensor,
+    };
+    Ok(match reshape {
         Some(reshape) if reshape.from() == tensor.dims() => reshape.apply(tensor),
         _ => tensor,
-    };
-    Ok(Target::new(tensor).map_err(|e| Problem::from(e).of(split_key(name).0))?)
+    })
 }

@@ -2,6 +2,7 @@
 
 mod bound;
 mod certify;
+mod complete;
 mod completions;
 mod cuts;
 mod data;
@@ -12,10 +13,12 @@ mod distance;
 mod facts;
 mod fit;
 mod generate;
+mod holes;
 mod info;
 mod options;
 mod outputs;
 mod pick;
+mod pictures;
 mod reconstruct;
 mod report;
 mod reproduce;
@@ -43,6 +46,7 @@ use clap::{Parser, Subcommand};
   tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
   tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
   tnsearch space --template ring --order 8          how large a search would be
+  tnsearch complete X.npy --nan-missing -o full.npy  fill the holes of a tensor
   tnsearch info net.safetensors
   tnsearch reconstruct net.safetensors -o X2.npy
   tnsearch round net.safetensors --max-re 0.01 -o small.safetensors
@@ -60,6 +64,7 @@ enum Command {
     Search(Box<search::Search>),
     Fit(fit::Fit),
     Decompose(decompose::Decompose),
+    Complete(Box<complete::Complete>),
     Bound(bound::Bound),
     Certify(certify::Certify),
     Space(space::Space),
@@ -82,6 +87,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Search(args) => search::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Decompose(args) => decompose::run(&args),
+        Command::Complete(args) => complete::run(&args),
         Command::Bound(args) => bound::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Space(args) => space::run(&args),

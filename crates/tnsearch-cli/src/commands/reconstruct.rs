@@ -13,12 +13,14 @@ use tnsearch_io::{MemoryLimit, Problem, network, output::Output, write_tensor};
 
 /// Write the dense tensor of a network, in the original mode order and shape.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  tnsearch reconstruct net.safetensors -o X.npy")]
+#[command(after_help = "Examples:
+  tnsearch reconstruct net.safetensors -o X.npy
+  tnsearch reconstruct net.safetensors -o picture.png")]
 pub struct Reconstruct {
     /// The network, as 'search' and 'fit' write it
     network: PathBuf,
-    /// The tensor to write (.npy, numbers of the kind that the network has)
+    /// The tensor to write: .npy, numbers of the kind that the network has, of a picture its H x W or H x W x 3; or .png
+    /// or .jpg, 8 bits, numbers below 0 and above 1 cut off
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]

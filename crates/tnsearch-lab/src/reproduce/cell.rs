@@ -10,7 +10,9 @@ use tnsearch::fit::{CheckedFit, FitSettings, Method as Fit};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, Score, Stop};
-use tnsearch::search::{Graphs, HistoryPoint, SearchError, SearchResult, SearchSettings, StoppedBy};
+use tnsearch::search::{
+    Graphs, HistoryPoint, SearchError, SearchResult, SearchSettings, StoppedBy,
+};
 use tnsearch::{Search, SettingError};
 use tnsearch_io::Picture;
 

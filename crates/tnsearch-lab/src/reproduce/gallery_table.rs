@@ -84,9 +84,7 @@ pub(super) fn rows(
     row("evaluations, median", &|m| {
         Some(median(of(m).iter().filter_map(|c| c.evaluations).map(|n| n as f64))?.to_string())
     });
-    row("seconds, median", &|m| {
-        Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?))
-    });
+    row("seconds, median", &|m| Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?)));
     row("*paper*", &|m| {
         published.iter().find(|(method, _)| *method == m).map(|(_, text)| (*text).to_owned())
     });
@@ -102,7 +100,8 @@ pub(super) fn strips(done: &[Done]) -> String {
         // Where something was removed, what was left stands second.
         let holes = rows.iter().any(|(_, c)| c.missing_re.is_some());
         let given = if holes { vec!["original", "holes"] } else { vec!["original"] };
-        let heads: Vec<&str> = given.iter().copied().chain(methods.iter().map(|m| &m[..])).collect();
+        let heads: Vec<&str> =
+            given.iter().copied().chain(methods.iter().map(|m| &m[..])).collect();
         let _ = write!(out, "## Pictures, {variant}\n\n| {} |\n", heads.join(" | "));
         out += &format!("|{}\n", " --- |".repeat(heads.len()));
         for picture in distinct(rows.iter().map(|(t, _)| t.name.clone())) {

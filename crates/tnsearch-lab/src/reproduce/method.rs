@@ -175,10 +175,13 @@ impl Method {
         let spec = StrategySpec::new("tnls");
         let spec = spec.set("iterations", settings.iterations).set("samples", settings.samples);
         let spec = spec.set("c1", settings.c1);
-        Method::named("TNLS", match settings.c2 {
-            Some(c2) => spec.set("c2", c2),
-            None => spec,
-        })
+        Method::named(
+            "TNLS",
+            match settings.c2 {
+                Some(c2) => spec.set("c2", c2),
+                None => spec,
+            },
+        )
     }
 
     /// Our walks: on the template, or over all graphs.
@@ -239,7 +242,11 @@ impl Method {
 
     /// Holes filled by whatever predicts entries best that were held out.
     pub(super) fn complete() -> Method {
-        Method { kind: Kind::Complete, max_runs: 1, ..Method::named("ours, held out", StrategySpec::default()) }
+        Method {
+            kind: Kind::Complete,
+            max_runs: 1,
+            ..Method::named("ours, held out", StrategySpec::default())
+        }
     }
 
     /// The best ranks for a given place of every mode.

@@ -1,0 +1,99 @@
+//! Pictures as tensors: the options of every command that takes a tensor.
+
+use crate::terminal;
+use anyhow::{anyhow, bail};
+use clap::{Args, ValueEnum};
+use tnsearch::tensor::{AnyTensor, Kind, Reshape, parse_shape};
+use tnsearch_io::{MemoryLimit, Picture, picture, read_tensor, split_key};
+use tnsearch_lab::Tensorise;
+use tnsearch_lab::tensorise::{Method, Sides, parse_digits, prepared};
+
+/// How a picture becomes a tensor.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Pictures")]
+pub struct PictureOptions {
+    /// How a picture (or an array H x W or H x W x 3) becomes a tensor: vdt makes mode k of digit k of row and column,
+    /// reshape splits rows and columns as the authors do [default: vdt for .png and .jpg]
+    #[arg(long, value_name = "METHOD", value_enum, conflicts_with_all = ["split", "reshape"])]
+    tensorise: Option<Named>,
+    /// The digits of vdt, rows x columns, as 2x2,2x2,4x3 or 2x2^8; of reshape the factors of each side, as 4x4,8x2
+    /// [default: small factors of the sides]
+    #[arg(long, value_name = "LIST", requires = "tensorise")]
+    factors: Option<String>,
+    /// Make colours grey first
+    #[arg(long)]
+    grey: bool,
+    /// Resize a picture first, rows x columns
+    #[arg(long, value_name = "HxW")]
+    resize: Option<String>,
+    /// Take the middle of a picture whose sides do not have small factors [default: repeat its edges; they are cut off
+    /// on the way back]
+    #[arg(long)]
+    crop: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Named {
+    Vdt,
+    Reshape,
+    None,
+}
+
+impl PictureOptions {
+    /// What is asked for; none where nothing is.
+    pub fn check(&self) -> anyhow::Result<Option<Tensorise>> {
+        let factors = self.factors.as_deref();
+        let named = |e: &dyn std::fmt::Display| anyhow!("--factors: {e}");
+        let method = match (self.tensorise, factors) {
+            (Some(Named::None), Some(_)) => bail!("--factors needs --tensorise vdt or reshape"),
+            (Some(Named::None), None) => Method::Plain,
+            (Some(Named::Reshape), f) => {
+                Method::Reshape(f.map(str::parse).transpose().map_err(|e| named(&e))?)
+            }
+            (_, f) => Method::Vdt(f.map(parse_digits).transpose().map_err(|e| named(&e))?),
+        };
+        let resize = match self.resize.as_deref() {
+            Some(text) => match parse_shape(text).as_deref() {
+                Ok(&[height, width]) => Some([height, width]),
+                _ => bail!("--resize: '{text}' is no size; use rows x columns such as 256x256"),
+            },
+            None => None,
+        };
+        let asked = self.tensorise.is_some() || self.grey || self.crop || resize.is_some();
+        Ok(asked.then(|| {
+            Tensorise::default().with(|t| {
+                t.method = method;
+                t.grey = self.grey;
+                t.resize = resize;
+                t.sides = if self.crop { Sides::Crop } else { Sides::Pad };
+            })
+        }))
+    }
+}
+
+/// The picture in a file, or that an array is.
+pub fn picture_of(name: &str, limit: MemoryLimit) -> anyhow::Result<Picture> {
+    let path = split_key(name).0;
+    if !picture::is_picture(&path)? {
+        let tensor = read_tensor(name, None, limit)?.tensor;
+        return Picture::from_tensor(&tensor).map_err(|e| anyhow!("{}: {e}", path.display()));
+    }
+    let read = picture::read(&path, limit)?;
+    if read.was_transparent {
+        let path = path.display();
+        terminal::note("note", &format!("{path}: what is transparent is laid over white"));
+    }
+    Ok(read)
+}
+
+/// The tensor of a picture after what was done to it before.
+pub fn read_prepared(
+    name: &str,
+    kind: Option<Kind>,
+    reshape: &Reshape,
+    limit: MemoryLimit,
+) -> anyhow::Result<AnyTensor> {
+    let steps = reshape.picture().unwrap_or_default();
+    let tensor = AnyTensor::from(prepared(picture_of(name, limit)?, steps).into_tensor());
+    Ok(tensor.to_kind(kind.unwrap_or(Kind::F64))?)
+}
