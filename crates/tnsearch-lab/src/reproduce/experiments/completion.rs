@@ -56,18 +56,17 @@ fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
         (s.elimination, s.reproduction, s.mutation) = (0.1, 1, 0.24);
         (s.alpha, s.beta) = (20.0, 1.0);
     });
-    let methods: Vec<Arc<Method>> =
-        [
-            Method::tr_als(),
-            Method::greedy(),
-            Method::tnga_plus(&tnga),
-            Method::tnls(&tnls),
-            Method::complete(),
-        ]
-        .into_iter()
-        .chain(more)
-        .map(|method| Arc::new(method.on_pictures(plan.options.quick)))
-        .collect();
+    let methods: Vec<Arc<Method>> = [
+        Method::tr_als(),
+        Method::greedy(),
+        Method::tnga_plus(&tnga),
+        Method::tnls(&tnls),
+        Method::complete(),
+    ]
+    .into_iter()
+    .chain(more)
+    .map(|method| Arc::new(method.on_pictures(plan.options.quick)))
+    .collect();
     for (variant, lambda, _) in PUBLISHED {
         for (trial, shot) in gallery.shots(variant).enumerate() {
             let shot = Arc::new(shot);
