@@ -1,6 +1,6 @@
 //! `tnsearch reproduce`: the paper's experiments.
 
-use super::options::{count, method, seed};
+use super::options::{check_threads, count, method, seed};
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
 use anyhow::{anyhow, bail};
@@ -9,8 +9,11 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use tnsearch::fit::Method;
+use tnsearch::search::Budget;
 use tnsearch_io::lines::{Kind, LinesFile};
 use tnsearch_io::{Picture, io_text, output::Output};
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup, Task};
@@ -63,6 +66,9 @@ pub struct Reproduce {
     /// Only results whose names contain this, such as TNLS or "mera-8 A"; the others can follow later
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Results made at the same time, each with its share of the threads
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<usize>, allow_negative_numbers = true)]
+    at_once: usize,
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     threads: Option<usize>,
@@ -90,7 +96,11 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     }
     let interrupt = interrupt::on_ctrl_c()?;
     let scouts = args.scouts.unwrap_or(experiment.scouts(args.fit));
-    let setup = Setup::new(args.fit, scouts, args.threads, interrupt)?;
+    check_threads(args.threads)?;
+    let budget = Budget::default().with(|b| b.threads = args.threads);
+    let at_once = args.at_once.min(budget.threads());
+    let threads = if at_once > 1 { Some(budget.threads() / at_once) } else { args.threads };
+    let setup = Setup::new(args.fit, scouts, threads, interrupt)?;
     let folder = &args.output;
     if folder.exists() && !folder.is_dir() {
         bail!("{} is a file; --output needs a folder", folder.display());
@@ -112,27 +122,13 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     let left: Vec<&Task> =
         experiment.tasks.iter().filter(asked).filter(|t| !done.contains(&t.key)).collect();
     let shown = !args.quiet && (args.progress || std::io::stderr().is_terminal());
-    let mut progress = Progress::new(shown, &left);
-    let mut exit = Exit::Done;
-    for (number, task) in left.iter().enumerate() {
-        progress.begin(number, task);
-        match task.make(&setup) {
-            Ok(made) => {
-                // First the pictures: a result that is there has its own.
-                if let Some(shown) = &made.pictures {
-                    write_pictures(folder, &task.files(shown))?;
-                }
-                results.append(&made.cell)?;
-                results.sync()?;
-                cells.push(made.cell);
-            }
-            Err(ReproduceError::Interrupted) => {
-                exit = Exit::Interrupted;
-                break;
-            }
-            Err(e) => bail!("{}: {e}", task.key),
-        }
-    }
+    let work = Work { folder, setup: &setup, left: &left, next: AtomicUsize::new(0) };
+    let desk = Mutex::new(Desk {
+        results: &mut results,
+        cells: &mut cells,
+        progress: Progress::new(shown, &left),
+    });
+    let exit = work.run(&desk, at_once)?;
     write(folder, &experiment, &cells, &setup)?;
     let made: HashSet<&str> = cells.iter().map(|c| c.key.as_str()).collect();
     let count = experiment.tasks.iter().filter(|t| made.contains(t.key.as_str())).count();
@@ -145,6 +141,69 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         ))?;
     }
     Ok(exit)
+}
+
+/// What is to be made.
+struct Work<'w> {
+    folder: &'w Path,
+    setup: &'w Setup,
+    left: &'w [&'w Task],
+    /// The number of the result that nobody has begun yet.
+    next: AtomicUsize,
+}
+
+/// Where what was made is put down.
+struct Desk<'d> {
+    results: &'d mut LinesFile,
+    cells: &'d mut Vec<Cell>,
+    progress: Progress,
+}
+
+impl Work<'_> {
+    /// Makes all results, some at the same time.
+    fn run(&self, desk: &Mutex<Desk>, at_once: usize) -> anyhow::Result<Exit> {
+        let ends: Vec<anyhow::Result<Exit>> = std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..at_once).map(|_| scope.spawn(|| self.one_by_one(desk))).collect();
+            let lost = || Err(anyhow!("a thread ended before its work was done"));
+            workers.into_iter().map(|w| w.join().unwrap_or_else(|_| lost())).collect()
+        });
+        let mut exit = Exit::Done;
+        for end in ends {
+            if matches!(end?, Exit::Interrupted) {
+                exit = Exit::Interrupted;
+            }
+        }
+        Ok(exit)
+    }
+
+    fn one_by_one(&self, desk: &Mutex<Desk>) -> anyhow::Result<Exit> {
+        let lock = || desk.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = self.left.get(number) else { return Ok(Exit::Done) };
+            lock().progress.begin(number, task);
+            let made = match task.make(self.setup) {
+                Ok(made) => made,
+                Err(error) => {
+                    // The others end with what they are at.
+                    self.next.store(self.left.len(), Ordering::Relaxed);
+                    return match error {
+                        ReproduceError::Interrupted => Ok(Exit::Interrupted),
+                        other => Err(anyhow!("{}: {other}", task.key)),
+                    };
+                }
+            };
+            let desk = &mut *lock();
+            // First the pictures: a result that is there has its own.
+            if let Some(shown) = &made.pictures {
+                write_pictures(self.folder, &task.files(shown))?;
+            }
+            desk.results.append(&made.cell)?;
+            desk.results.sync()?;
+            desk.cells.push(made.cell);
+        }
+    }
 }
 
 /// Writes pictures under their names in the folder.

@@ -16,8 +16,9 @@ use tnsearch::search::{
 /// entry of the tensor. (Rings of rank 7 take some hundred, the hidden structures of Table 3 at most 145.)
 pub(super) const MAX_COST: f64 = 500.0;
 
-/// The paper's largest rank on pictures.
+/// The paper's largest rank on pictures, and that of quick versions.
 const PICTURE_RANK: usize = 14;
+const QUICK_RANK: usize = 4;
 
 pub(super) type Decompose =
     dyn Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError> + Send + Sync;
@@ -191,8 +192,9 @@ impl Method {
         Method { any_graph, direct: true, max_runs: 1, ..Method::named(name, spec) }
     }
 
-    /// The same on pictures: ranks up to 14, and fits of one start that go on no longer than they have to.
-    pub(super) fn on_pictures(self) -> Method {
+    /// The same on pictures: ranks up to 14 (small ones for quick versions), and fits of one start that go on no longer than
+    /// they have to.
+    pub(super) fn on_pictures(self, quick: bool) -> Method {
         let fit = |settings: FitSettings| {
             settings.with(|s| {
                 (s.restarts, s.carry) = (1, true);
@@ -201,7 +203,8 @@ impl Method {
                 }
             })
         };
-        Method { max_rank: PICTURE_RANK, fit, max_runs: 1, ..self }
+        let max_rank = if quick { QUICK_RANK } else { PICTURE_RANK };
+        Method { max_rank, fit, max_runs: 1, ..self }
     }
 
     /// Whether it is a search, not a decomposition.

@@ -148,6 +148,10 @@ pub struct Generation {
     ///
     /// [`FitSettings::carry`]: crate::fit::FitSettings::carry
     pub near: Option<Structure>,
+    /// A loss beyond which it does not matter how large it is: with [`FitSettings::carry`] fits far above it are given up.
+    ///
+    /// [`FitSettings::carry`]: crate::fit::FitSettings::carry
+    pub far: Option<f64>,
     /// Where only a loss below this matters to the strategy, and of those of this generation only the
     /// smallest: the engine may then prune what a bound rules out, and the strategy's way stays the same.
     /// None: every loss matters.
@@ -168,6 +172,7 @@ impl Generation {
             effort: Effort::Full,
             parent: None,
             near: None,
+            far: None,
             only_below: None,
             adapt: None,
             from: Vec::new(),
@@ -205,6 +210,12 @@ impl Generation {
     /// The same drawn around a structure fitted before.
     pub fn near(mut self, centre: Structure) -> Self {
         self.near = Some(centre);
+        self
+    }
+
+    /// The same where losses beyond this are all alike to the strategy.
+    pub fn far(mut self, loss: Option<f64>) -> Self {
+        self.far = loss;
         self
     }
 

@@ -68,7 +68,7 @@ fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
     ]
     .into_iter()
     .chain(more)
-    .map(|method| Arc::new(method.on_pictures()))
+    .map(|method| Arc::new(method.on_pictures(plan.options.quick)))
     .collect();
     for variant in [Variant::Reshape, Variant::Vdt] {
         for (trial, shot) in gallery.shots(variant).enumerate() {

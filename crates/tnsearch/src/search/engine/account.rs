@@ -119,6 +119,7 @@ mod tests {
             effort: Effort::Full,
             structure,
             parent: None,
+            far: None,
             walk: None,
             asked: None,
             graph,

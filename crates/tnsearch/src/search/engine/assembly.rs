@@ -188,6 +188,7 @@ mod tests {
             effort,
             structure,
             parent,
+            far: None,
             walk: None,
             asked: None,
             graph,

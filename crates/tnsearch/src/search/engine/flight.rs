@@ -31,6 +31,9 @@ pub(super) enum Flight {
 /// Fits that would take longer than the time left before the search ends: those that follow will, too.
 const MOST_OUT_OF_TIME: u32 = 16;
 
+/// What a fit from random cores has to come below, in units of the error that matters: it begins further off.
+const COLD: f64 = 1.5;
+
 /// What a fit of the answer's cores may take when the search is to end.
 const LAST_SECONDS: f64 = 1.0;
 
@@ -171,6 +174,11 @@ impl Driver<'_, '_> {
         }
         let mut request = Request::new(job.graph.clone(), self.engine.fit.clone(), seed);
         request.effort = job.effort;
+        if let Some(loss) = job.far {
+            let give_up = self.engine.rules.objective.error_at(job.phi, loss).map(|e| COLD * e);
+            let settings = FitSettings { give_up, ..FitSettings::clone(&request.settings) };
+            request.settings = Arc::new(settings.check()?);
+        }
         if let Some(parent) = &job.parent {
             match self.network(run, &parent.structure) {
                 Ok(network) => {

@@ -58,6 +58,7 @@ impl Rules {
             effort,
             structure,
             parent,
+            far: None,
             walk: None,
             asked: None,
             graph,

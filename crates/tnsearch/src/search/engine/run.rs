@@ -50,6 +50,8 @@ pub(super) struct Job {
     pub structure: Structure,
     /// The structure whose cores its fit begins at, if any.
     pub parent: Option<Arc<Parent>>,
+    /// The loss far above which its fit is given up.
+    pub far: Option<f64>,
     /// How it may change the structure, and the walk it goes on from, where it is one.
     pub walk: Option<(Arc<Adapt>, Option<WalkId>)>,
     /// The graph that the walk began at, where this is what it ended at.
@@ -238,7 +240,8 @@ impl Run {
     }
 
     fn plan(&self, generation: Generation, rules: &Rules) -> Result<Round, SearchError> {
-        let Generation { structures, effort, parent, near, only_below, adapt, from } = generation;
+        let Generation { structures, effort, parent, near, far, only_below, adapt, from } =
+            generation;
         let near = near
             .filter(|_| rules.carry)
             .map(|structure| Parent { structure, near: Some(only_below.unwrap_or(f64::INFINITY)) });
@@ -253,6 +256,7 @@ impl Run {
             let place = Place { generation: self.asked, run: self.index, index };
             let mut job =
                 rules.job(place, structure, effort, parent.clone(), only_below.is_some())?;
+            job.far = far.filter(|_| rules.carry && job.parent.is_none());
             if let Some(adapt) = &adapt {
                 let joins = if adapt.grows { job.structure.joins() } else { Vec::new() };
                 let objective = rules.objective.get();

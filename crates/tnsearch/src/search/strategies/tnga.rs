@@ -211,6 +211,8 @@ pub struct Tnga {
     settings: CheckedTnga,
     rng: Rng,
     population: Vec<Chromosome>,
+    /// The loss of the last parent of the generation before that counts for much.
+    far: Option<f64>,
     /// Generations told so far.
     generation: usize,
 }
@@ -242,7 +244,7 @@ impl Tnga {
             keys: (0..keys).map(|_| rng.random()).collect(),
         };
         let population = (0..settings.population).map(|_| random()).collect();
-        Tnga { name, template, settings, rng, population, generation: 0 }
+        Tnga { name, template, settings, rng, population, far: None, generation: 0 }
     }
 
     /// The structure that a chromosome means.
@@ -328,7 +330,8 @@ impl Strategy for Tnga {
         if self.generation == self.settings.generations {
             return Ask::Done;
         }
-        Generation::new(self.population.iter().map(|c| self.decode(c)).collect()).ask()
+        let structures = self.population.iter().map(|c| self.decode(c)).collect();
+        Generation::new(structures).far(self.far).ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
@@ -338,6 +341,9 @@ impl Strategy for Tnga {
             let mut told: Vec<(Chromosome, f64)> =
                 population.into_iter().zip(outcomes.iter().map(|o| o.loss)).collect();
             told.sort_by(|a, b| a.1.total_cmp(&b.1));
+            // Beyond it all places weigh the same, and next to nothing.
+            let last = (self.settings.alpha / self.settings.beta) as usize;
+            self.far = told.get(last).map(|(_, loss)| *loss);
             self.population = self.evolve(told.into_iter().map(|(c, _)| c).collect());
         }
     }
