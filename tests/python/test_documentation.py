@@ -87,8 +87,8 @@ def test_the_journal(searched):
 def test_the_metadata_of_a_network(searched):
     with safetensors.safe_open(searched / "net.safetensors", "numpy") as file:
         metadata = file.metadata()
-    # Left out where the cores are real, and where the tensor has its own shape.
-    assert set(metadata) | {"complex", "reshaped"} == documented("entry")
+    # Left out where the cores are real, where the tensor has its own shape, and but for what 'compress' makes.
+    assert set(metadata) | {"complex", "reshaped", "origin"} == documented("entry")
     report = json.loads((searched / "out.json").read_text())
     assert float(metadata["rse"]) == report["rse"]
     assert int(metadata["params"]) == report["params"]
@@ -144,3 +144,13 @@ def test_decompose(generate, tnsearch):
         report = json.loads(tnsearch("decompose", tensor, "--method", method, "--json", "-"))
         assert set(report) == fields
         assert report["settings"] is None if method == "tt-svd" else set(report["settings"]) == nested
+
+
+def test_compress_and_decompress(generate, tnsearch, tmp_path):
+    tensor, _ = generate("--order", 4)
+    made = json.loads(tnsearch("compress", tensor, "-o", tmp_path / "x.net", "--max-seconds", 600, "--json", "-"))
+    assert set(made) == fields_of("compress")
+    with safetensors.safe_open(tmp_path / "x.net", "numpy") as file:
+        assert json.loads(file.metadata()["origin"]) == {"picture": False, "dtype": "f64"}
+    back = json.loads(tnsearch("decompress", tmp_path / "x.net", "-o", tmp_path / "Z.npy", "--json", "-"))
+    assert set(back) == fields_of("decompress")

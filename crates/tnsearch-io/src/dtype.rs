@@ -1,10 +1,12 @@
 //! The number types that can be read, and reading them into the kind of number that is asked for.
 
 use half::{bf16, f16};
+use serde::{Deserialize, Serialize};
 use tnsearch::tensor::{Kind, Scalar};
 
 /// The type of an array's entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
 #[non_exhaustive]
 pub enum Dtype {
     /// One byte, zero or not.
@@ -37,6 +39,40 @@ pub enum Dtype {
     C64,
     /// Complex, two numbers of double precision.
     C128,
+}
+
+/// All of them.
+const ALL: [Dtype; 15] = [
+    Dtype::Bool,
+    Dtype::I8,
+    Dtype::I16,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::U8,
+    Dtype::U16,
+    Dtype::U32,
+    Dtype::U64,
+    Dtype::F16,
+    Dtype::Bf16,
+    Dtype::F32,
+    Dtype::F64,
+    Dtype::C64,
+    Dtype::C128,
+];
+
+impl From<Dtype> for &'static str {
+    fn from(dtype: Dtype) -> Self {
+        dtype.name()
+    }
+}
+
+impl TryFrom<String> for Dtype {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let known = ALL.into_iter().find(|d| d.name() == name);
+        known.ok_or_else(|| format!("'{name}' is no type of numbers"))
+    }
 }
 
 impl Dtype {
@@ -126,6 +162,46 @@ impl Dtype {
             Dtype::F64 => numbers!(f64, |v| v),
             Dtype::C64 => complex!(f32),
             Dtype::C128 => complex!(f64),
+        }
+    }
+    /// Its name in .npy files, without the order of bytes; bf16, which these do not have, is written as f32.
+    pub(crate) fn npy_name(self) -> &'static str {
+        match self {
+            Dtype::Bool => "b1",
+            Dtype::I8 => "i1",
+            Dtype::I16 => "i2",
+            Dtype::I32 => "i4",
+            Dtype::I64 => "i8",
+            Dtype::U8 => "u1",
+            Dtype::U16 => "u2",
+            Dtype::U32 => "u4",
+            Dtype::U64 => "u8",
+            Dtype::F16 => "f2",
+            Dtype::Bf16 | Dtype::F32 => "f4",
+            Dtype::F64 => "f8",
+            Dtype::C64 => "c8",
+            Dtype::C128 => "c16",
+        }
+    }
+
+    /// Appends the bytes of a number, little-endian: whole numbers are rounded and cut off at the ends of their range.
+    pub(crate) fn encode(self, re: f64, im: f64, out: &mut Vec<u8>) {
+        let whole = re.round();
+        match self {
+            Dtype::Bool => out.push(u8::from(re >= 0.5)),
+            Dtype::I8 => out.extend((whole as i8).to_le_bytes()),
+            Dtype::I16 => out.extend((whole as i16).to_le_bytes()),
+            Dtype::I32 => out.extend((whole as i32).to_le_bytes()),
+            Dtype::I64 => out.extend((whole as i64).to_le_bytes()),
+            Dtype::U8 => out.push(whole as u8),
+            Dtype::U16 => out.extend((whole as u16).to_le_bytes()),
+            Dtype::U32 => out.extend((whole as u32).to_le_bytes()),
+            Dtype::U64 => out.extend((whole as u64).to_le_bytes()),
+            Dtype::F16 => out.extend(f16::from_f64(re).to_le_bytes()),
+            Dtype::Bf16 | Dtype::F32 => out.extend((re as f32).to_le_bytes()),
+            Dtype::F64 => out.extend(re.to_le_bytes()),
+            Dtype::C64 => [re, im].iter().for_each(|x| out.extend((*x as f32).to_le_bytes())),
+            Dtype::C128 => [re, im].iter().for_each(|x| out.extend(x.to_le_bytes())),
         }
     }
 }

@@ -16,6 +16,7 @@
 //! ```
 
 mod array;
+mod cores;
 mod dtype;
 mod entries;
 mod error;
@@ -33,8 +34,9 @@ mod tests;
 pub mod text;
 
 pub use array::{Array, Layout};
+pub use cores::{Precision, PrecisionError};
 pub use dtype::Dtype;
 pub use error::{FileError, Problem, io_text};
 pub use memory::MemoryLimit;
 pub use picture::Picture;
-pub use registry::{Listed, list_arrays, read_tensor, split_key, write_tensor};
+pub use registry::{Listed, list_arrays, read_tensor, split_key, write_npy_as, write_tensor};

@@ -15,10 +15,12 @@
 //!     cores[int(name.split(".")[1])] = entries.reshape(core["shape"])
 //! ```
 
+use crate::cores::half_bytes;
 use crate::entries::write_entries;
 use crate::formats::safetensors::{self, SafetensorsFile};
 use crate::registry::{Archive, find};
 use crate::{Array, Dtype, FileError, MemoryLimit, Problem};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
@@ -52,8 +54,30 @@ pub struct StoredNetwork {
     pub rse: f64,
     /// How the tensor was reshaped before: the network's modes are those after that.
     pub reshape: Option<Reshape>,
+    /// What the tensor was before it was compressed; none where the network is for a tensor of numbers.
+    pub origin: Option<Origin>,
     /// The version of the program that wrote it.
     pub written_by: String,
+}
+
+/// What a compressed tensor was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// A picture, of samples from 0 to 1 in the network; else an array.
+    pub picture: bool,
+    /// The type of its samples or entries in its file.
+    pub dtype: Dtype,
+}
+
+/// What a network file can hold beside the network and its error.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extras<'a> {
+    /// How the tensor was reshaped before: the file remembers its own shape.
+    pub reshape: Option<&'a Reshape>,
+    /// What the tensor was before it was compressed.
+    pub origin: Option<Origin>,
+    /// Write the cores as 16-bit numbers, which they are ([`crate::Precision::round`]).
+    pub half: bool,
 }
 
 impl StoredNetwork {
@@ -76,6 +100,17 @@ pub fn write_reshaped(
     rse: f64,
     reshape: Option<&Reshape>,
 ) -> io::Result<()> {
+    write_with(to, network, rse, &Extras { reshape, ..Extras::default() })
+}
+
+/// Writes a network with more about it.
+pub fn write_with(
+    to: &mut dyn Write,
+    network: &Network,
+    rse: f64,
+    extras: &Extras<'_>,
+) -> io::Result<()> {
+    let half = extras.half && !network.kind().is_complex();
     let kind = network.kind();
     let axes = if network.structure().is_grouped() { GROUPED_AXES } else { AXES };
     let mut notes = json!({
@@ -88,10 +123,14 @@ pub fn write_reshaped(
         "params": network.params().to_string(),
         "axes": axes,
     });
-    if let Some(reshape) = reshape {
+    if let Some(reshape) = extras.reshape {
         notes["reshaped"] = serde_json::to_string(reshape)?.into();
     }
+    if let Some(origin) = &extras.origin {
+        notes["origin"] = serde_json::to_string(origin)?.into();
+    }
     let dtype = match kind {
+        _ if half => "F16",
         Kind::F32 => "F32",
         Kind::F64 | Kind::C64 => "F64",
         Kind::C32 => "C64",
@@ -104,7 +143,7 @@ pub fn write_reshaped(
     let mut header = format!("{{\"__metadata__\":{notes}");
     let mut start = 0;
     for (vertex, core) in network.cores().iter().enumerate() {
-        let end = start + core.bytes();
+        let end = start + if half { 2 * core.len() } else { core.bytes() };
         let shape: Vec<usize> = core.dims().iter().copied().chain(parts.then_some(2)).collect();
         let info = json!({"dtype": dtype, "shape": shape, "data_offsets": [start, end]});
         header += &format!(",\"core.{vertex}\":{info}");
@@ -116,7 +155,10 @@ pub fn write_reshaped(
     to.write_all(&(length as u64).to_le_bytes())?;
     to.write_all(format!("{header:<length$}").as_bytes())?;
     for core in network.cores() {
-        dispatch!(core, core => write_entries(to, core.data()))?;
+        match half {
+            true => to.write_all(&half_bytes(core))?,
+            false => dispatch!(core, core => write_entries(to, core.data()))?,
+        }
     }
     Ok(())
 }
@@ -173,6 +215,11 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
         return Err(bad("reshaped", &format!("it ends in {:?}, not {dims:?}", other.to())));
     }
 
+    let origin: Option<Origin> = match notes.get("origin") {
+        Some(text) => Some(serde_json::from_str(text).map_err(|e| bad("origin", &e))?),
+        None => None,
+    };
+
     let keys = file.keys();
     let shapes = keys.iter().map(|key| Ok(size(&file.layout(key)?.dims)));
     let entries = shapes.sum::<Result<u128, Problem>>()?;
@@ -185,7 +232,7 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
             return Err(not(format!("'{key}' is missing")));
         }
         let kind = match file.layout(&key)?.dtype {
-            Dtype::F32 => Kind::F32,
+            Dtype::F16 | Dtype::F32 => Kind::F32,
             Dtype::C64 => Kind::C32,
             _ => Kind::F64,
         };
@@ -198,7 +245,7 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
     }
     let network = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;
     let written_by = notes.get("tnsearch").cloned().unwrap_or_else(|| "unknown".to_owned());
-    Ok(StoredNetwork { network, rse, reshape, written_by })
+    Ok(StoredNetwork { network, rse, reshape, origin, written_by })
 }
 
 /// A complex core from one with a last axis of two parts.
@@ -215,6 +262,7 @@ fn joined(core: AnyTensor) -> Option<AnyTensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Precision;
     use std::sync::Arc;
     use tnsearch::graph::Template;
 
@@ -279,6 +327,24 @@ mod tests {
             refused.contains("bad 'reshaped': it ends in [5, 4, 6], not [4, 5, 6]"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn cores_of_16_bits_and_the_origin_come_back() {
+        let half = Precision::F16.round(&example()).unwrap();
+        let origin = Some(Origin { picture: true, dtype: Dtype::U16 });
+        let mut written = Vec::new();
+        let extras = Extras { origin, half: true, ..Extras::default() };
+        write_with(&mut written, &half, 0.5, &extras).unwrap();
+        let stored = read_bytes(&written).unwrap();
+        assert_eq!((stored.network, stored.origin), (half.clone(), origin));
+        let mut wide = Vec::new();
+        write(&mut wide, &half, 0.5).unwrap();
+        let entries: usize = half.cores().iter().map(AnyTensor::len).sum();
+        assert!(written.len() + 2 * entries - wide.len() < 80);
+        let at = written.windows(3).position(|w| w == b"u16").unwrap();
+        written[at..at + 3].copy_from_slice(b"u17");
+        assert!(read_bytes(&written).unwrap_err().to_string().contains("bad 'origin'"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::formats::{npy, npz, pictures, safetensors};
 use crate::output::{Output, OutputError};
-use crate::{Array, FileError, Layout, MemoryLimit, Problem};
+use crate::{Array, Dtype, FileError, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -127,6 +127,11 @@ pub fn write_tensor(to: &Output, tensor: &AnyTensor) -> Result<(), OutputError> 
     let named = FORMATS.iter().filter(|f| f.names(to.path())).find_map(|f| f.write);
     let write = named.unwrap_or(npy::write);
     to.write(|w| write(w, tensor))
+}
+
+/// Writes a tensor as .npy with entries of any type: whole numbers are rounded and cut off at the ends of their range.
+pub fn write_npy_as(to: &Output, tensor: &AnyTensor, dtype: Dtype) -> Result<(), OutputError> {
+    to.write(|w| npy::write_as(w, tensor, dtype))
 }
 
 /// Splits `FILE:KEY`. A colon that belongs to the path of an existing file stays there.
@@ -254,6 +259,26 @@ mod tests {
             let others = FORMATS[..k].iter().flat_map(|f| f.extensions);
             assert!(others.into_iter().all(|e| !format.extensions.contains(e)), "{}", format.name);
         }
+    }
+
+    #[test]
+    fn every_type_is_written_as_it_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("X.npy");
+        let tensor = Tensor::new(vec![2, 3], vec![0.2, 1.0, 2.5, 126.7, 3e9, -7.6]).unwrap();
+        let of = |dtype: Dtype| {
+            write_npy_as(&Output::check(&path).unwrap(), &tensor.clone().into(), dtype).unwrap();
+            let read = read_tensor(path.to_str().unwrap(), None, MemoryLimit::new(None)).unwrap();
+            assert_eq!(read.layout.dtype, dtype);
+            (0..6).map(|k| read.tensor.entry(k).re).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Dtype::Bool), [0.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(of(Dtype::U8), [0.0, 1.0, 3.0, 127.0, 255.0, 0.0]);
+        assert_eq!(of(Dtype::I16), [0.0, 1.0, 3.0, 127.0, 32767.0, -8.0]);
+        assert_eq!(of(Dtype::U64), [0.0, 1.0, 3.0, 127.0, 3e9, 0.0]);
+        assert_eq!(of(Dtype::F64), tensor.data());
+        assert_eq!(of(Dtype::C64)[2..4], [2.5, f64::from(126.7f32)]);
+        assert_eq!(of(Dtype::F16)[1..3], [1.0, 2.5]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Synthetic data, examples of tensors as users have them, tensors of pictures, and the experiments of the paper.
 
+pub mod compress;
 pub mod examples;
 pub mod reproduce;
 pub mod synthetic;

@@ -15,7 +15,8 @@ use tnsearch::tensor::{
     AnyTensor, Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape, size,
 };
 use tnsearch_io::journal::{Header, fingerprint};
-use tnsearch_io::{MemoryLimit, Problem, picture, read_tensor, split_key};
+use tnsearch_io::network::Origin;
+use tnsearch_io::{Array, MemoryLimit, Problem, picture, read_tensor, split_key};
 use tnsearch_lab::Tensorise;
 use tnsearch_lab::tensorise::Method;
 
@@ -46,6 +47,8 @@ pub struct Data {
     pub reshape: Option<Reshape>,
     /// What is known of it, where that is not all.
     pub holed: Option<Holed>,
+    /// What its file holds.
+    pub origin: Origin,
     /// What was asked for that changed nothing.
     idle: Option<String>,
 }
@@ -54,6 +57,7 @@ pub struct Data {
 struct Source {
     tensor: AnyTensor,
     reshape: Option<Reshape>,
+    origin: Origin,
 }
 
 /// What a command asks about the shape, read before a large file is.
@@ -126,7 +130,7 @@ impl Wanted {
         limit: MemoryLimit,
     ) -> anyhow::Result<Data> {
         let path = split_key(name).0;
-        let Source { tensor, reshape } = self.read(name, dtype, given, limit)?;
+        let Source { tensor, reshape, origin } = self.read(name, dtype, given, limit)?;
         if let Some(given) = given {
             given.check_shape(reshape.as_ref().map_or(tensor.dims(), Reshape::to))?;
         }
@@ -151,7 +155,7 @@ impl Wanted {
             None => tensor,
         };
         let target = Target::new(tensor).map_err(|e| explained(e, &path))?;
-        Ok(Data { target, reshape, holed: None, idle })
+        Ok(Data { target, reshape, holed: None, origin, idle })
     }
 
     /// The tensor of a file; of a picture, or an array that is to be taken as one, after what is done to it first.
@@ -164,23 +168,24 @@ impl Wanted {
     ) -> anyhow::Result<Source> {
         let known = given.and_then(|g| g.reshape.as_ref()).filter(|_| self.is_default());
         if let Some(reshape) = known.filter(|r| r.picture().is_some()) {
-            let tensor = read_prepared(name, dtype, reshape, limit)?;
+            let (tensor, origin) = read_prepared(name, dtype, reshape, limit)?;
             let reshape = Some(reshape.clone()).filter(|r| r.from() == tensor.dims());
-            return Ok(Source { tensor, reshape });
+            return Ok(Source { tensor, reshape, origin });
         }
         if self.pictures.is_none() && !picture::is_picture(&split_key(name).0)? {
-            let tensor = read_tensor(name, dtype, limit)?.tensor;
+            let Array { tensor, layout } = read_tensor(name, dtype, limit)?;
+            let origin = Origin { picture: false, dtype: layout.dtype };
             let reshape = match known {
                 Some(known) => Some(known.clone()).filter(|r| r.from() == tensor.dims()),
                 None => self.reshape(tensor.dims())?,
             };
-            return Ok(Source { tensor, reshape });
+            return Ok(Source { tensor, reshape, origin });
         }
         let mut how = self.pictures.clone().unwrap_or_default();
         if self.what.is_some() {
             how.method = Method::Plain;
         }
-        let own = picture_of(name, limit)?;
+        let (own, origin) = picture_of(name, limit)?;
         let made = how.apply(own).map_err(|e| anyhow!("{name}: {e}"))?;
         let (steps, dims) = (made.reshape.picture(), made.picture.dims());
         let reshape = match (self.reshape(&dims)?, steps) {
@@ -188,7 +193,8 @@ impl Wanted {
             _ => made.reshape,
         };
         let tensor = AnyTensor::from(made.picture.into_tensor());
-        Ok(Source { tensor: tensor.to_kind(dtype.unwrap_or(Kind::F64))?, reshape: Some(reshape) })
+        let tensor = tensor.to_kind(dtype.unwrap_or(Kind::F64))?;
+        Ok(Source { tensor, reshape: Some(reshape), origin })
     }
 
     fn is_default(&self) -> bool {
@@ -299,7 +305,7 @@ fn read_reshaped(
     limit: MemoryLimit,
 ) -> anyhow::Result<AnyTensor> {
     let tensor = match reshape.filter(|r| r.picture().is_some()) {
-        Some(reshape) => read_prepared(name, kind, reshape, limit)?,
+        Some(reshape) => read_prepared(name, kind, reshape, limit)?.0,
         None => read_tensor(name, kind, limit)?.tensor,
     };
     Ok(match reshape {

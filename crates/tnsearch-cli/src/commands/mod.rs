@@ -4,9 +4,11 @@ mod bound;
 mod certify;
 mod complete;
 mod completions;
+mod compress;
 mod cuts;
 mod data;
 mod decompose;
+mod decompress;
 mod demo;
 mod describe;
 mod distance;
@@ -50,6 +52,7 @@ use clap::{Parser, Subcommand};
   tnsearch info net.safetensors
   tnsearch reconstruct net.safetensors -o X2.npy
   tnsearch round net.safetensors --max-re 0.01 -o small.safetensors
+  tnsearch compress photo.png -o photo.safetensors --page photo.html
 
 Exit codes: 0 done; 1 the target was not reached (the best so far is still written);
 2 bad usage or bad input; 130 on Ctrl-C (the best so far is written)."
@@ -65,6 +68,8 @@ enum Command {
     Fit(fit::Fit),
     Decompose(decompose::Decompose),
     Complete(Box<complete::Complete>),
+    Compress(Box<compress::Compress>),
+    Decompress(decompress::Decompress),
     Bound(bound::Bound),
     Certify(certify::Certify),
     Space(space::Space),
@@ -88,6 +93,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Fit(args) => fit::run(&args),
         Command::Decompose(args) => decompose::run(&args),
         Command::Complete(args) => complete::run(&args),
+        Command::Compress(args) => compress::run(&args),
+        Command::Decompress(args) => decompress::run(&args),
         Command::Bound(args) => bound::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Space(args) => space::run(&args),

@@ -4,7 +4,8 @@ use crate::terminal;
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use tnsearch::tensor::{AnyTensor, Kind, Reshape, parse_shape};
-use tnsearch_io::{MemoryLimit, Picture, picture, read_tensor, split_key};
+use tnsearch_io::network::Origin;
+use tnsearch_io::{Array, Dtype, MemoryLimit, Picture, picture, read_tensor, split_key};
 use tnsearch_lab::Tensorise;
 use tnsearch_lab::tensorise::{Method, Sides, parse_digits, prepared};
 
@@ -71,19 +72,21 @@ impl PictureOptions {
     }
 }
 
-/// The picture in a file, or that an array is.
-pub fn picture_of(name: &str, limit: MemoryLimit) -> anyhow::Result<Picture> {
+/// The picture in a file, or that an array is, and what the file holds.
+pub fn picture_of(name: &str, limit: MemoryLimit) -> anyhow::Result<(Picture, Origin)> {
     let path = split_key(name).0;
     if !picture::is_picture(&path)? {
-        let tensor = read_tensor(name, None, limit)?.tensor;
-        return Picture::from_tensor(&tensor).map_err(|e| anyhow!("{}: {e}", path.display()));
+        let Array { tensor, layout } = read_tensor(name, None, limit)?;
+        let read = Picture::from_tensor(&tensor).map_err(|e| anyhow!("{}: {e}", path.display()))?;
+        return Ok((read, Origin { picture: false, dtype: layout.dtype }));
     }
     let read = picture::read(&path, limit)?;
     if read.was_transparent {
         let path = path.display();
         terminal::note("note", &format!("{path}: what is transparent is laid over white"));
     }
-    Ok(read)
+    let dtype = if read.bits == 16 { Dtype::U16 } else { Dtype::U8 };
+    Ok((read, Origin { picture: true, dtype }))
 }
 
 /// The tensor of a picture after what was done to it before.
@@ -92,8 +95,9 @@ pub fn read_prepared(
     kind: Option<Kind>,
     reshape: &Reshape,
     limit: MemoryLimit,
-) -> anyhow::Result<AnyTensor> {
+) -> anyhow::Result<(AnyTensor, Origin)> {
     let steps = reshape.picture().unwrap_or_default();
-    let tensor = AnyTensor::from(prepared(picture_of(name, limit)?, steps).into_tensor());
-    Ok(tensor.to_kind(kind.unwrap_or(Kind::F64))?)
+    let (own, origin) = picture_of(name, limit)?;
+    let tensor = AnyTensor::from(prepared(own, steps).into_tensor());
+    Ok((tensor.to_kind(kind.unwrap_or(Kind::F64))?, origin))
 }

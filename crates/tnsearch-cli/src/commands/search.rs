@@ -34,7 +34,7 @@ use tnsearch_io::{MemoryLimit, output::Output};
 
 /// Find the smallest network for a tensor.
 ///
-/// TENSOR is a .npy file, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY.
+/// TENSOR is a .npy file, an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY, or a picture (.png, .jpg).
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch search X.npy --max-re 0.01 -o net.safetensors
@@ -43,8 +43,8 @@ use tnsearch_io::{MemoryLimit, output::Output};
       smallest error with at most 20000 params, as a tensor train
   tnsearch search X.npz:x --template ring --lambda 200 --runs 5 --seed 1 --json out.json
       the paper's objective and settings, best of five runs
-  tnsearch search picture.npy --reshape 4^8 --column-major --lambda 5
-      a picture of 256 x 256 as the paper takes it; 'reconstruct' gives 256 x 256 back
+  tnsearch search picture.png --grey --resize 256x256 --tensorise reshape --lambda 5
+      a picture as the paper takes it, 4^8; 'reconstruct' gives 256 x 256 back
   tnsearch search weights.npy --split auto --max-rse 1e-2
       large modes are split into factors first
   tnsearch search counts.npy --loss poisson --lambda 0.1
@@ -222,6 +222,26 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
 /// Ranks beyond this are not tried where no largest one is given.
 const WIDEST: usize = 1024;
 
+/// The largest rank that any cut of a tensor can make use of.
+fn widest_rank(dims: &[usize]) -> usize {
+    let root = (size(dims) as f64).sqrt() as usize;
+    root.clamp(1, WIDEST)
+}
+
+/// The settings of a search where nothing is said, for answers without a proof.
+pub fn default_settings(dims: &[usize], limit: MemoryLimit) -> SearchSettings {
+    let mut settings = SearchSettings::default();
+    settings.widest_rank = Some(widest_rank(dims));
+    settings.max_phi = WIDE_PHI;
+    settings.certificate_nodes = 0;
+    settings.fit.max_bytes = Some(limit.bytes());
+    settings.budget.max_bytes = Some(limit.bytes());
+    settings
+}
+
+/// Structures with so many times the entries as params, or more, are not fitted.
+const WIDE_PHI: f64 = 1.0;
+
 impl Search {
     /// The template: several formats for `auto`, where none is named.
     fn template(&self) -> &str {
@@ -232,14 +252,13 @@ impl Search {
 
     fn max_phi(&self) -> f64 {
         let wide = self.strategy.is_wide() && !self.no_direct;
-        self.max_phi.unwrap_or(if wide { 1.0 } else { 10.0 })
+        self.max_phi.unwrap_or(if wide { WIDE_PHI } else { 10.0 })
     }
 
     /// The largest rank that any cut of the tensor can make use of; none where one is given.
     fn widest_rank(&self, dims: &[usize]) -> Option<usize> {
-        let root = (size(dims) as f64).sqrt() as usize;
         let wide = self.strategy.is_wide() && !self.no_direct && self.max_rank.is_none();
-        wide.then(|| root.clamp(1, WIDEST))
+        wide.then(|| widest_rank(dims))
     }
 
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<SearchSettings> {

@@ -7,7 +7,7 @@ use crate::{Array, Dtype, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use tnsearch::dispatch;
-use tnsearch::tensor::{AnyTensor, Kind};
+use tnsearch::tensor::{AnyTensor, Kind, Scalar};
 
 /// The format.
 pub static FORMAT: Format = Format {
@@ -161,17 +161,35 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
 
 /// Writes a tensor, row-major, little-endian (format version 1.0), as `<f4`, `<f8`, `<c8` or `<c16`.
 pub fn write(to: &mut dyn Write, tensor: &AnyTensor) -> io::Result<()> {
-    let dims = tensor.dims();
+    let dtype = match tensor.kind() {
+        Kind::F32 => Dtype::F32,
+        Kind::F64 => Dtype::F64,
+        Kind::C32 => Dtype::C64,
+        Kind::C64 => Dtype::C128,
+    };
+    write_header(to, tensor.dims(), dtype)?;
+    dispatch!(tensor, tensor => write_entries(to, tensor.data()))
+}
+
+/// The same with entries of any type: whole numbers are rounded.
+pub fn write_as(to: &mut dyn Write, tensor: &AnyTensor, dtype: Dtype) -> io::Result<()> {
+    write_header(to, tensor.dims(), dtype)?;
+    let mut bytes = Vec::new();
+    dispatch!(tensor, tensor => for chunk in tensor.data().chunks(8192) {
+        bytes.clear();
+        chunk.iter().for_each(|x| dtype.encode(x.re(), x.im(), &mut bytes));
+        to.write_all(&bytes)?;
+    });
+    Ok(())
+}
+
+fn write_header(to: &mut dyn Write, dims: &[usize], dtype: Dtype) -> io::Result<()> {
     let shape = match dims {
         [d] => format!("({d},)"),
         _ => format!("({})", dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     };
-    let descr = match tensor.kind() {
-        Kind::F32 => "<f4",
-        Kind::F64 => "<f8",
-        Kind::C32 => "<c8",
-        Kind::C64 => "<c16",
-    };
+    let order = if dtype.bytes() == 1 { '|' } else { '<' };
+    let descr = format!("{order}{}", dtype.npy_name());
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     // The entries start at a multiple of 64 bytes; the header ends with a newline.
     let padding = 63 - (10 + header.len()) % 64;
@@ -182,6 +200,5 @@ pub fn write(to: &mut dyn Write, tensor: &AnyTensor) -> io::Result<()> {
     to.write_all(MAGIC)?;
     to.write_all(&[1, 0])?;
     to.write_all(&length.to_le_bytes())?;
-    to.write_all(header.as_bytes())?;
-    dispatch!(tensor, tensor => write_entries(to, tensor.data()))
+    to.write_all(header.as_bytes())
 }

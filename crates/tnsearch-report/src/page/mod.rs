@@ -5,6 +5,7 @@ mod curves;
 mod digest;
 mod figures;
 mod html;
+mod pictures;
 mod settings;
 mod spectra;
 mod tiles;
@@ -12,6 +13,7 @@ mod trade;
 mod words;
 
 pub use digest::{Digest, Found, State};
+pub use pictures::{Shown, SideBySide, Tile};
 
 use crate::network::network_inline;
 use crate::plot::{escape, number, theme};
@@ -113,7 +115,15 @@ pub fn page(searches: &[Search]) -> String {
         body += &proof(main);
         body += &settings::section(main);
     }
-    let title = escape(&title);
+    document(&title, "report", &body, FOOTER)
+}
+
+/// What to do with the figures of a report.
+const FOOTER: &str = "Point at a mark, or move to a figure with Tab and through its marks with the arrow keys, to see its numbers.";
+
+/// A page that needs nothing but itself: a title and a footer (text), and its body (markup).
+fn document(title: &str, what: &str, body: &str, footer: &str) -> String {
+    let (title, footer) = (escape(title), escape(footer));
     let (light, dark, rules) = (theme::LIGHT, theme::DARK, theme::RULES);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -129,12 +139,11 @@ pub fn page(searches: &[Search]) -> String {
          {rules}\n{STYLE}\
          @media print{{:root,:root[data-theme=dark]{{{light};color-scheme:light}}}}\n</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">Skip to the summary</a>\n\
-         <header><span class=\"brand\">tnsearch</span><span class=\"what\">report</span>\
+         <header><span class=\"brand\">tnsearch</span><span class=\"what\">{what}</span>\
          <span class=\"tools\"><button id=\"theme\" type=\"button\" aria-label=\"Change the colours\">\
          <span aria-hidden=\"true\">◐</span> <span id=\"theme-name\">auto</span></button></span></header>\n\
          <main id=\"main\" tabindex=\"-1\">\n<h1>{title}</h1>\n{body}</main>\n\
-         <footer>Made by tnsearch {version}. Point at a mark, or move to a figure with Tab and through its marks \
-         with the arrow keys, to see its numbers.</footer>\n\
+         <footer>Made by tnsearch {version}. {footer}</footer>\n\
          <div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         version = env!("CARGO_PKG_VERSION")
     )

@@ -1,0 +1,396 @@
+//! `tnsearch compress`: a picture or an array as one network file.
+
+mod page;
+
+use super::data::{Data, ReshapeOptions};
+use super::describe::{MEASURE, line};
+use super::options::{count, load_template, memory, real, seed, template_help};
+use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::search::default_settings;
+use crate::progress::Display;
+use crate::text::{duration, number};
+use crate::{Exit, interrupt};
+use anyhow::{anyhow, bail};
+use clap::Args;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use tnsearch::graph::TemplateRef;
+use tnsearch::network::Network;
+use tnsearch::search::{Search, SearchResult, StoppedBy};
+use tnsearch::tensor::{AnyTensor, Reshape};
+use tnsearch_io::network::Extras;
+use tnsearch_io::text::bytes;
+use tnsearch_io::{Dtype, MemoryLimit, Picture, Precision, network, output::Output, split_key};
+use tnsearch_lab::compress::{Goal, Scale, as_written, distance_squared};
+
+/// Compress a picture or an array into one network file.
+///
+/// INPUT is a .png or .jpg, a .npy, or an array in an archive as FILE.npz:KEY or FILE.safetensors:KEY. 'decompress' gives it
+/// back, with its shape and type.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch compress photo.png -o photo.safetensors --psnr 30 --page photo.html
+      fewest params with 30 dB, and a page: original, reconstruction, difference
+  tnsearch compress field.npy -o field.safetensors --re 0.01 --cores f16
+      one percent off, numbers of 16 bits; what these lose is measured and printed
+  tnsearch decompress photo.safetensors -o photo2.png")]
+pub struct Compress {
+    /// The picture or array: X.png, X.jpg, X.npy, X.npz:key or X.safetensors:key
+    input: String,
+    /// The network file to write (safetensors)
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+    #[command(flatten)]
+    goal: GoalOptions,
+    /// The numbers in the file: f16, f32 or f64
+    #[arg(long, value_name = "TYPE", default_value_t, value_parser = str::parse::<Precision>, help_heading = "Output")]
+    cores: Precision,
+    /// Write a page with the original, the reconstruction and the magnified difference (pictures only)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    page: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportOptions,
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
+    #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: several formats, of which the best is chosen]"), help_heading = "Search")]
+    template: Option<String>,
+    /// Same seed, same data, same settings: same result, where the time does not end it
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Search")]
+    seed: u64,
+    /// End the search after this many seconds with the best so far
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: f64,
+    /// Threads [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
+    threads: Option<usize>,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
+    max_memory: Option<u64>,
+}
+
+/// What is to be reached.
+#[derive(Debug, Clone, Copy, Args)]
+#[group(id = "goal", multiple = false)]
+struct GoalOptions {
+    /// Fewest params with a relative error (RE) of at most this: 0.01 is one percent [default for arrays: 0.01]
+    #[arg(long, value_name = "RE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    re: Option<f64>,
+    /// Fewest params with a PSNR of at least this many dB; the peak is 1 for pictures, the largest absolute value for arrays
+    /// [default for pictures: 30]
+    #[arg(long, value_name = "DB", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    psnr: Option<f64>,
+    /// Smallest error with at most this many params
+    #[arg(long, value_name = "P", value_parser = count::<u128>, allow_negative_numbers = true, help_heading = "Objective")]
+    max_params: Option<u128>,
+}
+
+impl GoalOptions {
+    fn goal(self, picture: bool) -> Goal {
+        match (self.re, self.psnr, self.max_params) {
+            (Some(re), ..) => Goal::Re(re),
+            (_, Some(psnr), _) => Goal::Psnr(psnr),
+            (.., Some(params)) => Goal::MaxParams(params),
+            _ if picture => Goal::Psnr(30.0),
+            _ => Goal::Re(0.01),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    input: &'a str,
+    shape: &'a [usize],
+    dtype: Dtype,
+    picture: bool,
+    reshaped: Option<&'a Reshape>,
+    template: TemplateRef,
+    params: u128,
+    log10_cr: f64,
+    rse: f64,
+    re: f64,
+    /// Before the cores were rounded.
+    re_unrounded: f64,
+    psnr: f64,
+    peak: f64,
+    cores: String,
+    bytes_before: u64,
+    bytes: u64,
+    target_reached: bool,
+    stopped_by: StoppedBy,
+    seconds: f64,
+    seed: u64,
+    output: &'a PathBuf,
+    page: Option<&'a PathBuf>,
+    version: &'a str,
+}
+
+/// A network and what it stands for.
+struct Made {
+    /// With cores as the file has them.
+    network: Network,
+    /// In the shape of the input.
+    dense: AnyTensor,
+    rse: f64,
+    /// Before the cores were rounded.
+    unrounded: f64,
+    psnr: f64,
+}
+
+pub fn run(args: &Compress) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
+    let limit = MemoryLimit::new(args.max_memory);
+    let wanted = args.reshaping.check()?;
+    let template_file = Path::new(args.template.as_deref().unwrap_or_default());
+    check_distinct(
+        &[("the input", &tensor_path(&args.input)), ("the template", template_file)],
+        &[
+            ("--output", Some(&args.output)),
+            ("--page", args.page.as_deref()),
+            ("--json", args.report.json_path()),
+        ],
+    )?;
+    let report = args.report.check()?;
+    let output = Output::check(&args.output)?;
+    let page = args.page.as_deref().map(Output::check).transpose()?;
+    let data = wanted.load(&args.input, None, None, limit)?;
+    let picture = data.origin.picture;
+    if page.is_some() && !picture {
+        bail!("--page shows pictures; {} is an array", args.input);
+    }
+    let own = own_tensor(&data);
+    let bits = if data.origin.dtype == Dtype::U16 { 16 } else { 8 };
+    let scale = if picture { Scale::of_picture(bits) } else { Scale::of_array(&own) };
+    let goal = args.goal.goal(picture);
+    let objective = goal.objective(&own, data.target.norm_squared(), scale)?;
+
+    let dims = data.target.dims();
+    let mut settings = default_settings(dims, limit);
+    settings.objective = objective;
+    settings.seed = args.seed;
+    settings.budget.max_seconds = Some(args.max_seconds);
+    settings.budget.threads = args.threads;
+    settings.check_all()?;
+    let name = args.template.as_deref().unwrap_or("formats");
+    let template = Arc::new(load_template(name, dims.len())?);
+    let stop = interrupt::on_ctrl_c()?;
+    let result = {
+        let quiet = args.report.quiet;
+        let mut display = Display::new(quiet, false, &settings.budget, objective, &MEASURE);
+        let search =
+            Search::new(&data.target, template).settings(settings).stop(&stop).begun(begun);
+        search.listen(&mut display).run()?
+    };
+    let Some(best) = &result.best else {
+        let why = match result.stopped_by {
+            StoppedBy::Interrupted => return Ok(Exit::Interrupted),
+            StoppedBy::MaxSeconds => {
+                "the time was up before the first fit was done; give more --max-seconds"
+            }
+            _ => "no network is smaller than the tensor and near enough",
+        };
+        bail!("nothing was found: {why}");
+    };
+    let found = best.network(dims)?;
+    let made = args.made(&data, &own, &found, scale, limit)?;
+    let extras = Extras {
+        reshape: data.reshape.as_ref(),
+        origin: Some(data.origin),
+        half: args.cores == Precision::F16,
+    };
+    output.write(|w| network::write_with(w, &made.network, made.rse, &extras))?;
+    let reached = reached(goal, &made, result.target_reached);
+    let summary = args.summary(&data, &own, &made, scale, &result, reached, begun)?;
+    if let Some(page) = &page {
+        page.write(|w| w.write_all(page::html(&data, &own, &made, &summary)?.as_bytes()))?;
+    }
+    report.write(&summary, || args.text(&data, &made, &summary, goal))?;
+    Ok(match result.stopped_by {
+        StoppedBy::Interrupted => Exit::Interrupted,
+        _ if reached => Exit::Done,
+        _ => Exit::NotReached,
+    })
+}
+
+/// The tensor in the shape of the input.
+fn own_tensor(data: &Data) -> AnyTensor {
+    let tensor = data.target.tensor().clone();
+    match &data.reshape {
+        Some(reshape) => reshape.undo(tensor),
+        None => tensor,
+    }
+}
+
+/// Whether the file itself is what was asked for.
+fn reached(goal: Goal, made: &Made, found: bool) -> bool {
+    match goal {
+        // Cores of few bits may spoil what the search had reached.
+        Goal::Re(re) => made.rse.sqrt() <= re * (1.0 + 1e-6),
+        Goal::Psnr(psnr) => made.psnr >= psnr - 1e-3,
+        Goal::MaxParams(_) => found,
+    }
+}
+
+impl Compress {
+    /// Rounds the cores and measures what the file stands for.
+    fn made(
+        &self,
+        data: &Data,
+        own: &AnyTensor,
+        found: &Network,
+        scale: Scale,
+        limit: MemoryLimit,
+    ) -> anyhow::Result<Made> {
+        let dense = |network: &Network| -> anyhow::Result<AnyTensor> {
+            let tensor = network.to_tensor(Some(limit.bytes()))?;
+            Ok(match &data.reshape {
+                Some(reshape) => reshape.undo(tensor),
+                None => tensor,
+            })
+        };
+        let norm = own.norm_squared();
+        let unrounded = distance_squared(own, &dense(found)?)? / norm;
+        let network =
+            self.cores.round(found).map_err(|e| anyhow!("--cores {}: {e}", self.cores))?;
+        let dense = dense(&network)?;
+        let distance = distance_squared(own, &dense)?;
+        let seen = match scale.bits {
+            Some(bits) => {
+                let mut picture = Picture::from_tensor(&dense)?;
+                picture.bits = bits;
+                distance_squared(own, &as_written(&picture))?
+            }
+            None => distance,
+        };
+        Ok(Made {
+            network,
+            rse: distance / norm,
+            unrounded,
+            psnr: scale.psnr(seen, own.len()),
+            dense,
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn summary<'a>(
+        &'a self,
+        data: &'a Data,
+        own: &'a AnyTensor,
+        made: &Made,
+        scale: Scale,
+        result: &SearchResult,
+        target_reached: bool,
+        begun: Instant,
+    ) -> anyhow::Result<Summary<'a>> {
+        let (path, key) = split_key(&self.input);
+        let bytes_before = match key {
+            None => file_bytes(&path)?,
+            Some(_) => (own.len() * data.origin.dtype.bytes()) as u64,
+        };
+        let params = made.network.params();
+        Ok(Summary {
+            input: &self.input,
+            shape: own.dims(),
+            dtype: data.origin.dtype,
+            picture: data.origin.picture,
+            reshaped: data.reshape.as_ref(),
+            template: made.network.structure().to_file().template,
+            params,
+            log10_cr: (own.len() as f64 / params as f64).log10(),
+            rse: made.rse,
+            re: made.rse.sqrt(),
+            re_unrounded: made.unrounded.sqrt(),
+            psnr: made.psnr,
+            peak: scale.peak,
+            cores: self.cores.to_string(),
+            bytes_before,
+            bytes: file_bytes(&self.output)?,
+            target_reached,
+            stopped_by: result.stopped_by,
+            seconds: begun.elapsed().as_secs_f64(),
+            seed: self.seed,
+            output: &self.output,
+            page: self.page.as_ref(),
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    fn text(&self, data: &Data, made: &Made, summary: &Summary<'_>, goal: Goal) -> String {
+        let mut out = String::new();
+        data.lines(&mut out, &self.input);
+        let structure = made.network.structure();
+        let (name, vertices) = (structure.template().name(), structure.template().vertices());
+        line(&mut out, "found", format!("{name} with {vertices} cores"));
+        if !summary.target_reached {
+            let asked = match goal {
+                Goal::Re(re) => format!("RE {re}"),
+                Goal::Psnr(psnr) => format!("{psnr} dB"),
+                Goal::MaxParams(params) => format!("{params} params"),
+            };
+            let said = format!(
+                "{asked} was NOT reached; this is the closest (more --max-seconds may help)"
+            );
+            line(&mut out, "mind", said);
+        }
+        let entries: usize = summary.shape.iter().product();
+        let (params, ratio) = (summary.params, entries as f64 / summary.params as f64);
+        line(
+            &mut out,
+            "params",
+            format!(
+                "{entries} -> {params}, {} times smaller (log10 CR {:.3})",
+                number(ratio),
+                summary.log10_cr
+            ),
+        );
+        line(
+            &mut out,
+            "error",
+            format!("{}, {}", MEASURE.text(summary.rse, number), rounding_text(summary)),
+        );
+        line(&mut out, "PSNR", format!("{:.2} dB, {}", summary.psnr, peak_text(summary)));
+        line(&mut out, "bytes", bytes_text(summary));
+        line(&mut out, "time", duration(summary.seconds));
+        line(&mut out, "written", self.output.display());
+        if let Some(page) = &self.page {
+            line(&mut out, "page", page.display());
+        }
+        out
+    }
+}
+
+/// What rounding the cores cost.
+fn rounding_text(summary: &Summary<'_>) -> String {
+    let before = summary.re_unrounded;
+    match summary.cores.as_str() {
+        "f64" => "cores of 64 bits".to_owned(),
+        cores => {
+            format!("{before:.6} before the cores were rounded to {cores}, {:.6} after", summary.re)
+        }
+    }
+}
+
+/// What the PSNR refers to.
+fn peak_text(summary: &Summary<'_>) -> String {
+    match summary.picture {
+        true => "peak 1, of the picture as 'decompress' writes it".to_owned(),
+        false => format!("peak {}, the largest absolute value", number(summary.peak)),
+    }
+}
+
+/// The file before and after.
+fn bytes_text(summary: &Summary<'_>) -> String {
+    let (before, after) = (summary.bytes_before, summary.bytes);
+    let ratio = before as f64 / after as f64;
+    let said = match ratio >= 1.0 {
+        true => format!("{} times smaller", number(ratio)),
+        false => format!("{} times larger", number(1.0 / ratio)),
+    };
+    format!("{} -> {}, {said} ({} cores)", bytes(before.into()), bytes(after.into()), summary.cores)
+}
+
+fn file_bytes(path: &Path) -> anyhow::Result<u64> {
+    let about = std::fs::metadata(path).map_err(|e| tnsearch_io::Problem::from(e).of(path))?;
+    Ok(about.len())
+}

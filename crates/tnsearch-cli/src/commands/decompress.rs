@@ -1,0 +1,102 @@
+//! `tnsearch decompress`: the picture or array that was compressed.
+
+use super::describe::line;
+use super::options::memory;
+use super::outputs::{ReportOptions, check_distinct};
+use crate::Exit;
+use crate::text::shape;
+use anyhow::bail;
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use tnsearch::tensor::{AnyTensor, size};
+use tnsearch_io::network::Origin;
+use tnsearch_io::{
+    Dtype, MemoryLimit, Picture, Problem, network, output::Output, picture, write_npy_as,
+};
+
+/// Write the picture or array that was compressed, with its shape and type.
+///
+/// A picture is written as .png (with as many bits as it had) or .jpg, numbers below 0 and above 1 cut off; or as the .npy
+/// array of its samples, 0 to 255 or 65535. An array is written as .npy, whole numbers rounded.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch decompress photo.safetensors -o photo.png
+  tnsearch decompress field.safetensors -o field.npy")]
+pub struct Decompress {
+    /// The network, as 'compress' writes it
+    network: PathBuf,
+    /// The file to write: .png or .jpg for a picture, .npy
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+    /// Refuse what needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    shape: &'a [usize],
+    dtype: Dtype,
+    picture: bool,
+    params: u128,
+    rse: f64,
+    input: &'a PathBuf,
+    output: &'a PathBuf,
+}
+
+pub fn run(args: &Decompress) -> anyhow::Result<Exit> {
+    check_distinct(
+        &[("the network", &args.network)],
+        &[("--output", Some(&args.output)), ("--json", args.report.json_path())],
+    )?;
+    let report = args.report.check()?;
+    let output = Output::check(&args.output)?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let stored = network::read(&args.network, limit)?;
+    let dims = stored.shape();
+    let Some(Origin { picture, dtype }) = stored.origin else {
+        bail!(
+            "{}: it was not made by 'compress'; 'reconstruct' gives its tensor",
+            args.network.display()
+        );
+    };
+    let as_picture = picture::is_picture_name(&args.output);
+    if as_picture && !picture {
+        bail!(
+            "{}: it holds an array of type {}; write it as .npy",
+            args.network.display(),
+            dtype.name()
+        );
+    }
+    limit.check(size(dims), stored.network.kind()).map_err(|p: Problem| p.of(&args.network))?;
+    let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
+    let tensor = match &stored.reshape {
+        Some(reshape) => reshape.undo(tensor),
+        None => tensor,
+    };
+    if picture {
+        let mut made = Picture::from_tensor(&tensor)?;
+        made.bits = if dtype == Dtype::U16 { 16 } else { 8 };
+        match as_picture {
+            true => picture::write(&output, &made)?,
+            false => write_npy_as(&output, &AnyTensor::from(made.steps().into_tensor()), dtype)?,
+        }
+    } else {
+        write_npy_as(&output, &tensor, dtype)?;
+    }
+    let params = stored.network.params();
+    let (input, output) = (&args.network, &args.output);
+    let summary = Summary { shape: dims, dtype, picture, params, rse: stored.rse, input, output };
+    report.write(&summary, || {
+        let mut out = String::new();
+        let what = if picture { "picture" } else { "array" };
+        let (path, shape, kind) = (args.output.display(), shape(dims), dtype.name());
+        let text = format!("{path}, {what} {shape} of {kind}, from {params} params");
+        line(&mut out, "written", text);
+        out
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,233 @@
+//! What compression is asked for, and how near its result is.
+
+use thiserror::Error;
+use tnsearch::SettingError;
+use tnsearch::dispatch;
+use tnsearch::problem::Objective;
+use tnsearch::tensor::{AnyTensor, Kind, Scalar, TensorError, sum_of_squares};
+use tnsearch_io::Picture;
+
+/// What a compressed tensor is to reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// Fewest params with this relative error `||X - Z|| / ||X||` at most.
+    Re(f64),
+    /// Fewest params with this PSNR in dB at least.
+    Psnr(f64),
+    /// Smallest error with so many params at most.
+    MaxParams(u128),
+}
+
+/// A goal that cannot be reached.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum GoalError {
+    /// A number is out of range.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// Samples of so few bits are rounded by more.
+    #[error(
+        "psnr is {psnr}; samples of {bits} bits are rounded, which alone gives {limit:.1} dB; use less, or --re"
+    )]
+    Rounded {
+        /// The PSNR asked for.
+        psnr: f64,
+        /// The bits of a sample.
+        bits: u8,
+        /// The PSNR of rounding.
+        limit: f64,
+    },
+    /// Even zeros reach it.
+    #[error("psnr is {psnr}; zeros alone reach {zeros:.1} dB; use more")]
+    Zeros {
+        /// The PSNR asked for.
+        psnr: f64,
+        /// The PSNR of zeros.
+        zeros: f64,
+    },
+}
+
+/// How a tensor is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// The peak of the PSNR: 1 for pictures, the largest absolute value of an array.
+    pub peak: f64,
+    /// The bits of a sample that results are rounded to; none of arrays.
+    pub bits: Option<u8>,
+}
+
+impl Scale {
+    /// That of an array.
+    pub fn of_array(x: &AnyTensor) -> Self {
+        let largest = |x: &AnyTensor| dispatch!(x, t => t.data().iter().map(|v| v.abs_squared()).fold(0.0, f64::max).sqrt());
+        Scale { peak: largest(x), bits: None }
+    }
+
+    /// That of a picture with samples from 0 to 1.
+    pub fn of_picture(bits: u8) -> Self {
+        Scale { peak: 1.0, bits: Some(bits) }
+    }
+
+    /// The PSNR for a squared distance over so many entries: `10 log10(peak^2 n / ||X - Z||^2)`.
+    pub fn psnr(&self, distance_squared: f64, entries: usize) -> f64 {
+        10.0 * (self.peak * self.peak * entries as f64 / distance_squared).log10()
+    }
+}
+
+impl Goal {
+    /// The objective of a search of X, or of X with repeated edges, of which the squared norm is `searched`: an error over
+    /// all of it that is small enough is small enough over X alone.
+    pub fn objective(
+        self,
+        x: &AnyTensor,
+        searched: f64,
+        scale: Scale,
+    ) -> Result<Objective, GoalError> {
+        let own = x.norm_squared();
+        let rse = match self {
+            Goal::MaxParams(params) => return Ok(Objective::MaxParams(params).check()?.get()),
+            Goal::Re(re) if !(re > 0.0 && re < 1.0) => {
+                let expected = "it must be above 0 and below 1 (zeros have an RE of 1)";
+                return Err(SettingError::new("re", re, expected).into());
+            }
+            Goal::Re(re) => re * re * own / searched,
+            Goal::Psnr(psnr) => {
+                if !psnr.is_finite() || psnr <= 0.0 {
+                    let expected = "it must be a number of dB above 0";
+                    return Err(SettingError::new("psnr", psnr, expected).into());
+                }
+                let entries = x.len();
+                let allowed = scale.peak.powi(2) * 10f64.powf(-psnr / 10.0);
+                // Rounding to whole steps has a variance of a twelfth of a step squared.
+                let rounding = match scale.bits {
+                    Some(bits) => (scale.peak / (2f64.powi(i32::from(bits)) - 1.0)).powi(2) / 12.0,
+                    None => 0.0,
+                };
+                if allowed <= rounding {
+                    let (bits, limit) = (scale.bits.unwrap_or(0), scale.psnr(rounding, 1));
+                    return Err(GoalError::Rounded { psnr, bits, limit });
+                }
+                let rse = (allowed - rounding) * entries as f64 / own;
+                if rse >= 1.0 {
+                    return Err(GoalError::Zeros { psnr, zeros: scale.psnr(own, entries) });
+                }
+                rse * own / searched
+            }
+        };
+        Ok(Objective::MaxError(rse).check()?.get())
+    }
+}
+
+/// The squared distance of two tensors of one shape, `||X - Z||^2`, computed with 64 bits.
+pub fn distance_squared(x: &AnyTensor, z: &AnyTensor) -> Result<f64, TensorError> {
+    let wide = |t: &AnyTensor| t.clone().to_kind(Kind::C64);
+    let (x, z) = match x.kind().is_complex() || z.kind().is_complex() {
+        true => (wide(x)?, wide(z)?),
+        false => (x.clone().to_kind(Kind::F64)?, z.clone().to_kind(Kind::F64)?),
+    };
+    fn squares<T: Scalar>(x: &[T], z: &[T]) -> f64 {
+        let apart: Vec<T> = x.iter().zip(z).map(|(&a, &b)| a - b).collect();
+        sum_of_squares(&apart)
+    }
+    Ok(dispatch!(&x, x => match z.typed() {
+        Some(z) => squares(x.data(), z.data()),
+        None => f64::NAN,
+    }))
+}
+
+/// What the PSNR of a picture is measured on: samples rounded to its bits, cut off below 0 and above 1.
+pub fn as_written(picture: &Picture) -> AnyTensor {
+    let steps = 2f64.powi(i32::from(picture.bits)) - 1.0;
+    let rounded = |x: &f64| (x.clamp(0.0, 1.0) * steps).round() / steps;
+    let samples = picture.samples().iter().map(rounded).collect();
+    let (height, width) = (picture.height(), picture.width());
+    let picture = Picture::new(height, width, picture.channels(), samples);
+    picture.unwrap_or_else(|| unreachable!("as many samples")).into_tensor().into()
+}
+
+/// The difference of two pictures of one size, so many times as large, around a middle grey; and the factor, chosen
+/// so that all but the largest two in a hundred are within the range.
+pub fn difference(original: &Picture, other: &Picture) -> (Picture, f64) {
+    const FACTORS: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0];
+    let apart: Vec<f64> = original
+        .samples()
+        .iter()
+        .zip(other.samples())
+        .map(|(x, z)| z.clamp(0.0, 1.0) - x)
+        .collect();
+    let mut sizes: Vec<f64> = apart.iter().map(|d| d.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let large = sizes.get(sizes.len() * 98 / 100).copied().unwrap_or(0.0);
+    let fits = |f: &&f64| *f * large <= 0.5;
+    let factor = FACTORS.iter().rev().find(fits).copied().unwrap_or(1.0);
+    let samples = apart.iter().map(|d| 0.5 + factor * d).collect();
+    let (height, width) = (original.height(), original.width());
+    let shown = Picture::new(height, width, original.channels(), samples);
+    (shown.unwrap_or_else(|| unreachable!("as many samples")), factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tnsearch::tensor::{Complex, Tensor};
+
+    fn tensor(values: &[f64]) -> AnyTensor {
+        Tensor::new(vec![1, values.len()], values.to_vec()).unwrap().into()
+    }
+
+    fn allowed(goal: Goal, x: &AnyTensor, scale: Scale) -> f64 {
+        goal.objective(x, x.norm_squared(), scale).unwrap().max_error().unwrap()
+    }
+
+    #[test]
+    fn goals_become_squared_errors() {
+        let x = tensor(&[0.5, 1.0, 0.25, 0.75]);
+        let picture = Scale::of_picture(8);
+        assert!((allowed(Goal::Re(0.1), &x, picture) - 0.01).abs() < 1e-15);
+        // By the definition: the mean square that gives 30 dB, less the rounding.
+        let mean = 1e-3 - 1.0 / (12.0 * 255.0 * 255.0);
+        let rse = mean * 4.0 / x.norm_squared();
+        assert!((allowed(Goal::Psnr(30.0), &x, picture) / rse - 1.0).abs() < 1e-12);
+        let array = Scale::of_array(&tensor(&[2.0, -4.0]));
+        assert_eq!(array, Scale { peak: 4.0, bits: None });
+        // Repeated edges: less may be wrong over all of it.
+        let more = Goal::Re(0.1).objective(&x, 2.0 * x.norm_squared(), picture).unwrap();
+        assert!((more.max_error().unwrap() - 0.005).abs() < 1e-15);
+        for (goal, words) in [
+            (Goal::Re(1.0), "re is 1; it must be above 0 and below 1"),
+            (Goal::Re(f64::NAN), "re is NaN"),
+            (Goal::Psnr(-3.0), "psnr is -3; it must be a number of dB above 0"),
+            (
+                Goal::Psnr(60.0),
+                "psnr is 60; samples of 8 bits are rounded, which alone gives 58.9 dB",
+            ),
+            (Goal::Psnr(1.0), "psnr is 1; zeros alone reach 3.3 dB"),
+        ] {
+            let said = goal.objective(&x, x.norm_squared(), picture).unwrap_err().to_string();
+            assert!(said.starts_with(words), "{said}");
+        }
+    }
+
+    #[test]
+    fn distances_and_psnr_are_those_of_the_definition() {
+        let (x, z) = (tensor(&[1.0, 2.0, 3.0, 4.0]), tensor(&[1.0, 2.5, 3.0, 3.0]));
+        assert_eq!(distance_squared(&x, &z).unwrap(), 1.25);
+        let psnr = Scale { peak: 4.0, bits: None }.psnr(1.25, 4);
+        assert!((psnr - 10.0 * (16.0f64 / (1.25 / 4.0)).log10()).abs() < 1e-12);
+        let single = z.to_kind(Kind::F32).unwrap();
+        assert_eq!(distance_squared(&x, &single).unwrap(), 1.25);
+        let turned = Tensor::new(vec![1, 1], vec![Complex::new(0.0, 1.0)]).unwrap();
+        assert_eq!(distance_squared(&tensor(&[1.0]), &turned.into()).unwrap(), 2.0);
+    }
+
+    #[test]
+    fn differences_are_magnified_as_far_as_they_fit() {
+        let flat = |x: f64| Picture::new(10, 10, 1, vec![x; 100]).unwrap();
+        let (shown, factor) = difference(&flat(0.5), &flat(0.51));
+        assert_eq!(factor, 50.0);
+        assert!((shown.samples()[0] - 1.0).abs() < 1e-9);
+        assert_eq!(difference(&flat(0.2), &flat(0.9)).1, 1.0);
+        let rounded = as_written(&Picture::new(1, 2, 1, vec![0.5, 1.2]).unwrap());
+        assert_eq!((rounded.entry(0).re, rounded.entry(1).re), (128.0 / 255.0, 1.0));
+    }
+}
