@@ -84,9 +84,7 @@ pub(super) fn rows(
     row("evaluations, median", &|m| {
         Some(median(of(m).iter().filter_map(|c| c.evaluations).map(|n| n as f64))?.to_string())
     });
-    row("seconds, median", &|m| {
-        Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?))
-    });
+    row("seconds, median", &|m| Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?)));
     row("*paper*", &|m| {
         published.iter().find(|(method, _)| *method == m).map(|(_, text)| (*text).to_owned())
     });

@@ -168,10 +168,13 @@ impl Method {
         let spec = StrategySpec::new("tnls");
         let spec = spec.set("iterations", settings.iterations).set("samples", settings.samples);
         let spec = spec.set("c1", settings.c1);
-        Method::named("TNLS", match settings.c2 {
-            Some(c2) => spec.set("c2", c2),
-            None => spec,
-        })
+        Method::named(
+            "TNLS",
+            match settings.c2 {
+                Some(c2) => spec.set("c2", c2),
+                None => spec,
+            },
+        )
     }
 
     /// Our walks: on the template, or over all graphs.

@@ -64,7 +64,9 @@ pub enum ReproduceError {
         expected: &'static str,
     },
     /// The experiment needs pictures.
-    #[error("this experiment needs pictures: --data DIR, with {folder}/*.png in it (or --quick, which draws its own)")]
+    #[error(
+        "this experiment needs pictures: --data DIR, with {folder}/*.png in it (or --quick, which draws its own)"
+    )]
     NoData {
         /// Where they are looked for in the data.
         folder: String,
