@@ -126,7 +126,7 @@ impl Task<'_> {
         let mut first: Option<Fitted> = None;
         if let Some(cores) = warm {
             ws.set_cores(&checked_cores::<f64>(ws.plan().graph, target.dims(), cores)?);
-            let (error, sweeps) = self.descend(ws, entries, limit);
+            let (error, sweeps) = self.descend(ws, entries, f64::INFINITY, limit);
             let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
             let (interrupted, restarts) = (stop.is_set(), 1);
             let from_given =
@@ -142,7 +142,8 @@ impl Task<'_> {
         let near = fit(target, ws.plan().graph, &near.check()?, seed, warm, stop)?;
         let cores: Vec<_> = near.cores.iter().filter_map(AnyTensor::as_f64).collect();
         ws.set_cores(&cores);
-        let (error, steps) = self.descend(ws, entries, limit);
+        let rival = first.as_ref().map_or(f64::INFINITY, |first| first.error);
+        let (error, steps) = self.descend(ws, entries, rival, limit);
         let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
         let interrupted = near.interrupted || stop.is_set();
         let second = Fitted { cores, error, sweeps: near.sweeps + steps, interrupted, ..near };
@@ -187,7 +188,8 @@ impl Task<'_> {
             if loss.is_divergence() {
                 sweeps += updates.with(|updates| updates.run(ws, entries, limit));
             }
-            let (error, steps) = self.descend(ws, entries, limit);
+            let rival = best.as_ref().map_or(f64::INFINITY, |best| best.1);
+            let (error, steps) = self.descend(ws, entries, rival, limit);
             sweeps += steps;
             restarts += 1;
             if best.as_ref().is_none_or(|best| error < best.1) {
@@ -207,6 +209,7 @@ impl Task<'_> {
         &self,
         ws: &mut Workspace<f64>,
         entries: &mut Entries<'_>,
+        rival: f64,
         limit: &Stop,
     ) -> (f64, usize) {
         let FitSettings { method, max_sweeps, .. } = **self.settings;
@@ -214,7 +217,8 @@ impl Task<'_> {
             Method::Adam => max_sweeps,
             _ => max_sweeps.saturating_mul(STEPS_PER_SWEEP),
         };
-        QuasiNewton::new(ws.plan(), self.loss.model()).run(ws, entries, self.settings, steps, limit)
+        let descent = QuasiNewton::new(ws.plan(), self.loss.model()).beside(rival);
+        descent.run(ws, entries, self.settings, steps, limit)
     }
 
     fn stream(&self, graph: &ModeGraph, index: usize) -> Rng {

@@ -19,6 +19,8 @@ const PATIENCE: usize = 20;
 const ARMIJO: f64 = 1e-4;
 /// Halvings of a step at most.
 const HALVINGS: usize = 20;
+/// A start behind a rival must lower its loss to this part in a window, or it is given up.
+const CATCH_UP: f64 = 0.5;
 /// A step that promises less than this part of the loss is not made.
 const PROMISE: f64 = 1e-8;
 
@@ -31,13 +33,20 @@ pub(super) struct QuasiNewton {
     /// Steps, changes of the gradient, and one over their products.
     pairs: VecDeque<(Vec<f64>, Vec<f64>, f64)>,
     cores: Vec<f64>,
+    /// The error of another start.
+    rival: f64,
 }
 
 impl QuasiNewton {
     pub fn new(plan: &Plan<'_, f64>, model: ModelDomain) -> Self {
         let zeros = || vec![0.0; plan.core_lens().iter().sum()];
         let (at, gradient, cores) = (zeros(), zeros(), zeros());
-        QuasiNewton { model, at, gradient, pairs: VecDeque::new(), cores }
+        QuasiNewton { model, at, gradient, pairs: VecDeque::new(), cores, rival: f64::INFINITY }
+    }
+
+    /// The same beside another start of this error, to which it is not to lose time.
+    pub fn beside(self, rival: f64) -> Self {
+        QuasiNewton { rival, ..self }
     }
 
     /// The vectors of parameters that are held at a time, at most.
@@ -61,10 +70,17 @@ impl QuasiNewton {
         let holds_out = entries.holds_out();
         let mut progress = Progress::with_window(settings, WINDOW);
         let mut made = 0;
+        let mut mark = now.measured;
         while made < steps && !stop.is_set() && !progress.finished(now.fitted) {
             made += 1;
             let Some(next) = self.step(ws, entries, now.fitted) else { break };
             now = next;
+            if made.is_multiple_of(WINDOW) {
+                if now.measured > self.rival && now.measured > CATCH_UP * mark {
+                    break;
+                }
+                mark = now.measured;
+            }
             if now.measured < best.0 {
                 best = (now.measured, self.at.clone(), made);
             } else if holds_out && made - best.2 >= PATIENCE {
