@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_refused() {
-        let complex = network().cores().iter().map(|c| c.clone().to_kind(Kind::C64).unwrap());
+        let real = network();
+        let complex = real.cores().iter().map(|c| c.clone().to_kind(Kind::C64).unwrap());
         let complex: Vec<AnyTensor> = complex.collect();
         let (structure, dims) = (network().structure().clone(), vec![4, 5, 6]);
         let complex = Network::new(structure.clone(), dims.clone(), complex).unwrap();
