@@ -143,18 +143,29 @@ impl<'l> Entries<'l> {
         });
     }
 
-    /// The losses of the cores, and `<x / z, dZ/dG_v>` of every core v, with 1 in the place of x / z where nothing is to
-    /// be fitted.
+    /// The losses of the cores where they are to be `measured` (logarithms take most of the time), and `<x / z, dZ/dG_v>`
+    /// of every core v, with 1 in the place of x / z where nothing is to be fitted.
     pub fn ratios(
         &mut self,
         ws: &mut Workspace<f64>,
+        measured: bool,
         mut take: impl FnMut(usize, &[f64], &[f64]),
-    ) -> Losses {
+    ) -> Option<Losses> {
         ws.refresh();
-        let losses = self.fill(ws, 1.0, |x, z| match x {
-            0.0 => 0.0,
-            x => x / z.max(f64::MIN_POSITIVE),
-        });
+        let ratio = |x: f64, z: f64| if x == 0.0 { 0.0 } else { x / z.max(f64::MIN_POSITIVE) };
+        let losses = match measured {
+            true => Some(self.fill(ws, 1.0, ratio)),
+            false => {
+                let (scale, uses) = (self.scale, self.uses.as_deref());
+                let mut k = 0;
+                ws.each_entry(&mut self.instead, |x, z| {
+                    let fitted = uses.is_none_or(|uses| uses[k] == Use::Fitted);
+                    k += 1;
+                    if fitted { ratio(x * scale, z) } else { 1.0 }
+                });
+                None
+            }
+        };
         self.walk(ws, |Visit { vertex, core, rhs, .. }| take(vertex, core, rhs));
         losses
     }

@@ -166,7 +166,9 @@ impl Task<'_> {
         let enough = settings.stop_rse.max(settings.enough_rse);
         let mut best: Option<(Vec<Tensor>, f64)> = None;
         let (mut sweeps, mut restarts) = (0, 0);
-        for index in 0..settings.restarts {
+        // Without an edge there is one minimum, and updates end in it.
+        let starts = if graph.edges().is_empty() { 1 } else { settings.restarts };
+        for index in 0..starts {
             if limit.is_set() && best.is_some() {
                 break;
             }
@@ -225,10 +227,8 @@ impl Task<'_> {
 /// The fit of a single vertex: its core is the tensor itself, with the mean of the entries that are fitted where nothing is.
 fn fit_single((target, loss): (&Target, &dyn Loss), graph: &ModeGraph) -> Result<Fitted, FitError> {
     let single = grouped::fit_single(target, graph)?;
-    let Some(core) = single.cores.first().and_then(AnyTensor::as_f64) else {
-        unreachable!("checked to be of f64")
-    };
-    let x = core.data();
+    let Some(x) = target.tensor().as_f64() else { unreachable!("checked to be of f64") };
+    let x: Vec<f64> = x.data().iter().map(|x| x * target.scale()).collect();
     let fitted = |k: usize| target.fitted().is_none_or(|fitted| fitted.contains(k));
     let known: Vec<f64> = (0..x.len()).filter(|&k| fitted(k)).map(|k| x[k]).collect();
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
@@ -238,7 +238,7 @@ fn fit_single((target, loss): (&Target, &dyn Loss), graph: &ModeGraph) -> Result
     let total: f64 = measured.iter().map(|&k| loss.value(x[k], z[k])).sum();
     let baseline = loss.baseline(&measured.iter().map(|&k| x[k]).collect::<Vec<_>>());
     check_baseline(loss, baseline)?;
-    let cores = vec![Tensor::new(core.dims().to_vec(), z)?.into()];
+    let cores = vec![Tensor::new(target.dims().to_vec(), z)?.into()];
     Ok(Fitted { cores, error: total / baseline, ..single })
 }
 

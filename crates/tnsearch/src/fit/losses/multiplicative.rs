@@ -22,8 +22,10 @@ use crate::tensor::Tensor;
 
 /// Rounds at most; quasi-Newton steps go on.
 const ROUNDS: usize = 30;
-/// A round that lowers the loss by less than this part is the last.
-const GAIN: f64 = 1e-3;
+/// Rounds after which the loss is looked at.
+const WINDOW: usize = 5;
+/// Where it fell by less than this part in these, they were the last.
+const GAIN: f64 = 1e-2;
 /// How often F is lowered over all cores in a round.
 const INNER: usize = 3;
 
@@ -65,21 +67,27 @@ impl Updates<'_> {
         stop: &Stop,
     ) -> usize {
         let mut before = f64::INFINITY;
-        for round in 1..=ROUNDS {
-            let Losses { fitted, .. } = self.round(ws, entries);
-            if stop.is_set() || fitted > (1.0 - GAIN) * before {
-                return round;
+        for round in 0..ROUNDS {
+            let losses = self.round(ws, entries, round % WINDOW == 0);
+            let now = losses.map_or(0.0, |losses| losses.fitted);
+            if stop.is_set() || now > (1.0 - GAIN) * before {
+                return round + 1;
             }
-            before = fitted;
+            before = losses.map_or(before, |losses| losses.fitted);
         }
         ROUNDS
     }
 
-    /// One round over all cores; the losses before it.
-    pub fn round(&mut self, ws: &mut Workspace<f64>, entries: &mut Entries<'_>) -> Losses {
+    /// One round over all cores; the losses before it, where they are to be `measured`.
+    pub fn round(
+        &mut self,
+        ws: &mut Workspace<f64>,
+        entries: &mut Entries<'_>,
+        measured: bool,
+    ) -> Option<Losses> {
         self.counts.resize(ws.plan().leaves.len(), Vec::new());
         let (counts, sums) = (&mut self.counts, &mut self.sums);
-        let losses = entries.ratios(ws, |vertex, core, rhs| {
+        let losses = entries.ratios(ws, measured, |vertex, core, rhs| {
             let both = core.iter().zip(rhs);
             counts[vertex].clear();
             counts[vertex].extend(both.map(|(g, t)| g * t));

@@ -18,7 +18,9 @@ const PATIENCE: usize = 20;
 /// The part of the fall that the slope promises which a step must bring.
 const ARMIJO: f64 = 1e-4;
 /// Halvings of a step at most.
-const HALVINGS: usize = 30;
+const HALVINGS: usize = 20;
+/// A step that promises less than this part of the loss is not made.
+const PROMISE: f64 = 1e-8;
 
 /// A descent and its memory.
 pub(super) struct QuasiNewton {
@@ -135,6 +137,9 @@ impl QuasiNewton {
             true => self.first_length(ws, entries, &direction, slope),
             false => 1.0,
         };
+        if -slope * length <= PROMISE * now {
+            return None;
+        }
         for _ in 0..HALVINGS {
             self.put(ws, Some((&direction, length)));
             let losses = entries.losses(ws);

@@ -165,7 +165,8 @@ fn every_round_of_updates_lowers_a_divergence() {
                 let mut entries = Entries::new(&target, loss, &plan);
                 let updates = Multiplicative::new(graph).unwrap();
                 let falls: Vec<f64> = updates.with(|updates| {
-                    (0..60).map(|_| updates.round(&mut ws, &mut entries).fitted).collect()
+                    let mut fall = || updates.round(&mut ws, &mut entries, true).unwrap().fitted;
+                    (0..60).map(|_| fall()).collect()
                 });
                 for pair in falls.windows(2) {
                     assert!(pair[1] <= pair[0] * (1.0 + 1e-12), "{pair:?}");
