@@ -73,7 +73,7 @@ pub struct Complete {
     /// The largest rank of an edge [default: 64]
     #[arg(long, value_name = "R", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Method")]
     max_rank: Option<usize>,
-    /// How strongly slices with few entries are pulled to the mean of the others, relative to their own weight
+    /// How strongly the slices of a core are pulled to their mean; others are tried [default: 0.01; trals: 0]
     #[arg(long, value_name = "RIDGE", value_parser = real, allow_negative_numbers = true, help_heading = "Method")]
     ridge: Option<f64>,
     /// Sweeps of one fit at most
@@ -138,6 +138,7 @@ struct Summary<'a> {
     #[serde(flatten)]
     error: ErrorReport<'a>,
     held_out: Option<HeldOut>,
+    ridge: f64,
     recovered: Option<Recovered>,
     formats: &'a [FormatTried],
     structures: usize,
@@ -160,6 +161,7 @@ struct Found {
     network: Network,
     rse: f64,
     held_out: Option<HeldOut>,
+    ridge: f64,
     formats: Vec<FormatTried>,
     structures: usize,
     sweeps: usize,
@@ -231,6 +233,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
         empty_slices: holed.observed.empty_slices(),
         error: ErrorReport::new(&MEASURE, found.rse),
         held_out: found.held_out,
+        ridge: found.ridge,
         recovered,
         formats: &found.formats,
         structures: found.structures,
@@ -313,6 +316,7 @@ impl Complete {
                     network,
                     rse,
                     held_out,
+                    ridge,
                     formats,
                     structures,
                     sweeps,
@@ -321,7 +325,7 @@ impl Complete {
                 } = found;
                 let held_out = Some(held_out);
                 let late = interrupted;
-                Ok(Found { network, rse, held_out, formats, structures, sweeps, late })
+                Ok(Found { network, rse, held_out, ridge, formats, structures, sweeps, late })
             }
             Method::Trals => {
                 let order = target.dims().len();
@@ -344,6 +348,7 @@ impl Complete {
                     network: found.network,
                     rse: found.rse,
                     held_out: None,
+                    ridge: self.ridge.unwrap_or(0.0),
                     formats: Vec::new(),
                     structures: 1,
                     sweeps: found.sweeps,

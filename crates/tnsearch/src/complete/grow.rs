@@ -14,16 +14,24 @@ use std::sync::Arc;
 const GAIN: f64 = 2e-3;
 /// Growths of all ranks without a gain after which a format is left.
 const IDLE: usize = 2;
-/// Sweeps of a fit that tries a move, of which the best ones get the second number.
-const TRIAL_SWEEPS: [usize; 2] = [4, 12];
-/// Moves that get more sweeps.
+/// Sweeps of a fit on the way; the last has as many as the settings say.
+const SWEEPS: usize = 15;
+/// Sweeps of a fit that tries a move.
+const TRIAL_SWEEPS: usize = 4;
+/// Moves that get more sweeps: those that predict best after a trial.
 const PROMISING: usize = 4;
+/// The factor between two ridges that are tried.
+const RIDGES: f64 = 8.0;
+/// The least ridge that is tried, beside none.
+const LEAST_RIDGE: f64 = 1e-10;
 
 /// Networks of one structure, one for each fold, and the error on the entries that these held out.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Grown {
     pub networks: Vec<Network>,
     pub error: f64,
+    /// The ridge they were fitted with.
+    pub ridge: f64,
 }
 
 /// The data with entries held out, once for each fold.
@@ -38,8 +46,7 @@ struct Folds {
 pub(super) struct Grower<'g> {
     folds: Folds,
     max_rank: usize,
-    fit: CheckedFit,
-    trials: [CheckedFit; 2],
+    settings: FitSettings,
     tell: &'g mut dyn FnMut(Step),
     best: Option<(f64, u128)>,
     pub structures: usize,
@@ -83,7 +90,7 @@ impl Folds {
             networks.push(Network::from_fitted(structure.clone(), dims, fitted.cores)?);
         }
         let error = lost / self.norms.iter().sum::<f64>();
-        Ok(Some((Grown { networks, error }, sweeps)))
+        Ok(Some((Grown { networks, error, ridge: settings.ridge }, sweeps)))
     }
 }
 
@@ -96,50 +103,109 @@ impl<'g> Grower<'g> {
         let squares = |t: &Target| t.held().map_or(0.0, |held| squares(t, held));
         let norms = targets.iter().map(squares).collect();
         let folds = Folds { targets, norms, seed: settings.seed };
-        let fit = settings.fit.clone().check()?;
-        let trial = |sweeps: usize| {
-            let max_sweeps = sweeps.min(fit.max_sweeps);
-            FitSettings { max_sweeps, restarts: 1, scouts: 1, rescue: 0, ..settings.fit.clone() }
-                .check()
-        };
-        let [short, long] = TRIAL_SWEEPS;
-        let (trials, max_rank) = ([trial(short)?, trial(long)?], settings.max_rank);
-        let best = None;
-        Ok(Grower { folds, max_rank, fit, trials, tell, best, structures: 0, sweeps: 0 })
+        let (max_rank, settings, best) = (settings.max_rank, settings.fit.clone(), None);
+        Ok(Grower { folds, max_rank, settings, tell, best, structures: 0, sweeps: 0 })
+    }
+
+    /// The settings of a fit with this ridge and at most so many sweeps.
+    fn with(&self, ridge: f64, max_sweeps: usize) -> Result<CheckedFit, CompleteError> {
+        let max_sweeps = max_sweeps.min(self.settings.max_sweeps);
+        Ok(FitSettings { ridge, max_sweeps, ..self.settings.clone() }.check()?)
     }
 
     fn dims(&self) -> &[usize] {
         self.folds.targets[0].dims()
     }
 
-    /// Grows all ranks of a format alike, until the entries held out are predicted no better.
+    /// Grows all ranks of a format alike, until the entries held out are predicted no better. A format that predicts
+    /// worse than the best of another with twice its params is left.
     pub fn grow(
         &mut self,
         template: &Arc<Template>,
+        other: Option<&Grown>,
         until: &Stop,
     ) -> Result<Option<Grown>, CompleteError> {
-        let edges = template.edges().len();
-        let mut ranks = vec![1; edges];
-        let structure = Structure::identity(template.clone(), ranks.clone())?;
-        let Some(mut now) = self.fit(&structure, None, until)? else { return Ok(None) };
+        let ridge = other.map_or(self.settings.ridge, |other| other.ridge);
+        let structure = Structure::identity(template.clone(), vec![1; template.edges().len()])?;
+        let Some(mut now) = self.fit(&structure, None, (ridge, SWEEPS), until)? else {
+            return Ok(None);
+        };
         let mut best = now.clone();
         let mut idle = 0;
         while idle < IDLE && !until.is_set() {
+            let worse = |other: &Grown| {
+                best.error > other.error
+                    && now.networks[0].params() > 2 * other.networks[0].params()
+            };
+            if other.is_some_and(worse) {
+                break;
+            }
             // One more while they are small, an eighth more later.
+            let ranks = now.networks[0].structure().ranks();
             let more: Vec<usize> = ranks.iter().map(|r| r + 1 + r / 8).collect();
             let more = self.useful(template, &more)?;
             if more == ranks {
                 break;
             }
-            let structure = Structure::identity(template.clone(), more.clone())?;
-            let Some(next) = self.fit(&structure, Some(&now), until)? else { break };
-            idle = if next.error < (1.0 - GAIN) * best.error { 0 } else { idle + 1 };
-            if next.error < best.error {
-                best = next.clone();
+            let structure = Structure::identity(template.clone(), more)?;
+            let way = (best.ridge, SWEEPS);
+            let Some(next) = self.fit(&structure, Some(&now), way, until)? else { break };
+            if next.error < (1.0 - GAIN) * best.error {
+                (best, idle) = (next.clone(), 0);
+            } else {
+                idle += 1;
+                if let Some(tuned) = self.tune(&best, until)?.filter(|_| idle == 1) {
+                    (now, best, idle) = (tuned.clone(), tuned, 0);
+                    continue;
+                }
             }
-            (now, ranks) = (next, more);
+            now = next;
         }
         Ok(Some(best))
+    }
+
+    /// The same ranks with another ridge, as long as that gains; none where it does not.
+    fn tune(&mut self, from: &Grown, until: &Stop) -> Result<Option<Grown>, CompleteError> {
+        let mut best: Option<Grown> = None;
+        loop {
+            let now = best.as_ref().unwrap_or(from);
+            let structure = now.networks[0].structure();
+            let ridges = [now.ridge / RIDGES, now.ridge * RIDGES];
+            let ridges = ridges.map(|r| if r < LEAST_RIDGE { 0.0 } else { r });
+            let tried = ridges
+                .into_iter()
+                .filter(|ridge| *ridge != now.ridge)
+                .map(|ridge| Ok((structure, now, self.with(ridge, SWEEPS)?)))
+                .collect::<Result<Vec<_>, CompleteError>>()?;
+            let found = self.race(tried, until)?.into_iter().next();
+            match found.filter(|f| f.error < (1.0 - GAIN) * now.error) {
+                Some(found) => best = Some(found),
+                None => return Ok(best),
+            }
+        }
+    }
+
+    /// Fits structures from networks, each on a thread of its own; the best first.
+    fn race(
+        &mut self,
+        tried: Vec<(&Structure, &Grown, CheckedFit)>,
+        until: &Stop,
+    ) -> Result<Vec<Grown>, CompleteError> {
+        let folds = &self.folds;
+        let fits: Vec<_> = tried
+            .into_par_iter()
+            .map(|(structure, from, settings)| {
+                folds.fit(structure, Some(from), &settings, false, until)
+            })
+            .collect();
+        let mut found = Vec::new();
+        for fitted in fits {
+            let Some((fitted, sweeps)) = fitted? else { continue };
+            self.count(&fitted, sweeps);
+            found.push(fitted);
+        }
+        found.sort_by(|a, b| a.error.total_cmp(&b.error));
+        Ok(found)
     }
 
     /// Ranks cut down to what an end of their edge can carry, and to the largest allowed.
@@ -153,45 +219,31 @@ impl<'g> Grower<'g> {
         Ok(structure.without_useless_ranks(self.dims()).ranks().to_vec())
     }
 
-    /// Tries every move from the best: one more or one less rank of an edge, two modes exchanged. Takes the one that
-    /// predicts best as long as one gains, and sweeps over it.
+    /// Tries every move from the best (one more or one less rank of an edge, two modes exchanged), and other ridges;
+    /// takes the one that predicts best as long as one gains, and then sweeps over it for as long as the settings say.
     pub fn polish(&mut self, mut best: Grown, until: &Stop) -> Result<Grown, CompleteError> {
         while !until.is_set() {
-            let [short, long] = self.trials.clone();
             let moves = self.moves(best.networks[0].structure())?;
-            let from = moves.iter().map(|structure| (structure, &best)).collect();
-            let mut tried = self.race(from, &short, until)?;
-            tried.sort_by(|a, b| a.error.total_cmp(&b.error));
+            let trial = self.with(best.ridge, TRIAL_SWEEPS)?;
+            let tried = moves.iter().map(|structure| (structure, &best, trial.clone())).collect();
+            let mut tried = self.race(tried, until)?;
             tried.truncate(PROMISING);
-            let from = tried.iter().map(|t| (t.networks[0].structure(), t)).collect();
-            let found = self.race(from, &long, until)?.into_iter().chain(tried);
+            let more = self.with(best.ridge, SWEEPS)?;
+            let again = tried.iter().map(|t| (t.networks[0].structure(), t, more.clone()));
+            let found = self.race(again.collect(), until)?.into_iter().chain(tried);
             let found = found.min_by(|a, b| a.error.total_cmp(&b.error));
-            let Some(found) = found.filter(|f| f.error < (1.0 - GAIN) * best.error) else { break };
-            // The one that was taken has as many sweeps as it needs.
-            let structure = found.networks[0].structure().clone();
-            let swept = self.fit(&structure, Some(&found), until)?;
-            best = swept.filter(|swept| swept.error < found.error).unwrap_or(found);
+            match found.filter(|found| found.error < (1.0 - GAIN) * best.error) {
+                Some(found) => best = found,
+                None => match self.tune(&best, until)? {
+                    Some(tuned) => best = tuned,
+                    None => break,
+                },
+            }
         }
-        Ok(best)
-    }
-
-    /// Fits structures at the same time, each from a network; those that could be, in their order.
-    fn race(
-        &mut self,
-        from: Vec<(&Structure, &Grown)>,
-        settings: &CheckedFit,
-        until: &Stop,
-    ) -> Result<Vec<Grown>, CompleteError> {
-        let folds = &self.folds;
-        let one = |(structure, from)| folds.fit(structure, Some(from), settings, false, until);
-        let fitted: Vec<_> = from.into_par_iter().map(one).collect();
-        let mut found = Vec::new();
-        for fitted in fitted {
-            let Some((fitted, sweeps)) = fitted? else { continue };
-            self.count(&fitted, sweeps);
-            found.push(fitted);
-        }
-        Ok(found)
+        let structure = best.networks[0].structure().clone();
+        let way = (best.ridge, usize::MAX);
+        let swept = self.fit(&structure, Some(&best), way, until)?;
+        Ok(swept.filter(|swept| swept.error < best.error).unwrap_or(best))
     }
 
     /// The structures one move away, each network once.
@@ -221,9 +273,11 @@ impl<'g> Grower<'g> {
         &mut self,
         structure: &Structure,
         from: Option<&Grown>,
+        (ridge, sweeps): (f64, usize),
         until: &Stop,
     ) -> Result<Option<Grown>, CompleteError> {
-        let Some((found, sweeps)) = self.folds.fit(structure, from, &self.fit, true, until)? else {
+        let settings = self.with(ridge, sweeps)?;
+        let Some((found, sweeps)) = self.folds.fit(structure, from, &settings, true, until)? else {
             return Ok(None);
         };
         self.count(&found, sweeps);

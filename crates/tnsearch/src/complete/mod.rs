@@ -90,6 +90,8 @@ pub struct Completion {
     pub rse: f64,
     /// How well the structure predicts entries that it was not fitted to.
     pub held_out: HeldOut,
+    /// The ridge that predicted best.
+    pub ridge: f64,
     /// The best of each format, in the order tried.
     pub formats: Vec<FormatTried>,
     /// Structures fitted.
@@ -159,7 +161,7 @@ pub fn complete(
     for (k, template) in templates.into_iter().enumerate() {
         // Half of the time is for the formats, the same for each; the rest for the ranks of the best.
         let until = late.within_part(0.6 / (count - k) as f64);
-        let Some(found) = grower.grow(&template, &until)? else { continue };
+        let Some(found) = grower.grow(&template, best.as_ref(), &until)? else { continue };
         formats.push(tried(&found, target.dims()));
         if best.as_ref().is_none_or(|best| found.error < best.error) {
             best = Some(found);
@@ -171,10 +173,10 @@ pub fn complete(
     let mut best = best.ok_or(FitError::Interrupted)?;
     best = grower.polish(best, &late)?;
     let (structures, sweeps) = (grower.structures, grower.sweeps);
-    let held_out = grower.held_out(&best);
+    let (held_out, ridge) = (grower.held_out(&best), best.ridge);
     let (network, rse, more) = refit(target, &known, best, settings, stop)?;
     let (sweeps, interrupted) = (sweeps + more, late.is_set());
-    Ok(Completion { network, rse, held_out, formats, structures, sweeps, interrupted })
+    Ok(Completion { network, rse, held_out, ridge, formats, structures, sweeps, interrupted })
 }
 
 fn tried(found: &Grown, dims: &[usize]) -> FormatTried {
@@ -219,14 +221,15 @@ fn refit(
     settings: &CheckedComplete,
     stop: &Stop,
 ) -> Result<(Network, f64, usize), CompleteError> {
-    let network = best.networks.into_iter().next().ok_or(FitError::Interrupted)?;
     let all = Target::with_holes(whole_tensor(target), known)?;
+    let network = best.networks[0].clone();
     let (graph, cores) = network.to_mode_graph();
     let last = FitSettings {
         restarts: 1,
         scouts: 1,
         rescue: 0,
-        max_sweeps: settings.last_sweeps,
+        max_sweeps: settings.last_sweeps.max(1),
+        ridge: best.ridge,
         ..settings.fit.clone()
     };
     let last = last.check()?;

@@ -20,7 +20,7 @@ pub struct CompleteSettings {
     pub template: Option<Arc<Template>>,
     /// The largest rank of an edge.
     pub max_rank: usize,
-    /// How structures are fitted.
+    /// How structures are fitted; its ridge is the first that is tried.
     pub fit: FitSettings,
     /// Sweeps over all observed entries at the end.
     pub last_sweeps: usize,
