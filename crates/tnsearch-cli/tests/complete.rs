@@ -22,7 +22,7 @@ fn place() -> Place {
     };
     place.write("missing.npy", npy("|b1", &[6, 6, 6], &flags(true)));
     place.write("observed.npy", npy("|u1", &[6, 6, 6], &flags(false)));
-    let holed = values().iter().zip(missing()).map(|(x, m)| if m { f64::NAN } else { *x });
+    let holed = values().into_iter().zip(missing()).map(|(x, m)| if m { f64::NAN } else { x });
     place.write("N.npy", npy("<f8", &[6, 6, 6], &doubles(&holed.collect::<Vec<_>>())));
     place
 }

@@ -141,7 +141,7 @@ impl Wanted {
         let holed = holed.transpose()?;
         if let Some(holed) = &holed {
             let target = holed.target(reshape.as_ref(), &path)?;
-            return Ok(Data { target, reshape, holed: Some(holed.clone()), idle });
+            return Ok(Data { target, reshape, holed: Some(holed.clone()), origin, idle });
         }
         let tensor = match &reshape {
             Some(reshape) => {
