@@ -221,6 +221,7 @@ impl Attempt<'_> {
         settings.max_phi = method.max_phi;
         settings.max_cost = method.max_cost;
         settings.budget.threads = setup.threads;
+        settings.budget.max_evaluations = method.most;
         let template = match method.any_graph {
             true => Arc::new(Template::any(trial.target.dims().len())?),
             false => trial.template.clone(),

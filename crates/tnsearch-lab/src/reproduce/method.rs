@@ -16,6 +16,10 @@ use tnsearch::search::{
 /// entry of the tensor. (Rings of rank 7 take some hundred, the hidden structures of Table 3 at most 145.)
 pub(super) const MAX_COST: f64 = 500.0;
 
+/// Walks on a ring, and over all graphs, for one picture: they go on improving for long, by ever less.
+const MOST_WALKS: u64 = 60;
+const MOST_WALKS_ANY: u64 = 120;
+
 /// The paper's largest rank on pictures, and that of quick versions.
 const PICTURE_RANK: usize = 14;
 const QUICK_RANK: usize = 4;
@@ -50,6 +54,8 @@ pub struct Method {
     pub(super) direct: bool,
     /// Whether it searches all graphs, whatever the template.
     pub(super) any_graph: bool,
+    /// Structures that it may fit, or walks that it may make.
+    pub(super) most: Option<u64>,
     /// What it changes about fits.
     pub(super) fit: fn(FitSettings) -> FitSettings,
     /// Whether bounds may rule structures out.
@@ -94,6 +100,7 @@ impl Method {
             max_rank: MAX_RANK,
             direct: false,
             any_graph: false,
+            most: None,
             fit: |settings| settings,
             prune: true,
             rescue: 0,
@@ -119,6 +126,7 @@ impl Method {
             max_rank: MAX_RANK,
             direct: false,
             any_graph: false,
+            most: None,
             fit: |settings| settings,
             prune: false,
             rescue: 0,
@@ -189,7 +197,8 @@ impl Method {
         let name = if any_graph { "ours, any graph" } else { "ours, ring" };
         let spec = StrategySpec::new("walk");
         let spec = if quick { spec.set("steps", 5).set("patience", 1) } else { spec };
-        Method { any_graph, direct: true, max_runs: 1, ..Method::named(name, spec) }
+        let most = Some(if any_graph { MOST_WALKS_ANY } else { MOST_WALKS });
+        Method { any_graph, direct: true, most, max_runs: 1, ..Method::named(name, spec) }
     }
 
     /// The same on pictures: ranks up to 14 (small ones for quick versions), and fits of one start that go on no longer than

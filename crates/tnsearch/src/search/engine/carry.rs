@@ -156,7 +156,8 @@ mod tests {
         let cores = carried(&old, &at([1, 0, 2]), 7).unwrap();
         let new = Network::from_fitted(at([1, 0, 2]), vec![3, 3, 2], cores).unwrap();
         let (x, z) = (old.to_tensor(None).unwrap(), new.to_tensor(None).unwrap());
-        assert_eq!(x.permuted(&[1, 0, 2]), z);
+        let x = x.permuted(&[1, 0, 2]);
+        assert!((0..x.len()).all(|k| (x.entry(k) - z.entry(k)).re.abs() < 1e-12));
         // Another length: cut or filled.
         assert!(carried(&old, &at([2, 1, 0]), 7).is_some());
         let path = Arc::new(Template::parse("path", 3).unwrap());

@@ -1,5 +1,6 @@
 //! Tests of the engine with an evaluator that is a formula.
 
+mod carried;
 mod determinism;
 mod executors;
 mod formula;
