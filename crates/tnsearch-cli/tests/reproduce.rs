@@ -52,6 +52,25 @@ fn an_experiment_leaves_tables_and_a_picture_and_goes_on() {
 }
 
 #[test]
+fn pictures_stand_beside_their_table() {
+    let place = Place::new();
+    let command = "reproduce table-compression --quick --only TNLS -o out";
+    let ended = place.run(command);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stdout.contains("2 of 14 results"), "{}", ended.stdout);
+    for file in ["original", "TNLS"] {
+        let png = place.read(&format!("out/pictures/vdt-drawn-1-{file}.png"));
+        assert!(png.starts_with(b"\x89PNG"), "{file}");
+    }
+    let markdown = String::from_utf8(place.read("out/table-compression.md")).unwrap();
+    assert!(markdown.contains("](pictures/reshape-drawn-1-TNLS.png)"), "{markdown}");
+    // The same again makes nothing again.
+    let before = place.read("out/results.jsonl");
+    place.run(command);
+    assert_eq!(place.read("out/results.jsonl"), before);
+}
+
+#[test]
 fn bad_input_gets_one_line() {
     let place = Place::new();
     place.write("file", "x");
@@ -66,6 +85,14 @@ fn bad_input_gets_one_line() {
         ),
         ("reproduce table2 --fit adam --scouts 8 -o out", "scouts is 8; adam takes 1 only"),
         ("reproduce table2", "--output <DIR>"),
+        (
+            "reproduce table-compression -o out",
+            "needs pictures: --data DIR, with images/bsd-gray256",
+        ),
+        (
+            "reproduce table-compression --data nowhere -o out",
+            "no pictures in nowhere/images/bsd-gray256: ",
+        ),
     ] {
         let ended = place.run(arguments);
         assert_eq!(ended.code, 2, "{arguments}");

@@ -85,6 +85,97 @@ fn the_other_experiments_have_tables_and_pictures() {
     }
 }
 
+/// The relative error of a picture against another.
+fn re(original: &[f64], found: &[f64], of: impl Fn(usize) -> bool) -> f64 {
+    let (mut lost, mut all) = (0.0, 0.0);
+    for (_, (x, z)) in original.iter().zip(found).enumerate().filter(|(k, _)| of(*k)) {
+        lost += (x - z).powi(2);
+        all += x * x;
+    }
+    (lost / all).sqrt()
+}
+
+#[test]
+fn pictures_are_compressed_and_come_back() {
+    let table = quick("table-compression");
+    let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
+    let made: Vec<_> = table.tasks.iter().map(|task| task.make(&setup).unwrap()).collect();
+    assert_eq!(made.len(), 2 * 7, "both tensorisations, all methods");
+    for (task, made) in table.tasks.iter().zip(&made) {
+        let (cell, shown) = (&made.cell, made.pictures.as_ref().unwrap());
+        // The error of the tensor is that of the picture.
+        let own = re(shown.original.samples(), shown.found.samples(), |_| true);
+        assert!((own - cell.rse.unwrap().sqrt()).abs() < 1e-4, "{}: {own} {cell:?}", task.key);
+        assert!(shown.holes.is_none() && cell.missing_re.is_none());
+        if let Some(loss) = cell.loss {
+            let phi = cell.params.unwrap() as f64 / 256.0;
+            assert!((loss - phi - 5.0 * cell.rse.unwrap()).abs() < 1e-6, "{cell:?}");
+        } else {
+            assert!(cell.rse.unwrap() <= 0.15 * 0.15);
+        }
+        let names: Vec<String> = task.files(shown).into_iter().map(|f| f.0).collect();
+        assert_eq!(names[0], format!("pictures/{}-drawn-1-original.png", task.variant));
+        assert_eq!(names.len(), 2);
+    }
+    let loss = |variant: &str, method: &str| {
+        let at = table.tasks.iter().position(|t| t.variant == variant && t.method == method);
+        made[at.unwrap()].cell.loss.unwrap()
+    };
+    for variant in ["reshape", "vdt"] {
+        // Whoever begins at what direct methods give and chooses its ranks is not far behind a sampling search.
+        assert!(loss(variant, "ours, ring") < 1.1 * loss(variant, "TNLS"));
+        assert!(loss(variant, "ours, any graph") < 1.1 * loss(variant, "TNLS"));
+    }
+    let cells: Vec<Cell> = made.into_iter().map(|made| made.cell).collect();
+    let output = table.output(&cells, &setup);
+    assert!(output.markdown.contains("| *paper* | 0.92 (0.15) |"), "{}", output.markdown);
+    assert!(output.markdown.contains("![](pictures/vdt-drawn-1-ours__any_graph.png)"));
+    assert_eq!(output.csv.lines().count(), 1 + cells.len());
+    assert!(output.figures[0].1.contains("</svg>"));
+}
+
+#[test]
+fn holes_of_pictures_are_filled() {
+    let table = quick("table-completion");
+    let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
+    // Greedy and TNGA+ are searches as TNLS is.
+    let tasks: Vec<_> = table
+        .tasks
+        .iter()
+        .filter(|t| ["TRALS", "TNLS", "ours, held out"].contains(&&t.method[..]))
+        .filter(|t| t.variant == "missing-70")
+        .collect();
+    assert_eq!(tasks.len(), 3);
+    let mut cells = Vec::new();
+    for task in tasks {
+        let made = task.make(&setup).unwrap();
+        let (cell, shown) = (made.cell, made.pictures.unwrap());
+        let (original, holes) = (shown.original.samples(), shown.holes.as_ref().unwrap().samples());
+        let removed = |k: usize| original[k] != holes[k];
+        assert_eq!((0..768).filter(|&k| removed(k)).count(), 538, "70 % of 16 x 16 x 3");
+        // What is known stays, and the error is that of what is not.
+        let found = shown.found.samples();
+        assert!((0..768).filter(|&k| !removed(k)).all(|k| original[k] == found[k]));
+        let own = re(original, found, removed);
+        let told = cell.missing_re.unwrap();
+        assert!((own - told).abs() < 1e-6 && told < 0.5, "{}: {own} {told}", task.key);
+        // phi + lambda ||P(X - Z)||^2.
+        let known: f64 = (0..768).filter(|&k| !removed(k)).map(|k| original[k].powi(2)).sum();
+        let phi = cell.params.unwrap() as f64 / 768.0;
+        let loss = phi + 0.0008 * known * cell.rse.unwrap();
+        assert!((cell.loss.unwrap() - loss).abs() < 1e-6, "{cell:?} {loss}");
+        assert_eq!(task.files(&shown).len(), 3);
+        cells.push(cell);
+    }
+    let output = table.output(&cells, &setup);
+    assert!(
+        output.markdown.contains("| *paper* | 0.142 | 0.136 [1437] |  |"),
+        "{}",
+        output.markdown
+    );
+    assert!(output.markdown.contains("](pictures/missing-70-drawn-1-holes.png)"));
+}
+
 #[test]
 fn bad_options_are_named() {
     let options = |trials| {
@@ -97,6 +188,9 @@ fn bad_options_are_named() {
     assert!(error.starts_with("unknown experiment 'table9'; use table2, "), "{error}");
     let error = Experiment::new("table2", options(Some(0)), Vec::new()).err().unwrap().to_string();
     assert_eq!(error, "trials is 0; it must be from 1 to 100");
+    let no_data = Experiment::new("table-compression", Options::default(), Vec::new());
+    let error = no_data.err().unwrap().to_string();
+    assert!(error.contains("--data DIR, with images/bsd-gray256/*.png in it"), "{error}");
 }
 
 #[test]

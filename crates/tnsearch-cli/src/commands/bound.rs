@@ -107,6 +107,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         ));
     };
     let begun = Instant::now();
+    args.objective.loss.check_bounds()?;
     check_threads(args.threads)?;
     check_seconds(args.max_seconds)?;
     let wanted = args.reshaping.check()?;

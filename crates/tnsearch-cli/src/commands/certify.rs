@@ -163,6 +163,7 @@ impl Certify {
 
 pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let begun = Instant::now();
+    args.objective.loss.check_bounds()?;
     let objective = args.objective.check()?;
     check_threads(args.threads)?;
     check_seconds(args.max_seconds)?;

@@ -1,13 +1,16 @@
 //! The tensor of a command, and the shape in which it is taken.
 
 use super::describe::{line, tensor_text};
+use super::holes::{Holed, Holes, explained};
 use super::pictures::{PictureOptions, picture_of, read_prepared};
 use super::structures::Loaded;
+use crate::terminal;
 use crate::text::shape;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use std::path::Path;
-use tnsearch::problem::Target;
+use tnsearch::network::Network;
+use tnsearch::problem::{Measure, Target};
 use tnsearch::tensor::{
     AnyTensor, Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape, size,
 };
@@ -44,6 +47,8 @@ pub struct Data {
     pub reshape: Option<Reshape>,
     /// What its file holds.
     pub origin: Origin,
+    /// What is known of it, where that is not all.
+    pub holed: Option<Holed>,
     /// What was asked for that changed nothing.
     idle: Option<String>,
 }
@@ -61,6 +66,7 @@ pub struct Wanted {
     pictures: Option<Tensorise>,
     text: String,
     column_major: bool,
+    holes: Option<Holes>,
 }
 
 enum Way {
@@ -82,7 +88,8 @@ impl ReshapeOptions {
             _ => (None, &String::new()),
         };
         let pictures = self.pictures.check()?;
-        Ok(Wanted { what, pictures, text: text.clone(), column_major: self.column_major })
+        let (text, column_major) = (text.clone(), self.column_major);
+        Ok(Wanted { what, pictures, text, column_major, holes: None })
     }
 }
 
@@ -95,6 +102,11 @@ fn named<T>(option: &str, text: &str, made: Result<T, ReshapeError>) -> anyhow::
 }
 
 impl Wanted {
+    /// The same for data with holes.
+    pub fn with_holes(self, holes: impl Into<Option<Holes>>) -> Self {
+        Wanted { holes: holes.into(), ..self }
+    }
+
     /// The reshape of a tensor with these dimensions.
     fn reshape(&self, dims: &[usize]) -> anyhow::Result<Option<Reshape>> {
         let (text, column_major) = (&self.text, self.column_major);
@@ -125,6 +137,12 @@ impl Wanted {
         let same = |r: &Reshape| r.to() == r.from();
         let unchanged = self.what.is_some() && reshape.as_ref().is_none_or(same);
         let idle = unchanged.then(|| format!("'{}' leaves the modes as they are", self.text));
+        let holed = self.holes.as_ref().map(|holes| holes.of(tensor.clone(), &path, limit));
+        let holed = holed.transpose()?;
+        if let Some(holed) = &holed {
+            let target = holed.target(reshape.as_ref(), &path)?;
+            return Ok(Data { target, reshape, origin, holed: Some(holed.clone()), idle });
+        }
         let tensor = match &reshape {
             Some(reshape) => {
                 if reshape.copies() {
@@ -136,8 +154,8 @@ impl Wanted {
             }
             None => tensor,
         };
-        let target = Target::new(tensor).map_err(|e| Problem::from(e).of(&path))?;
-        Ok(Data { target, reshape, origin, idle })
+        let target = Target::new(tensor).map_err(|e| explained(e, &path))?;
+        Ok(Data { target, reshape, origin, holed: None, idle })
     }
 
     /// The tensor of a file; of a picture, or an array that is to be taken as one, after what is done to it first.
@@ -185,9 +203,24 @@ impl Wanted {
 }
 
 impl Data {
+    /// The RSE of a network, which its file holds, whatever it was fitted by.
+    pub fn rse_of(&self, found: &Network, measure: &Measure, error: f64) -> anyhow::Result<f64> {
+        Ok(match *measure == Measure::RSE {
+            true => error,
+            false => self.target.rse_of(&found.to_tensor(None)?),
+        })
+    }
+
     /// What the modes are called.
     pub fn names(&self) -> ModeNames<'_> {
         ModeNames::new(self.reshape.as_ref())
+    }
+
+    /// Warns of slices without an observed entry.
+    pub fn warn(&self) {
+        if let Some(text) = self.holed.as_ref().and_then(Holed::empty_text) {
+            terminal::note("warning", &text);
+        }
     }
 
     /// The lines about the tensor: its own shape, and that in which it was taken.
@@ -199,6 +232,9 @@ impl Data {
         }
         if let Some(idle) = &self.idle {
             line(out, "reshaped", idle);
+        }
+        if let Some(holed) = &self.holed {
+            holed.lines(out);
         }
     }
 }

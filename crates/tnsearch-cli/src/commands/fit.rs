@@ -1,8 +1,11 @@
 //! `tnsearch fit`: the cores of one given structure.
 
 use super::data::ReshapeOptions;
-use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
-use super::options::{DtypeOptions, FitOptions, check_threads, count, memory, method, real, seed};
+use super::describe::{ErrorReport, StructureReport, line, structure_lines};
+use super::holes::{HoleOptions, mask_path};
+use super::options::{
+    DtypeOptions, FitOptions, LossOptions, check_threads, count, memory, method, real, seed,
+};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
 use crate::text::duration;
@@ -14,6 +17,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::fit::{self, FitSettings, Method};
 use tnsearch::network::Network;
+use tnsearch::problem::Loss as _;
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output};
 
@@ -30,7 +34,9 @@ const RESCUE: usize = 8;
   tnsearch fit X.npy --structure s.json -o net.safetensors
   tnsearch fit Y.npy --structure net.safetensors -o other.safetensors
       another tensor of the same shape, with the structure of a network
-  tnsearch fit X.npy --structure s.json --method lm --restarts 8 --json -")]
+  tnsearch fit X.npy --structure s.json --method lm --restarts 8 --json -
+  tnsearch fit counts.npy --structure s.json --loss poisson
+      cores without negative entries, by the deviance of counts")]
 pub struct Fit {
     /// The tensor: X.npy, X.npz:key or X.safetensors:key
     tensor: String,
@@ -38,6 +44,8 @@ pub struct Fit {
     numbers: DtypeOptions,
     #[command(flatten)]
     reshaping: ReshapeOptions,
+    #[command(flatten)]
+    holes: HoleOptions,
     /// The structure: a structure file, the JSON of a search, or a network
     #[arg(long, value_name = "FILE")]
     structure: PathBuf,
@@ -46,6 +54,8 @@ pub struct Fit {
     method: Method,
     #[command(flatten)]
     fitting: FitOptions,
+    #[command(flatten)]
+    loss: LossOptions,
     /// The seed of the random starts
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Fitting")]
     seed: u64,
@@ -92,17 +102,24 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let rescue = args.fitting.rescue.unwrap_or(RESCUE);
     let settings = settings.with(|s| s.rescue = rescue).check()?;
     check_threads(args.threads)?;
-    let wanted = args.reshaping.check()?;
+    let wanted = args.reshaping.check()?.with_holes(args.holes.check());
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("--structure", &args.structure)],
+        &[
+            ("the tensor", &tensor_path(&args.tensor)),
+            ("--structure", &args.structure),
+            ("--mask", &mask_path(&args.holes)),
+        ],
         &[("--output", args.output.as_deref()), ("--json", args.report.json_path())],
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let given = load_structure(&args.structure, limit)?;
     let data = wanted.load(&args.tensor, args.numbers.dtype, Some(&given), limit)?;
+    data.warn();
     let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
+    let loss = args.loss.spec().for_target(target)?;
+    let measure = loss.measure();
 
     let interrupt = interrupt::on_ctrl_c()?;
     let pool = rayon::ThreadPoolBuilder::new()
@@ -115,20 +132,23 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let left = |s: f64| (s - started.elapsed().as_secs_f64()).max(s / 20.0);
     let timed = FitSettings::clone(&settings).with(|s| s.max_seconds = s.max_seconds.map(left));
     let timed = timed.check()?;
-    let fitted =
-        pool.install(|| fit::fit_parallel(target, &graph, &timed, args.seed, None, &interrupt))?;
+    let fitted = pool.install(|| match loss.is_squared_error() {
+        true => fit::fit_parallel(target, &graph, &timed, args.seed, None, &interrupt),
+        false => fit::fit_loss((target, &*loss), &graph, &timed, args.seed, None, &interrupt),
+    })?;
     let seconds = begun.elapsed().as_secs_f64();
 
     let found = Network::from_fitted(structure.clone(), dims.to_vec(), fitted.cores)?;
+    let rse = data.rse_of(&found, &measure, fitted.error)?;
     let saved = output.map_or(Ok(()), |o| {
-        o.write(|w| network::write_reshaped(w, &found, fitted.error, data.reshape.as_ref()))
+        o.write(|w| network::write_reshaped(w, &found, rse, data.reshape.as_ref()))
     });
     let summary = Summary {
         structure: StructureReport::new(structure, dims),
         dtype: target.kind(),
         reshaped: data.reshape.as_ref(),
         seed: args.seed,
-        error: ErrorReport::new(&MEASURE, fitted.error),
+        error: ErrorReport::new(&measure, fitted.error),
         sweeps: fitted.sweeps,
         restarts: fitted.restarts,
         seconds,
@@ -142,7 +162,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         data.lines(&mut out, &args.tensor);
-        structure_lines(&mut out, structure, dims, data.names(), &MEASURE, fitted.error);
+        structure_lines(&mut out, structure, dims, data.names(), &measure, fitted.error);
         let (method, starts, sweeps) = (args.method, fitted.restarts, fitted.sweeps);
         let time = duration(seconds);
         line(&mut out, "fitted", format!("{method}, {starts} starts, {sweeps} sweeps, in {time}"));

@@ -2,6 +2,7 @@
 
 mod bound;
 mod certify;
+mod complete;
 mod completions;
 mod compress;
 mod cuts;
@@ -14,6 +15,7 @@ mod distance;
 mod facts;
 mod fit;
 mod generate;
+mod holes;
 mod info;
 mod options;
 mod outputs;
@@ -46,6 +48,7 @@ use clap::{Parser, Subcommand};
   tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
   tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
   tnsearch space --template ring --order 8          how large a search would be
+  tnsearch complete X.npy --nan-missing -o full.npy  fill the holes of a tensor
   tnsearch info net.safetensors
   tnsearch reconstruct net.safetensors -o X2.npy
   tnsearch round net.safetensors --max-re 0.01 -o small.safetensors
@@ -66,6 +69,7 @@ enum Command {
     Decompose(decompose::Decompose),
     Compress(Box<compress::Compress>),
     Decompress(decompress::Decompress),
+    Complete(Box<complete::Complete>),
     Bound(bound::Bound),
     Certify(certify::Certify),
     Space(space::Space),
@@ -90,6 +94,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Decompose(args) => decompose::run(&args),
         Command::Compress(args) => compress::run(&args),
         Command::Decompress(args) => decompress::run(&args),
+        Command::Complete(args) => complete::run(&args),
         Command::Bound(args) => bound::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Space(args) => space::run(&args),

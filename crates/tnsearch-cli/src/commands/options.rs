@@ -8,16 +8,60 @@ use std::str::FromStr;
 use tnsearch::SettingError;
 use tnsearch::fit::{FitSettings, Method};
 use tnsearch::graph::{GraphError, Template, family_list};
-use tnsearch::problem::{CheckedObjective, Objective, Target};
+use tnsearch::problem::{CheckedObjective, LossSpec, Objective, Target, loss_list};
 use tnsearch::search::{Budget, SearchSettings};
 use tnsearch::tensor::Kind;
 use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
+
+/// How far a network is from the data.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LossOptions {
+    #[arg(long, value_name = "LOSS", value_parser = loss, help = loss_help(), help_heading = "Objective")]
+    loss: Option<LossSpec>,
+}
+
+impl LossOptions {
+    /// The loss, the squared error by default.
+    pub fn spec(&self) -> LossSpec {
+        self.loss.clone().unwrap_or_default()
+    }
+
+    /// Refuses a loss that nothing can be proven about.
+    pub fn check_bounds(&self) -> Result<(), SettingError> {
+        match self.spec() {
+            squared if squared.is_default() => Ok(()),
+            other => {
+                let expected = "the cuts of a tensor bound only the squared error";
+                Err(SettingError::new("loss", other, expected))
+            }
+        }
+    }
+}
+
+/// What `--help` says about losses.
+fn loss_help() -> String {
+    format!("How far a network is from the data: {} [default: squared]", loss_list())
+}
+
+/// The name of a loss.
+fn loss(text: &str) -> Result<LossSpec, String> {
+    text.parse().map_err(|e: SettingError| e.expected.into_owned())
+}
+
+/// The largest error by another loss than the squared error, where none is given.
+const MAX_LOSS: f64 = 0.01;
 
 /// What is looked for.
 #[derive(Debug, Clone, Args)]
 #[group(id = "objective", multiple = false)]
 pub struct ObjectiveOptions {
-    /// Minimise phi + L * RSE (the paper's loss)
+    #[command(flatten)]
+    pub loss: LossOptions,
+    /// Fewest params with an error by --loss of at most this, in units of what a network that knows nothing has (for kl
+    /// and poisson a constant, else zero) [default for losses other than squared: 0.01]
+    #[arg(long, value_name = "E", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    max_loss: Option<f64>,
+    /// Minimise phi + L * RSE (the paper's loss), or phi + L * the error by --loss
     #[arg(long, value_name = "L", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     lambda: Option<f64>,
     /// Fewest params with a relative error (RE) of at most this: 0.01 is one percent [default objective: 0.01]
@@ -26,7 +70,7 @@ pub struct ObjectiveOptions {
     /// The same by the RSE, which is the square of the RE: --max-rse 1e-4 is --max-re 0.01
     #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     max_rse: Option<f64>,
-    /// Smallest RSE with at most this many params
+    /// Smallest error with at most this many params
     #[arg(long, value_name = "P", value_parser = count::<u128>, allow_negative_numbers = true, help_heading = "Objective")]
     max_params: Option<u128>,
 }
@@ -34,11 +78,22 @@ pub struct ObjectiveOptions {
 impl ObjectiveOptions {
     /// The checked objective.
     pub fn check(&self) -> Result<CheckedObjective, SettingError> {
-        let eps = squared(self.max_re, self.max_rse)?;
+        let (spec, by_root) = (self.loss.spec(), self.max_re.map(|re| ("max-re", re)));
+        let by_square = by_root.or(self.max_rse.map(|rse| ("max-rse", rse)));
+        if let Some((name, value)) = by_square.filter(|_| !spec.is_default()) {
+            let expected = format!("it is of the squared error; with --loss {spec} use --max-loss");
+            return Err(SettingError::new(name, value, expected));
+        }
+        if let Some(most) = self.max_loss.filter(|most| !(*most > 0.0 && *most < 1.0)) {
+            let expected = "it must be above 0 and below 1 (a network that knows nothing has 1)";
+            return Err(SettingError::new("max-loss", most, expected));
+        }
+        let eps = squared(self.max_re, self.max_rse)?.or(self.max_loss);
+        let default = if spec.is_default() { 1e-4 } else { MAX_LOSS };
         let objective = match (self.lambda, self.max_params) {
             (Some(l), _) => Objective::Lambda(l),
             (_, Some(p)) => Objective::MaxParams(p),
-            _ => Objective::MaxError(eps.unwrap_or(1e-4)),
+            _ => Objective::MaxError(eps.unwrap_or(default)),
         };
         objective.check()
     }

@@ -79,6 +79,9 @@ struct Point {
     effort: Effort,
 }
 
+/// Why a point of a search by another loss is not made.
+const BY_ANOTHER: &str = "it is by another loss than the squared error; use 'search --pareto', or 'fit --loss' with its structure";
+
 /// A search on record.
 struct Recorded {
     points: Vec<Point>,
@@ -105,7 +108,8 @@ struct SummaryFile {
 #[derive(Deserialize)]
 struct PointFile {
     params: u128,
-    rse: f64,
+    /// Searches by another loss have its name here.
+    rse: Option<f64>,
     permutation: Option<Vec<usize>>,
     #[serde(default)]
     edges: Vec<[usize; 3]>,
@@ -272,7 +276,8 @@ fn from_summary(
         let structure = Structure::from_file(&structure).map_err(|e| named(&e))?;
         structure.check_order(file.dims.len()).map_err(|e| named(&e))?;
         let run = file.runs.get(point.run).ok_or_else(|| named(&"a point of no run"))?;
-        let (params, rse, seed) = (point.params, point.rse, run.seed);
+        let rse = point.rse.ok_or_else(|| named(&BY_ANOTHER))?;
+        let (params, seed) = (point.params, run.seed);
         points.push(Point { params, rse, structure, seed, effort: point.effort });
     }
     let input = x.map_or(file.input, str::to_owned);
@@ -285,6 +290,9 @@ fn from_journal(path: &Path, x: Option<&str>, limit: MemoryLimit) -> anyhow::Res
     let journal = JournalFile::open(path)?;
     let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
     let header = &journal.header;
+    if header.measure != MEASURE {
+        return Err(named(&BY_ANOTHER));
+    }
     let input = match x.or(journal.input()) {
         Some(input) => input.to_owned(),
         None => bail!("{}: it does not name its tensor; give --x", path.display()),

@@ -152,8 +152,9 @@ fn write_pictures(folder: &Path, files: &[(String, &Picture)]) -> anyhow::Result
     for (name, picture) in files {
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)
-                .map_err(|e| anyhow!("cannot make the folder {}: {}", parent.display(), io_text(&e)))?;
+            std::fs::create_dir_all(parent).map_err(|e| {
+                anyhow!("cannot make the folder {}: {}", parent.display(), io_text(&e))
+            })?;
         }
         tnsearch_io::picture::write(&Output::check(&path)?, picture)?;
     }

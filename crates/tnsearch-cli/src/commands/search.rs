@@ -11,7 +11,7 @@ use self::page::PageListener;
 use self::strategy::StrategyOptions;
 use super::cuts::impossible;
 use super::data::{Data, ReshapeOptions};
-use super::describe::MEASURE;
+use super::holes::{HoleOptions, mask_path};
 use super::options::{
     DtypeOptions, FitOptions, ObjectiveOptions, count, load_template, memory, method, real, seed,
     template_help,
@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::graph::Template;
+use tnsearch::problem::{Loss as _, Measure};
 use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
 use tnsearch::tensor::size;
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter, VERSION, fingerprint};
@@ -46,6 +47,8 @@ use tnsearch_io::{MemoryLimit, output::Output};
       a picture as the paper takes it, 4^8; 'reconstruct' gives 256 x 256 back
   tnsearch search weights.npy --split auto --max-rse 1e-2
       large modes are split into factors first
+  tnsearch search counts.npy --loss poisson --lambda 0.1
+      a network without negative entries for counts, by their deviance
   tnsearch search X.npy --max-rse 1e-4 --pareto front --json out.json
       the networks along the way too, smaller ones with larger errors; 'pick' makes one of them later
   tnsearch search X.npy --journal run.jsonl --resume --max-seconds 3600
@@ -57,6 +60,8 @@ pub struct Search {
     numbers: DtypeOptions,
     #[command(flatten)]
     reshaping: ReshapeOptions,
+    #[command(flatten)]
+    holes: HoleOptions,
 
     #[command(flatten)]
     objective: ObjectiveOptions,
@@ -142,9 +147,13 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
     let mut settings = args.settings(limit)?;
-    let wanted = args.reshaping.check()?;
+    let wanted = args.reshaping.check()?.with_holes(args.holes.check());
     check_distinct(
-        &[("the tensor", &tensor_path(&args.tensor)), ("the template", Path::new(args.template()))],
+        &[
+            ("the tensor", &tensor_path(&args.tensor)),
+            ("the template", Path::new(args.template())),
+            ("--mask", &mask_path(&args.holes)),
+        ],
         &[
             ("--output", args.output.as_deref()),
             ("--json", args.report.json_path()),
@@ -158,6 +167,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
 
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
+    data.warn();
     settings.widest_rank = args.widest_rank(target.dims());
     let template = Arc::new(load_template(args.template(), target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
@@ -165,12 +175,15 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
     let quiet = args.report.quiet;
+    let loss = args.objective.loss.spec().for_target(target)?;
+    let measure = loss.measure();
     let mut display =
-        Display::new(quiet, args.progress, &settings.budget, settings.objective, &MEASURE);
-    let search = Run::new(target, template.clone()).settings(settings).stop(&stop).begun(begun);
-    let search = search.front(args.pareto.is_some());
+        Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure);
+    let search = Run::new(target, template).settings(settings).stop(&stop).begun(begun);
+    let search = search.loss(loss).front(args.pareto.is_some());
     let mut search = search.listen(&mut display).check()?;
-    let header = args.header(&search, &template, &data)?;
+    let template = search.template().clone();
+    let header = args.header(&search, &template, &measure, &data)?;
     let begin = args.begin();
     if let Some(path) = &args.journal {
         let (mut writer, read) = JournalWriter::open(path, &header, args.resume)?;
@@ -187,7 +200,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     if let (Some(needed), Some(eps), false) = (prepared.needed_rank(), described.max_error(), quiet)
     {
         // Before the fits that cannot get there.
-        let said = impossible(&described.class(), &MEASURE, eps, Some(needed));
+        let said = impossible(&described.class(), &measure, eps, Some(needed));
         terminal::note("note", &said);
     }
     let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
@@ -285,6 +298,7 @@ impl Search {
         &self,
         search: &CheckedSearch<'_>,
         template: &Arc<Template>,
+        measure: &Measure,
         data: &Data,
     ) -> anyhow::Result<Header> {
         let target = &data.target;
@@ -302,7 +316,7 @@ impl Search {
             sha256: fingerprint(target),
             template: template.clone(),
             searched: search.searched()?,
-            measure: MEASURE.clone(),
+            measure: measure.clone(),
             objective: search.objective().get(),
             strategy: search.settings().strategy.name.clone(),
             settings: search.strategy_settings(),

@@ -7,7 +7,7 @@ use tnsearch::problem::Target;
 use tnsearch::tensor::Kind;
 
 /// A fingerprint of a tensor's dimensions and entries (SHA-256 of their little-endian bytes), and of the kind of its
-/// numbers unless they are real ones of 64 bits.
+/// numbers unless they are real ones of 64 bits, and of which are known where not all are.
 pub fn fingerprint(target: &Target) -> String {
     let tensor = target.tensor();
     let mut hash = Sha256::new();
@@ -28,12 +28,17 @@ pub fn fingerprint(target: &Target) -> String {
         push_bytes(chunk, &mut bytes);
         hash.update(&bytes);
     });
+    for mask in [target.fitted(), target.held()].into_iter().flatten() {
+        let flags: Vec<u8> = mask.as_slice().iter().map(|&inside| u8::from(inside)).collect();
+        hash.update(&flags);
+    }
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tnsearch::problem::Mask;
     use tnsearch::tensor::Tensor;
 
     #[test]
@@ -53,6 +58,14 @@ mod tests {
         });
         assert_eq!(prints.iter().filter(|p| **p == base).count(), 1);
         assert_eq!(prints.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+        // What is known of it counts too.
+        let holed = |inside: [bool; 4]| {
+            let mask = Mask::new(vec![2, 2], inside.to_vec()).unwrap();
+            fingerprint(&Target::with_holes(tensor.clone(), &mask).unwrap())
+        };
+        let (a, b) = (holed([true, true, true, false]), holed([true, true, false, true]));
+        assert!(a != base && b != base && a != b);
+        assert_eq!(holed([true; 4]), base);
         // As 0.2.0 had it: journals stay good.
         assert_eq!(base, "7b8317df3ad9cc93739863444e5c9743be869e4efb671fcd2ad703586357eea3");
     }

@@ -4,12 +4,15 @@ use super::method::{By, Decompose, Kind, Method};
 use super::{ReproduceError, Trial};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tnsearch::complete::{CompleteSettings, complete};
 use tnsearch::decompose::{DecomposeError, Goal, Limits};
 use tnsearch::fit::{CheckedFit, FitSettings, Method as Fit};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, Score, Stop};
-use tnsearch::search::{Graphs, HistoryPoint, SearchResult, SearchSettings, StoppedBy};
+use tnsearch::search::{
+    Graphs, HistoryPoint, SearchError, SearchResult, SearchSettings, StoppedBy,
+};
 use tnsearch::{Search, SettingError};
 use tnsearch_io::Picture;
 
@@ -133,6 +136,7 @@ impl Attempt<'_> {
         let (mut cell, network) = match &self.method.kind {
             Kind::Decompose(decompose) => self.decompose(decompose)?,
             Kind::Search(by) => self.search(by)?,
+            Kind::Complete => self.complete()?,
         };
         cell.seconds = begun.elapsed().as_secs_f64();
         let Some((scene, network)) = self.trial.scene.as_ref().zip(network) else {
@@ -174,6 +178,30 @@ impl Attempt<'_> {
             ..self.empty()
         };
         Ok((cell, Some(found.network)))
+    }
+
+    /// Fills holes by a structure that is chosen by entries held out, on a pool of the threads asked for.
+    fn complete(&self) -> Result<Found, ReproduceError> {
+        let settings = CompleteSettings::default().with(|s| s.seed = self.seed).check()?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.setup.threads.unwrap_or(0));
+        let pool = pool.build().map_err(|e| SearchError::Threads(e.to_string()))?;
+        let (target, stop) = (&self.trial.target, &self.setup.stop);
+        let found = pool.install(|| complete(target, &settings, stop, &mut |_| ()))?;
+        if found.interrupted {
+            return Err(ReproduceError::Interrupted);
+        }
+        let (network, rse) = (found.network, found.rse);
+        let (params, phi) = (network.params(), network.phi());
+        let cell = Cell {
+            params: Some(params),
+            rse: Some(rse),
+            loss: Some(self.objective.loss(params, phi, rse)),
+            reached: true,
+            evaluations: Some(found.structures as u64),
+            ranks: network.structure().ranks().to_vec(),
+            ..self.empty()
+        };
+        Ok((cell, Some(network)))
     }
 
     fn search(&self, by: &By) -> Result<Found, ReproduceError> {

@@ -84,9 +84,7 @@ pub(super) fn rows(
     row("evaluations, median", &|m| {
         Some(median(of(m).iter().filter_map(|c| c.evaluations).map(|n| n as f64))?.to_string())
     });
-    row("seconds, median", &|m| {
-        Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?))
-    });
+    row("seconds, median", &|m| Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?)));
     row("*paper*", &|m| {
         published.iter().find(|(method, _)| *method == m).map(|(_, text)| (*text).to_owned())
     });
@@ -99,10 +97,18 @@ pub(super) fn strips(done: &[Done]) -> String {
     for variant in distinct(done.iter().map(|(t, _)| t.variant)) {
         let rows: Vec<Done> = done.iter().copied().filter(|(t, _)| t.variant == variant).collect();
         let methods = distinct(rows.iter().map(|(t, _)| t.method.clone()));
-        let _ = write!(out, "## Pictures, {variant}\n\n| original | {} |\n", methods.join(" | "));
-        out += &format!("| --- |{}\n", " --- |".repeat(methods.len()));
+        // Where something was removed, what was left stands second.
+        let holes = rows.iter().any(|(_, c)| c.missing_re.is_some());
+        let given = if holes { vec!["original", "holes"] } else { vec!["original"] };
+        let heads: Vec<&str> =
+            given.iter().copied().chain(methods.iter().map(|m| &m[..])).collect();
+        let _ = write!(out, "## Pictures, {variant}\n\n| {} |\n", heads.join(" | "));
+        out += &format!("|{}\n", " --- |".repeat(heads.len()));
         for picture in distinct(rows.iter().map(|(t, _)| t.name.clone())) {
-            let _ = write!(out, "| ![{picture}]({}) |", file(variant, &picture, "original"));
+            out.push('|');
+            for what in &given {
+                let _ = write!(out, " ![{picture}]({}) |", file(variant, &picture, what));
+            }
             for method in &methods {
                 let same = |t: &Task| t.name == picture && t.method == *method;
                 let _ = match rows.iter().find(|(t, _)| same(t)) {

@@ -2,6 +2,7 @@
 
 use super::MAX_RANK;
 use super::ranks_only::RanksOnly;
+use super::uniform::Uniform;
 use tnsearch::decompose::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, bayes_tr, tr_als_ar, tr_lm, tr_svd,
 };
@@ -14,6 +15,9 @@ use tnsearch::search::{
 /// Structures over the complete graph, and all of Table 3, are not fitted where a sweep takes more multiply-adds per
 /// entry of the tensor. (Rings of rank 7 take some hundred, the hidden structures of Table 3 at most 145.)
 pub(super) const MAX_COST: f64 = 500.0;
+
+/// The paper's largest rank on pictures.
+const PICTURE_RANK: usize = 14;
 
 pub(super) type Decompose =
     dyn Fn(&Target, &Goal, u64, &Limits) -> Result<Decomposition, DecomposeError> + Send + Sync;
@@ -30,6 +34,8 @@ pub(super) enum By {
 pub(super) enum Kind {
     Decompose(Box<Decompose>),
     Search(By),
+    /// Holes are filled by a structure chosen by entries held out.
+    Complete,
 }
 
 /// A method: a decomposition with adaptive ranks, or a search.
@@ -168,10 +174,13 @@ impl Method {
         let spec = StrategySpec::new("tnls");
         let spec = spec.set("iterations", settings.iterations).set("samples", settings.samples);
         let spec = spec.set("c1", settings.c1);
-        Method::named("TNLS", match settings.c2 {
-            Some(c2) => spec.set("c2", c2),
-            None => spec,
-        })
+        Method::named(
+            "TNLS",
+            match settings.c2 {
+                Some(c2) => spec.set("c2", c2),
+                None => spec,
+            },
+        )
     }
 
     /// Our walks: on the template, or over all graphs.
@@ -192,12 +201,12 @@ impl Method {
                 }
             })
         };
-        Method { max_rank: 14, fit, max_runs: 1, ..self }
+        Method { max_rank: PICTURE_RANK, fit, max_runs: 1, ..self }
     }
 
     /// Whether it is a search, not a decomposition.
     pub(super) fn searches(&self) -> bool {
-        matches!(self.kind, Kind::Search(_))
+        !matches!(self.kind, Kind::Decompose(_))
     }
 
     /// TNLS as in the paper: every sample that is new is fitted.
@@ -218,6 +227,23 @@ impl Method {
             Ok(Box::new(Exact::new(relaxation, context.objective, settings)))
         });
         Method { max_runs: 1, rescue: 8, takes_lambda: false, ..exact }
+    }
+
+    /// Rings of one rank on every edge, by alternating least squares over what is known.
+    pub(super) fn tr_als() -> Method {
+        let rings = Method::search("TRALS", |context, _| {
+            Ok(Box::new(Uniform::new(context, PICTURE_RANK)?))
+        });
+        Method { max_runs: 1, takes_lambda: true, ..rings }
+    }
+
+    /// Holes filled by whatever predicts entries best that were held out.
+    pub(super) fn complete() -> Method {
+        Method {
+            kind: Kind::Complete,
+            max_runs: 1,
+            ..Method::named("ours, held out", StrategySpec::default())
+        }
     }
 
     /// The best ranks for a given place of every mode.

@@ -18,6 +18,7 @@ mod published;
 mod ranks_only;
 mod table;
 mod trial;
+mod uniform;
 
 pub use cell::{Cell, Made, Setup, Shown};
 pub use experiment::{Experiment, Output};
@@ -64,7 +65,9 @@ pub enum ReproduceError {
         expected: &'static str,
     },
     /// The experiment needs pictures.
-    #[error("this experiment needs pictures: --data DIR, with {folder}/*.png in it (or --quick, which draws its own)")]
+    #[error(
+        "this experiment needs pictures: --data DIR, with {folder}/*.png in it (or --quick, which draws its own)"
+    )]
     NoData {
         /// Where they are looked for in the data.
         folder: String,
@@ -113,6 +116,9 @@ pub enum ReproduceError {
     /// A decomposition failed.
     #[error(transparent)]
     Decompose(#[from] DecomposeError),
+    /// Holes could not be filled.
+    #[error(transparent)]
+    Complete(#[from] tnsearch::complete::CompleteError),
     /// The interrupt flag was set.
     #[error("interrupted")]
     Interrupted,

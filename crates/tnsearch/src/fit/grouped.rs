@@ -6,7 +6,7 @@
 use super::{FitError, Fitted, check_bytes, observed};
 use crate::dispatch;
 use crate::graph::ModeGraph;
-use crate::problem::{Loss, Target};
+use crate::problem::Target;
 use crate::tensor::{AnyTensor, Scalar};
 
 /// Fits a graph by fitting its plain form to the merged tensor, with the cores to begin at in that form.
@@ -88,13 +88,6 @@ pub(super) fn fit_single(target: &Target, graph: &ModeGraph) -> Result<Fitted, F
         interrupted: false,
         graph: None,
     })
-}
-
-/// The error of the tensor itself by a loss.
-pub(super) fn loss_of_itself(target: &Target, loss: &dyn Loss) -> f64 {
-    let scale = target.scale();
-    let x: Vec<f64> = (0..target.entries()).map(|k| target.tensor().entry(k).re * scale).collect();
-    x.iter().map(|&x| loss.value(x, x)).sum::<f64>() / loss.baseline(&x)
 }
 
 #[cfg(test)]

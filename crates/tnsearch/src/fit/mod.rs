@@ -4,9 +4,9 @@ mod adam;
 pub mod adapt;
 mod als;
 mod control;
-mod descent;
 pub(crate) mod grouped;
 mod lm;
+mod losses;
 mod observed;
 mod plan;
 mod reduce;
@@ -17,7 +17,7 @@ mod starts;
 mod workspace;
 
 pub use adapt::Adapt;
-pub use descent::fit_loss;
+pub use losses::fit_loss;
 pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 

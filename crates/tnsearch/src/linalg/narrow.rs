@@ -5,12 +5,7 @@ use crate::tensor::Scalar;
 
 /// Two factors `a` (`now` x n) and `b` (`now` x m), row-major, of a product `a^T b`: those of its best approximation
 /// with `rank` rows each. None where it is no number, or zero.
-pub fn narrowed<T: Scalar>(
-    a: &[T],
-    b: &[T],
-    now: usize,
-    rank: usize,
-) -> Option<(Vec<T>, Vec<T>)> {
+pub fn narrowed<T: Scalar>(a: &[T], b: &[T], now: usize, rank: usize) -> Option<(Vec<T>, Vec<T>)> {
     // Keep the leading directions of conj(a a^H)^(1/2) b.
     let (values, vectors) = eigen(&gram(a, now, a.len() / now), now)?;
     let largest = values.last().copied().filter(|v| *v > 0.0)?;

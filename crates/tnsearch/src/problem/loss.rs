@@ -4,6 +4,7 @@ use crate::SettingError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// The names of an error: what objectives, journals, reports and commands need to know about a loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +98,16 @@ impl Default for Measure {
     }
 }
 
+/// The numbers that a network may be made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelDomain {
+    /// Any.
+    Real,
+    /// None below zero, in the cores as in the tensor they give.
+    NonNegative,
+}
+
 /// A loss per entry, summed over the data and divided by that of a network without information.
 ///
 /// The *error* of a network is one number, `sum of value(x, z) / baseline`, and smaller is better. Objectives,
@@ -131,6 +142,18 @@ pub trait Loss: fmt::Debug + Send + Sync {
     /// Its derivative with respect to z.
     fn derivative(&self, x: f64, z: f64) -> f64;
 
+    /// Its second derivative with respect to z: by default a difference of the first. The first step of a descent is as
+    /// long as it says.
+    fn second_derivative(&self, x: f64, z: f64) -> f64 {
+        let h = 1e-5 * (1.0 + z.abs());
+        match self.model() {
+            ModelDomain::NonNegative if z < h => {
+                (self.derivative(x, z + h) - self.derivative(x, z)) / h
+            }
+            _ => (self.derivative(x, z + h) - self.derivative(x, z - h)) / (2.0 * h),
+        }
+    }
+
     /// What the sum over all entries is divided by: by default that of the zero network, whose error is then 1.
     fn baseline(&self, x: &[f64]) -> f64 {
         x.iter().map(|&x| self.value(x, 0.0)).sum()
@@ -141,6 +164,16 @@ pub trait Loss: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Which networks it is defined for.
+    fn model(&self) -> ModelDomain {
+        ModelDomain::Real
+    }
+
+    /// Whether it is `c (z - x log z)` and a number that depends on x alone: then multiplicative updates lower it.
+    fn is_divergence(&self) -> bool {
+        false
+    }
+
     /// Whether the error is `||X - Z||^2 / ||X||^2`: then least squares fit it, and cuts bound it from below. Other
     /// losses are fitted along their derivative, and nothing is pruned or proven.
     fn is_squared_error(&self) -> bool {
@@ -148,24 +181,40 @@ pub trait Loss: fmt::Debug + Send + Sync {
     }
 }
 
-/// `||X - Z||_F^2 / ||X||_F^2`: what the paper's program minimises. The paper's image tables print its square root.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SquaredError;
-
-impl Loss for SquaredError {
+impl<L: Loss + ?Sized> Loss for Arc<L> {
     fn measure(&self) -> Measure {
-        Measure::RSE
+        (**self).measure()
     }
 
     fn value(&self, x: f64, z: f64) -> f64 {
-        (x - z) * (x - z)
+        (**self).value(x, z)
     }
 
     fn derivative(&self, x: f64, z: f64) -> f64 {
-        2.0 * (z - x)
+        (**self).derivative(x, z)
+    }
+
+    fn second_derivative(&self, x: f64, z: f64) -> f64 {
+        (**self).second_derivative(x, z)
+    }
+
+    fn baseline(&self, x: &[f64]) -> f64 {
+        (**self).baseline(x)
+    }
+
+    fn refuses(&self, x: f64) -> Option<&str> {
+        (**self).refuses(x)
+    }
+
+    fn model(&self) -> ModelDomain {
+        (**self).model()
+    }
+
+    fn is_divergence(&self) -> bool {
+        (**self).is_divergence()
     }
 
     fn is_squared_error(&self) -> bool {
-        true
+        (**self).is_squared_error()
     }
 }

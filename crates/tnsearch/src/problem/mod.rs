@@ -6,6 +6,7 @@
 
 mod data;
 mod loss;
+mod losses;
 mod mask;
 mod objective;
 mod shrink;
@@ -13,7 +14,12 @@ mod stop;
 mod words;
 
 pub use data::{DataError, Target};
-pub use loss::{Loss, Measure, Root, SquaredError};
+pub use loss::{Loss, Measure, ModelDomain, Root};
+pub(crate) use losses::check_domain;
+pub use losses::{
+    Description as LossDescription, Huber, KlDivergence, LOSSES, LossSpec, PoissonDeviance,
+    SquaredError, loss_list,
+};
 pub use mask::{Mask, MaskError};
 pub use objective::{CheckedObjective, LowerBound, Objective, Score};
 pub use shrink::{ShrinkLimits, Shrunk};

@@ -77,18 +77,23 @@ impl Objective {
         }
     }
 
-    /// The objective as an option of the command: `--max-rse 1e-4`.
+    /// The objective as options of the command: `--max-rse 1e-4`, with the loss where it is another.
     ///
     /// ```
     /// use tnsearch::problem::{Measure, Objective};
     /// assert_eq!(Objective::MaxError(1e-4).option(&Measure::RSE), "--max-rse 1e-4");
     /// let kl = Measure::new("kl", "KL", "Kullback-Leibler divergence", None);
-    /// assert_eq!(Objective::MaxError(0.5).option(&kl), "--max-kl 5e-1");
+    /// assert_eq!(Objective::MaxError(0.5).option(&kl), "--loss kl --max-loss 5e-1");
     /// ```
     pub fn option(self, measure: &Measure) -> String {
-        match self.parts(measure) {
-            (what, "=", value) => format!("--{what} {value}"),
-            (what, _, value) => format!("--max-{what} {value}"),
+        let plain = *measure == Measure::RSE;
+        let loss = if plain { String::new() } else { format!("--loss {} ", measure.id) };
+        match (self, self.parts(measure)) {
+            (Objective::MaxError(_), (_, _, value)) if !plain => {
+                format!("{loss}--max-loss {value}")
+            }
+            (_, (what, "=", value)) => format!("{loss}--{what} {value}"),
+            (_, (what, _, value)) => format!("{loss}--max-{what} {value}"),
         }
     }
 

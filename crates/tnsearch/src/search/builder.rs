@@ -11,7 +11,9 @@ use crate::decompose::Limits;
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
-use crate::problem::{CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target};
+use crate::problem::{
+    CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target, check_domain,
+};
 use crate::rng;
 use crate::tensor::size;
 use serde_json::Value;
@@ -223,9 +225,13 @@ impl<'a> Search<'a> {
 
     /// Checks everything; nothing is computed yet.
     pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
+        if self.template.is_formats() && !self.is_plain() {
+            // Formats are chosen between by their bounds.
+            self.template = Arc::new(Template::any(self.template.order())?);
+        }
         if self.own.is_none() {
-            self.settings.strategy.name =
-                for_template(&self.template, &self.settings.strategy.name)?;
+            let asked = &self.settings.strategy.name;
+            self.settings.strategy.name = for_template(&self.template, asked, self.is_plain())?;
         }
         let description = match &self.own {
             Some((own, _)) => own,
@@ -233,6 +239,12 @@ impl<'a> Search<'a> {
         };
         let (graphs, bounds, max_cost) =
             (description.graphs, description.bounds, description.max_cost);
+        if bounds == Bounds::Needed && !self.is_plain() {
+            let expected = "it needs bounds, and cuts bound only the squared error on all entries; use auto, tnls or greedy";
+            return Err(
+                SettingError::new("strategy", format!("'{}'", description.name), expected).into()
+            );
+        }
         let (objective, fit) = self.settings.check(description.rescue)?;
         // What is good enough is decided here and in the fits alike.
         let fit = fit.for_target(&self.target).into_owned();
@@ -281,6 +293,11 @@ impl<'a> CheckedSearch<'a> {
     /// The objective.
     pub fn objective(&self) -> CheckedObjective {
         self.objective
+    }
+
+    /// The template: the one asked for, or what takes its place where there are no bounds to choose formats by.
+    pub fn template(&self) -> &Arc<Template> {
+        &self.search.template
     }
 
     /// The settings of fits, with all that follows from the others.
@@ -360,9 +377,6 @@ impl<'a> CheckedSearch<'a> {
         let plain = self.search.is_plain();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
         let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
-        if self.bounds == Bounds::Needed && !plain {
-            return Err(SearchError::NoBounds);
-        }
         let bound = match wanted && plain {
             false => None,
             true => {
@@ -569,10 +583,17 @@ impl PreparedSearch<'_> {
 }
 
 /// The strategy of a template by the name of the one asked for: what stands for several graphs has strategies of its own.
-fn for_template(template: &Template, asked: &str) -> Result<String, SettingError> {
+/// Walks are by least squares on all entries, so without these (not `plain`) others take their place.
+fn for_template(template: &Template, asked: &str, plain: bool) -> Result<String, SettingError> {
+    if asked == "walk" && !plain {
+        let expected =
+            "it is by the squared error on all entries; use greedy, or tnls on a template";
+        return Err(SettingError::new("strategy", "'walk'", expected));
+    }
     let (own, what): (&[&str], _) = match template {
         t if t.is_any_tree() => (&["trees"], "any-tree"),
         t if t.is_formats() => (&["formats"], "formats"),
+        t if t.is_any() && !plain => (&["greedy", "tnga-star"], "any"),
         t if t.is_any() => (&["walk", "greedy", "tnga-star"], "any"),
         _ => (&[], ""),
     };
@@ -611,21 +632,4 @@ fn expanded(
         false => fitted.error,
     };
     Fitted { cores, error, ..fitted }
-}
-
-/// Refuses data that the loss is not defined for.
-fn check_domain(target: &Target, loss: &dyn Loss) -> Result<(), SettingError> {
-    let Some(x) = target.tensor().as_f64().filter(|_| !loss.is_squared_error()) else {
-        return Ok(());
-    };
-    let known = target.known();
-    let holes = |k: &usize| known.as_ref().is_none_or(|known| known.contains(*k));
-    let wrong = |k: usize| {
-        let x = x.data()[k];
-        loss.refuses(x * target.scale()).map(|why| (x, why.to_owned()))
-    };
-    match (0..x.len()).filter(holes).find_map(wrong) {
-        Some((x, why)) => Err(SettingError::new("an entry", x * target.scale(), why)),
-        None => Ok(()),
-    }
 }

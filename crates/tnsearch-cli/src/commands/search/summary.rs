@@ -191,8 +191,8 @@ impl<'a> Described<'a> {
         let mut saved = Ok(());
         if let (Some(best), Some(output)) = (best, output) {
             let found = best.network(dims)?;
-            let error = best.score.error;
-            saved = output.write(|w| network::write_reshaped(w, &found, error, reshape));
+            let rse = data.rse_of(&found, measure, best.score.error)?;
+            saved = output.write(|w| network::write_reshaped(w, &found, rse, reshape));
         }
         let written = self.write_front(&result, front)?;
         let answer = match best {
@@ -262,8 +262,8 @@ impl<'a> Described<'a> {
         for best in &result.front {
             let found = best.network(dims)?;
             let output = folder.file(&format!("params-{}.safetensors", best.score.params))?;
-            let error = best.score.error;
-            output.write(|w| network::write_reshaped(w, &found, error, reshape))?;
+            let rse = self.data.rse_of(&found, &result.measure, best.score.error)?;
+            output.write(|w| network::write_reshaped(w, &found, rse, reshape))?;
         }
         Ok(result.front.len())
     }

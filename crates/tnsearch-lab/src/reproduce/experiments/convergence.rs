@@ -11,7 +11,8 @@ use std::sync::Arc;
 use tnsearch::problem::Objective;
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 
-pub(super) const CONVERGENCE: Description = Description { name: "fig-convergence", plan, tables, figure, csv: table::csv };
+pub(super) const CONVERGENCE: Description =
+    Description { name: "fig-convergence", plan, tables, figure, csv: table::csv };
 
 /// The figure of the loss against evaluations: lambda = 200, populations and samples of 60 and 100.
 fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use tnsearch::problem::Objective;
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 
-pub(super) const COVER: Description = Description { name: "fig-cover", plan, tables, figure, csv: table::csv };
+pub(super) const COVER: Description =
+    Description { name: "fig-cover", plan, tables, figure, csv: table::csv };
 
 /// Figure 1: the ranks that an order-4 tensor needs on the three different rings through its modes.
 fn plan(plan: &mut Plan, _: Vec<Method>) -> Result<(), ReproduceError> {

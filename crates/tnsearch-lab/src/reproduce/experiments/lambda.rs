@@ -11,7 +11,8 @@ use std::sync::Arc;
 use tnsearch::problem::Objective;
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 
-pub(super) const LAMBDA_WEIGHT: Description = Description { name: "fig-lambda", plan, tables, figure, csv: table::csv };
+pub(super) const LAMBDA_WEIGHT: Description =
+    Description { name: "fig-lambda", plan, tables, figure, csv: table::csv };
 
 /// The figure of RSE and Eff. against lambda.
 fn plan(plan: &mut Plan, _: Vec<Method>) -> Result<(), ReproduceError> {

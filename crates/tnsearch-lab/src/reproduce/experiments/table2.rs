@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use tnsearch::problem::Objective;
 
-pub(super) const TABLE2: Description = Description { name: "table2", plan, tables, figure: figures::efficiency, csv: table::csv };
+pub(super) const TABLE2: Description =
+    Description { name: "table2", plan, tables, figure: figures::efficiency, csv: table::csv };
 
 /// Table 2: rings of orders 4, 6 and 8, all methods.
 fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {

@@ -14,7 +14,8 @@ use tnsearch::problem::Objective;
 /// Runs of TNLS for each of the others: pruned, they fit some dozens of structures, TNGA+ thousands.
 const TNLS_TIMES: usize = 4;
 
-pub(super) const TABLE3: Description = Description { name: "table3", plan, tables, figure: figures::efficiency, csv: table::csv };
+pub(super) const TABLE3: Description =
+    Description { name: "table3", plan, tables, figure: figures::efficiency, csv: table::csv };
 
 /// Table 3: the other formats.
 fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {

@@ -97,7 +97,9 @@ impl Shot {
         Tensorise::default().with(|t| {
             t.resize = Some([side, side]);
             t.method = match self.variant {
-                Variant::Reshape => Method::Reshape(Some(Split::PerMode(vec![fours.clone(), fours]))),
+                Variant::Reshape => {
+                    Method::Reshape(Some(Split::PerMode(vec![fours.clone(), fours])))
+                }
                 _ => Method::Vdt(None),
             };
         })

@@ -268,7 +268,8 @@ fn part_of_gram<T: Scalar>(leaf: &Leaf, entries: &[(u32, u32)], rows: &[T], x: &
             let left = Factor::new(&laid[begin..], Strides { rows: 1, cols: wide }).conj();
             let right = Factor::row_major(&laid, wide);
             matmul((end - begin, end, entries.len()), &mut block, left, right);
-            for (out, block) in out[begin * wide..].chunks_mut(wide).zip(block.chunks_exact(end)) {
+            let sums = block.chunks_exact(end).take(end - begin);
+            for (out, block) in out[begin * wide..].chunks_mut(wide).zip(sums) {
                 out.iter_mut().zip(block).for_each(|(out, block)| *out += *block);
             }
         }

@@ -137,6 +137,45 @@ fn each_core_solves_its_dense_normal_equations() {
 }
 
 #[test]
+fn wide_cores_have_the_gram_matrix_of_the_definition() {
+    // More columns than are computed at a time, and more rows than are laid out at a time.
+    let dims = [40, 30, 2];
+    let graph = ModeGraph::new(3, 0, vec![(0, 1, 10), (1, 2, 2), (0, 2, 10)]);
+    let x = contract(&graph, &dims, &random_cores::<f64>(&graph, &dims, 3));
+    let (known, _) = Mask::all(&dims).unwrap().without(0.2, 7).unwrap();
+    let target = Target::with_holes(x, &known).unwrap();
+    let x = target.tensor().typed::<f64>().unwrap();
+    let plan = Plan::new((&target, x), &graph, None).unwrap();
+    let mut state = State::new(&plan, false);
+    state.randomise(&mut rng::stream(1, b"start"), 1.0);
+    state.refresh();
+    state.walk(false, &mut |state::Visit { leaf, rows, .. }| {
+        let (width, wide) = (leaf.width, leaf.width + 1);
+        let laid = leaf.entries.iter().map(|&(row, entry)| {
+            let mut out = vec![0.0; wide];
+            join::lay_out(
+                &rows[row as usize * width..][..width],
+                leaf.order.as_deref(),
+                &mut out[..width],
+            );
+            out[width] = plan.x[entry as usize];
+            out
+        });
+        let laid: Vec<Vec<f64>> = laid.collect();
+        let mut found = Vec::new();
+        als::gram(leaf, &leaf.entries, rows, &plan.x, false, &mut found);
+        for i in 0..wide {
+            for j in 0..=i {
+                let want: f64 = laid.iter().map(|a| a[i] * a[j]).sum();
+                let off = (found[i * wide + j] - want).abs();
+                assert!(off < 1e-9 * (1.0 + want.abs()), "{i} {j}: {want}");
+            }
+        }
+        true
+    });
+}
+
+#[test]
 fn predictions_are_those_of_the_dense_network() {
     for graph in graphs() {
         let (dims, target) = (dims_of(&graph), data::<f64>(&graph, 0.3, 0.5, Some(0.3)));

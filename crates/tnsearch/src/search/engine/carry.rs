@@ -1,11 +1,11 @@
 //! Cores of one structure brought to another of the same template: other ranks, modes on other vertices.
 
+use crate::dispatch;
 use crate::graph::Structure;
 use crate::linalg::narrowed;
 use crate::network::Network;
 use crate::rng::{self, Rng};
 use crate::tensor::{AnyTensor, Scalar, Tensor};
-use crate::dispatch;
 
 /// The standard deviation of the entries that a grown edge adds to a core, in units of the root mean square of
 /// the entries it had.
@@ -15,7 +15,11 @@ const FILL: f64 = 0.1;
 /// leading directions of the product of its two cores, one that grows gets small random entries; a mode takes the core
 /// of the vertex it moves to, cut or filled to its length. None where the templates differ or vertices carry
 /// several modes.
-pub(super) fn carried(parent: &Network, structure: &Structure, seed: u64) -> Option<Vec<AnyTensor>> {
+pub(super) fn carried(
+    parent: &Network,
+    structure: &Structure,
+    seed: u64,
+) -> Option<Vec<AnyTensor>> {
     let (old, dims) = (parent.structure(), parent.dims());
     if old.template() != structure.template() || old.is_grouped() || structure.is_grouped() {
         return None;
@@ -67,7 +71,12 @@ fn to_front<T: Scalar>(core: &Tensor<T>, axis: usize) -> Tensor<T> {
 }
 
 /// The inverse of [`to_front`], with another length of that axis.
-fn from_front<T: Scalar>(data: Vec<T>, rank: usize, front: &[usize], axis: usize) -> Option<Tensor<T>> {
+fn from_front<T: Scalar>(
+    data: Vec<T>,
+    rank: usize,
+    front: &[usize],
+    axis: usize,
+) -> Option<Tensor<T>> {
     let shape: Vec<usize> = [rank].into_iter().chain(front[1..].iter().copied()).collect();
     let order = (0..shape.len()).map(|k| match k {
         k if k < axis => k + 1,

@@ -97,13 +97,13 @@ impl Both {
         let (walk, tnls) = (walk.check()?, self.tnls.clone());
         let go_on: GoOn = Box::new(move |best| {
             let mut starts = starts;
-            starts.splice(0..0, best.cloned());
+            starts.splice(0..0, best.map(|(structure, _)| structure.clone()));
             starts.truncate(WALKS_FROM);
             if template.vertices() == template.order() {
                 return Some(Box::new(Walk::new(template, objective, walk, starts, seed)));
             }
             let fits = |s: &&Structure| s.ranks().iter().all(|&r| r <= tnls.max_rank);
-            let start = best.filter(fits).cloned();
+            let start = best.map(|(structure, _)| structure).filter(fits).cloned();
             Some(match start {
                 Some(start) => Box::new(Tnls::starting_at(start, tnls, seed)),
                 None => Box::new(Tnls::new(template, tnls, seed)),

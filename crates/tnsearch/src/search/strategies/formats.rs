@@ -10,7 +10,7 @@ use crate::search::description::OptionKind::Count;
 use crate::search::description::{
     Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
 };
-use crate::search::strategy::Found;
+use crate::search::strategy::{Found, WalkId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -101,10 +101,11 @@ impl Plan for FormatsSettings {
         let any = Arc::new(Template::any(order)?);
         let free = walked && (3..=MOST_MODES).contains(&order);
         let go_on: GoOn = Box::new(move |best| {
-            let best = best?;
+            let (best, cores) = best?;
             let graph = best.canonical().graph;
             if let Some(start) = Structure::in_template(&any, &graph).filter(|_| free) {
-                return Some(Box::new(Walk::new(any, objective, walk, vec![start], seed)));
+                let walk = Walk::new(any, objective, walk, vec![start], seed);
+                return Some(Box::new(walk.going_on(cores)));
             }
             Some(Box::new(Walk::polish(best, objective, walk.max_rank, seed).ok()?))
         });
@@ -112,8 +113,10 @@ impl Plan for FormatsSettings {
     }
 }
 
-/// Makes the strategy that goes on from the best structure; none where nothing was fitted.
-pub type GoOn = Box<dyn FnOnce(Option<&Structure>) -> Option<Box<dyn Strategy>> + Send>;
+/// Makes the strategy that goes on from the best structure, and from the walk that found it, if one did; none where nothing
+/// was fitted.
+pub type GoOn =
+    Box<dyn FnOnce(Option<(&Structure, Option<WalkId>)>) -> Option<Box<dyn Strategy>> + Send>;
 
 /// Strategies that search different formats. The one that has proposed the fewest structures is asked next, so that
 /// each has its share of whatever time there is; when all are done, the last goes on from the best of them.
@@ -123,12 +126,13 @@ pub struct Formats {
     go_on: Option<GoOn>,
     /// Whose structures are being fitted.
     turn: usize,
-    best: Option<(Score, Structure)>,
+    best: Option<(Score, Structure, Option<WalkId>)>,
 }
 
 struct Part {
     strategy: Box<dyn Strategy>,
-    asked: Vec<Structure>,
+    /// What is being fitted, and by which walk it was found.
+    asked: Vec<(Structure, Option<WalkId>)>,
     proposed: u64,
     done: bool,
 }
@@ -148,7 +152,7 @@ impl Formats {
 
     /// Whether nothing can be better than the best: a bound that is proven is met.
     fn proven(&self) -> bool {
-        let Some((best, _)) = &self.best else { return false };
+        let Some((best, ..)) = &self.best else { return false };
         let bound = self.lower_bound().filter(|bound| bound.is_finite());
         bound.is_some_and(|bound| self.objective.lower_bound(bound).is_met_by(best))
     }
@@ -163,7 +167,8 @@ impl Formats {
         if self.proven() {
             return None;
         }
-        let strategy = go_on(self.best.as_ref().map(|(_, structure)| structure))?;
+        let best = self.best.as_ref().map(|(_, structure, walk)| (structure, *walk));
+        let strategy = go_on(best)?;
         self.parts.push(Part::new(strategy));
         Some(self.parts.len() - 1)
     }
@@ -182,7 +187,7 @@ impl Strategy for Formats {
             match part.strategy.ask() {
                 Ask::Done => part.done = true,
                 asked => {
-                    part.asked = asked.structures().to_vec();
+                    part.asked = asked.structures().iter().map(|s| (s.clone(), None)).collect();
                     part.proposed += part.asked.len() as u64;
                     return asked;
                 }
@@ -193,11 +198,12 @@ impl Strategy for Formats {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         let Some(part) = self.parts.get_mut(self.turn) else { return };
-        for (structure, outcome) in std::mem::take(&mut part.asked).into_iter().zip(outcomes) {
+        let asked = std::mem::take(&mut part.asked).into_iter();
+        for ((structure, walk), outcome) in asked.zip(outcomes) {
             let Some(error) = outcome.error else { continue };
             let score = Score { loss: outcome.loss, error, params: outcome.params };
-            if self.best.as_ref().is_none_or(|(best, _)| self.objective.better(&score, best)) {
-                self.best = Some((score, structure));
+            if self.best.as_ref().is_none_or(|(best, ..)| self.objective.better(&score, best)) {
+                self.best = Some((score, structure, walk));
             }
         }
         part.strategy.tell(outcomes);
@@ -208,7 +214,7 @@ impl Strategy for Formats {
         // What was asked for is where the walks began.
         for (asked, found) in part.asked.iter_mut().zip(found) {
             if let Some(found) = found {
-                *asked = found.structure.clone();
+                *asked = (found.structure.clone(), Some(found.walk));
             }
         }
         part.strategy.tell_found(found);
@@ -264,7 +270,7 @@ mod tests {
     fn each_has_its_turn_and_the_last_goes_on_from_the_best() {
         let objective = Objective::Lambda(1.0).check().unwrap();
         let go_on: GoOn = Box::new(|best| {
-            let rank = best.unwrap().ranks()[0];
+            let rank = best.unwrap().0.ranks()[0];
             Some(part(10 * rank, 1, 1))
         });
         let mut formats = Formats::new(objective, vec![part(2, 3, 2), part(3, 1, 4)], go_on);

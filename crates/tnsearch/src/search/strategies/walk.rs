@@ -126,9 +126,11 @@ impl Plan for CheckedWalk {
         short.0.patience = walk.patience.div_ceil(RING_PART);
         let first = Walk::new(ring.clone(), objective, short, in_graph(&ring), seed);
         let go_on: GoOn = Box::new(move |best| {
-            let best = best.and_then(|s| Structure::in_template(&template, &s.canonical().graph));
+            let cores = best.and_then(|(_, cores)| cores);
+            let best =
+                best.and_then(|(s, _)| Structure::in_template(&template, &s.canonical().graph));
             let starts = best.into_iter().collect();
-            Some(Box::new(Walk::new(template, objective, walk, starts, seed)))
+            Some(Box::new(Walk::new(template, objective, walk, starts, seed).going_on(cores)))
         });
         Ok(Box::new(Formats::new(objective, vec![Box::new(first)], go_on)))
     }
@@ -141,6 +143,8 @@ pub struct Walk {
     settings: CheckedWalk,
     /// Where walks begin that nothing was found for yet.
     starts: Vec<Structure>,
+    /// The walk that the first of these was found by, at whose cores it begins: then all go on from the best.
+    from: Option<WalkId>,
     /// The best that was found.
     best: Option<(Score, Structure, WalkId)>,
     found: Vec<Option<Found>>,
@@ -167,12 +171,19 @@ impl Walk {
             objective,
             settings,
             starts,
+            from: None,
             best: None,
             found: Vec::new(),
             idle: 0,
             ranks_only: false,
             rng,
         }
+    }
+
+    /// The same where the first start was found by another walk of the run: from its cores, and with no other starts.
+    pub(super) fn going_on(mut self, from: Option<WalkId>) -> Self {
+        self.from = from.filter(|_| !self.starts.is_empty());
+        self
     }
 
     /// Short walks over the ranks of one structure, on its own graph.
@@ -218,13 +229,15 @@ impl Strategy for Walk {
                 starts.resize(self.settings.width.saturating_sub(1).max(1), on);
             }
             None => {
-                starts.extend(std::mem::take(&mut self.starts).into_iter().map(|s| (s, None)));
+                let given = std::mem::take(&mut self.starts).into_iter().enumerate();
+                starts.extend(given.map(|(k, s)| (s, self.from.filter(|_| k == 0))));
             }
         }
-        if self.ranks_only {
+        let stays = self.ranks_only || self.from.is_some();
+        if stays {
             starts.extend(starts.first().cloned());
         }
-        while starts.len() < self.settings.width && !self.ranks_only {
+        while starts.len() < self.settings.width && !stays {
             let Some(random) = self.random() else { break };
             starts.push((random, None));
         }

@@ -107,7 +107,7 @@ impl Plan for CheckedTrees {
         let (objective, widest) = (context.objective, context.widest_rank);
         let trees = Trees::new(bound, objective, self.clone(), context.stop);
         let go_on: GoOn = Box::new(move |best| {
-            Some(Box::new(Walk::polish(best?, objective, widest, seed).ok()?))
+            Some(Box::new(Walk::polish(best?.0, objective, widest, seed).ok()?))
         });
         Ok(Box::new(Formats::new(objective, vec![Box::new(trees)], go_on)))
     }
