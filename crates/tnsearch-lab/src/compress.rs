@@ -2,8 +2,12 @@
 
 use thiserror::Error;
 use tnsearch::SettingError;
+use tnsearch::decompose::{
+    self, DecomposeError, Decomposition, Limits, RoundGoal, hosvd, ht_svd, tt_svd,
+};
 use tnsearch::dispatch;
-use tnsearch::problem::Objective;
+use tnsearch::network::Network;
+use tnsearch::problem::{CheckedObjective, Objective, Score, Target};
 use tnsearch::tensor::{AnyTensor, Kind, Scalar, TensorError, sum_of_squares};
 use tnsearch_io::Picture;
 
@@ -118,6 +122,67 @@ impl Goal {
     }
 }
 
+/// Larger tensors are searched as tensor trains where no format is named: over several, a search of seconds gets nowhere.
+const LARGE: usize = 1 << 18;
+/// The error of the train that is rounded to a number of params.
+const FINE: f64 = 1e-4;
+
+/// The template that is searched where none is named.
+pub fn default_template(entries: usize) -> &'static str {
+    if entries > LARGE { "path" } else { "formats" }
+}
+
+/// A network that may be the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The network.
+    pub network: Network,
+    /// Its RSE.
+    pub rse: f64,
+}
+
+impl Candidate {
+    fn score(&self, objective: CheckedObjective) -> Score {
+        objective.score(self.network.params(), self.network.phi(), self.rse)
+    }
+
+    /// The better of two, of which there may be none.
+    pub fn better(
+        objective: CheckedObjective,
+        first: Option<Candidate>,
+        second: Option<Candidate>,
+    ) -> Option<Candidate> {
+        match (first, second) {
+            (Some(a), Some(b)) => {
+                let second = objective.better(&b.score(objective), &a.score(objective));
+                Some(if second { b } else { a })
+            }
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// The best of what truncated SVDs give in the order of the modes: tensor train, hierarchical Tucker, Tucker; with a budget
+/// of params a train that is rounded to it. None where the time was up.
+pub fn direct(target: &Target, objective: CheckedObjective, limits: &Limits) -> Option<Candidate> {
+    let order: Vec<usize> = (0..target.dims().len()).collect();
+    if let Some(params) = objective.get().max_params() {
+        let goal = decompose::Goal::max_rse(FINE).ok()?;
+        let train = tt_svd(target, &order, &goal, limits).ok()?;
+        let rounded =
+            decompose::round(&train.network, &RoundGoal::max_params(params), limits).ok()?;
+        let rse = target.rse_of(&rounded.network.to_tensor(limits.max_bytes).ok()?);
+        return Some(Candidate { network: rounded.network, rse });
+    }
+    let goal = decompose::Goal::max_rse(objective.get().max_error()?).ok()?;
+    let made = |made: Result<Decomposition, DecomposeError>| {
+        made.ok().map(|d| Candidate { network: d.network, rse: d.rse })
+    };
+    [tt_svd, ht_svd, hosvd].into_iter().fold(None, |best, method| {
+        Candidate::better(objective, best, made(method(target, &order, &goal, limits)))
+    })
+}
+
 /// The squared distance of two tensors of one shape, `||X - Z||^2`, computed with 64 bits.
 pub fn distance_squared(x: &AnyTensor, z: &AnyTensor) -> Result<f64, TensorError> {
     let wide = |t: &AnyTensor| t.clone().to_kind(Kind::C64);
@@ -218,6 +283,32 @@ mod tests {
         assert_eq!(distance_squared(&x, &single).unwrap(), 1.25);
         let turned = Tensor::new(vec![1, 1], vec![Complex::new(0.0, 1.0)]).unwrap();
         assert_eq!(distance_squared(&tensor(&[1.0]), &turned.into()).unwrap(), 2.0);
+    }
+
+    #[test]
+    fn direct_methods_give_what_was_asked_for() {
+        let wave = |k: usize| 2.0 + (k as f64 / 7.0).sin() + 0.1 * ((k * k) as f64).cos();
+        let x = Tensor::new(vec![4, 5, 6, 3], (0..360).map(wave).collect()).unwrap();
+        let target = Target::new(x.clone()).unwrap();
+        let error = Objective::MaxError(1e-2).check().unwrap();
+        let found = direct(&target, error, &Limits::none()).unwrap();
+        let dense = found.network.to_tensor(None).unwrap();
+        let rse = distance_squared(&x.clone().into(), &dense).unwrap() / x.norm_squared();
+        assert!(rse <= 1e-2 && (rse - found.rse).abs() < 1e-12);
+        let train = tt_svd(
+            &target,
+            &[0, 1, 2, 3],
+            &decompose::Goal::max_rse(1e-2).unwrap(),
+            &Limits::none(),
+        );
+        assert!(found.network.params() <= train.unwrap().network.params());
+        let few =
+            direct(&target, Objective::MaxParams(60).check().unwrap(), &Limits::none()).unwrap();
+        assert!(few.network.params() <= 60 && few.rse < 0.2);
+        let smaller = Candidate::better(error, Some(few.clone()), Some(found.clone()));
+        // What does not reach the error is no better for being small.
+        assert_eq!(smaller, Some(found));
+        assert_eq!(Candidate::better(error, None, Some(few.clone())), Some(few));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use tnsearch::decompose::Limits;
 use tnsearch::graph::TemplateRef;
 use tnsearch::network::Network;
 use tnsearch::search::{Search, SearchResult, StoppedBy};
@@ -23,7 +24,9 @@ use tnsearch::tensor::{AnyTensor, Reshape};
 use tnsearch_io::network::Extras;
 use tnsearch_io::text::bytes;
 use tnsearch_io::{Dtype, MemoryLimit, Picture, Precision, network, output::Output, split_key};
-use tnsearch_lab::compress::{Goal, Scale, as_written, distance_squared};
+use tnsearch_lab::compress::{
+    Candidate, Goal, Scale, as_written, default_template, direct, distance_squared,
+};
 
 /// Compress a picture or an array into one network file.
 ///
@@ -54,7 +57,7 @@ pub struct Compress {
     report: ReportOptions,
     #[command(flatten)]
     reshaping: ReshapeOptions,
-    #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: several formats, of which the best is chosen]"), help_heading = "Search")]
+    #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: several formats, of which the best is chosen; tensor trains above 262144 entries]"), help_heading = "Search")]
     template: Option<String>,
     /// Same seed, same data, same settings: same result, where the time does not end it
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Search")]
@@ -164,6 +167,7 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
     let scale = if picture { Scale::of_picture(bits) } else { Scale::of_array(&own) };
     let goal = args.goal.goal(picture);
     let objective = goal.objective(&own, data.target.norm_squared(), scale)?;
+    let checked = objective.check()?;
 
     let dims = data.target.dims();
     let mut settings = default_settings(dims, limit);
@@ -172,9 +176,16 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
     settings.budget.max_seconds = Some(args.max_seconds);
     settings.budget.threads = args.threads;
     settings.check_all()?;
-    let name = args.template.as_deref().unwrap_or("formats");
+    let name = args.template.as_deref().unwrap_or(default_template(data.target.entries()));
     let template = Arc::new(load_template(name, dims.len())?);
     let stop = interrupt::on_ctrl_c()?;
+    let direct = args.template.is_none().then(|| {
+        let limits = Limits::none().with(|l| {
+            l.max_bytes = Some(limit.bytes());
+            l.stop = stop.within_seconds(args.max_seconds);
+        });
+        direct(&data.target, checked, &limits)
+    });
     let result = {
         let quiet = args.report.quiet;
         let mut display = Display::new(quiet, false, &settings.budget, objective, &MEASURE);
@@ -182,7 +193,13 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
             Search::new(&data.target, template).settings(settings).stop(&stop).begun(begun);
         search.listen(&mut display).run()?
     };
-    let Some(best) = &result.best else {
+    let searched = match &result.best {
+        Some(best) => Some(Candidate { network: best.network(dims)?, rse: best.score.error }),
+        None => None,
+    };
+    let Some(Candidate { network: found, .. }) =
+        Candidate::better(checked, direct.flatten(), searched)
+    else {
         let why = match result.stopped_by {
             StoppedBy::Interrupted => return Ok(Exit::Interrupted),
             StoppedBy::MaxSeconds => {
@@ -192,7 +209,6 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
         };
         bail!("nothing was found: {why}");
     };
-    let found = best.network(dims)?;
     let made = args.made(&data, &own, &found, scale, limit)?;
     let extras = Extras {
         reshape: data.reshape.as_ref(),
@@ -200,7 +216,7 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
         half: args.cores == Precision::F16,
     };
     output.write(|w| network::write_with(w, &made.network, made.rse, &extras))?;
-    let reached = reached(goal, &made, result.target_reached);
+    let reached = reached(goal, &made);
     let summary = args.summary(&data, &own, &made, scale, &result, reached, begun)?;
     if let Some(page) = &page {
         page.write(|w| w.write_all(page::html(&data, &own, &made, &summary)?.as_bytes()))?;
@@ -223,12 +239,12 @@ fn own_tensor(data: &Data) -> AnyTensor {
 }
 
 /// Whether the file itself is what was asked for.
-fn reached(goal: Goal, made: &Made, found: bool) -> bool {
+fn reached(goal: Goal, made: &Made) -> bool {
     match goal {
         // Cores of few bits may spoil what the search had reached.
         Goal::Re(re) => made.rse.sqrt() <= re * (1.0 + 1e-6),
         Goal::Psnr(psnr) => made.psnr >= psnr - 1e-3,
-        Goal::MaxParams(_) => found,
+        Goal::MaxParams(params) => made.network.params() <= params,
     }
 }
 

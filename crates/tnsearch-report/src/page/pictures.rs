@@ -73,7 +73,8 @@ impl SideBySide<'_> {
         let (structure, dims, names) = self.network;
         let drawn = network_inline(structure, dims, names);
         let caption = "Circles carry a mode and say which and its dimension; the number on an edge is its rank.";
-        let mut about = figure(&drawn, "The network", caption);
+        let mut about =
+            format!("<div class=\"pair\">{}</div>\n", figure(&drawn, "The network", caption));
         for note in self.notes {
             let _ = writeln!(about, "<p class=\"note\">{}</p>", escape(note));
         }
