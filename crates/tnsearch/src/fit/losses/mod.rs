@@ -1,7 +1,8 @@
 //! Fits by other losses than the squared error, holes included: `L = sum of l(x, z) / baseline` over the entries that
 //! are fitted.
 //!
-//! - A network of any numbers begins at the least-squares fit, and goes down from there by quasi-Newton steps.
+//! - A network of any numbers begins at the least-squares fit, and goes down from there by quasi-Newton steps; the other
+//!   starts go down from random cores, since what least squares make of outliers may be far from the best.
 //! - One without negative numbers begins at random cores. A divergence is lowered by multiplicative updates first, which
 //!   need no step length and never raise it; quasi-Newton steps in the roots of the entries go on from there, since
 //!   updates alone take thousands of rounds to end.
@@ -113,8 +114,8 @@ impl Task<'_> {
         }
     }
 
-    /// Least squares as the settings say, then down; where cores are given, down from these first, and with least squares
-    /// only if there is to be another start.
+    /// Down from the cores that are given, from those of least squares, and from random ones, as many starts as the
+    /// settings say; the best counts.
     fn from_least_squares(
         &self,
         ws: &mut Workspace<f64>,
@@ -147,8 +148,22 @@ impl Task<'_> {
         let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
         let interrupted = near.interrupted || stop.is_set();
         let second = Fitted { cores, error, sweeps: near.sweeps + steps, interrupted, ..near };
-        let best = Fitted::best_of(first.iter().chain([&second]));
-        Ok(Fitted { interrupted, ..best.unwrap_or(second) })
+        let mut starts: Vec<Fitted> = first.into_iter().chain([second.clone()]).collect();
+        let enough = settings.stop_rse.max(settings.enough_rse);
+        for index in starts.len()..settings.restarts {
+            let rival = starts.iter().map(|start| start.error).fold(f64::INFINITY, f64::min);
+            if limit.is_set() || rival <= enough {
+                break;
+            }
+            ws.randomise(&mut self.stream(ws.plan().graph, index), 1.0);
+            ws.rescale_to_target();
+            ws.multiply_cores(target.scale());
+            let (error, sweeps) = self.descend(ws, entries, rival, limit);
+            let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
+            starts.push(Fitted { cores, error, sweeps, restarts: 1, ..second.clone() });
+        }
+        let best = Fitted::best_of(&starts).unwrap_or(second);
+        Ok(Fitted { interrupted: stop.is_set(), ..best })
     }
 
     /// The best of several starts without negative entries, one after the other, until one is good enough.

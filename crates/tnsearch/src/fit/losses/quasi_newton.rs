@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 /// Pairs of steps and changes of the gradient that are remembered.
 const MEMORY: usize = 12;
 /// Steps over which the error must fall by the tolerance.
-const WINDOW: usize = 20;
+const WINDOW: usize = 50;
+/// Steps after which a start is compared with its rival.
+const RACE: usize = 20;
 /// Steps without a fall on the entries held out, after which a fit ends.
 const PATIENCE: usize = 20;
 /// The part of the fall that the slope promises which a step must bring.
@@ -21,6 +23,9 @@ const ARMIJO: f64 = 1e-4;
 const HALVINGS: usize = 20;
 /// A start behind a rival must lower its loss to this part in a window, or it is given up.
 const CATCH_UP: f64 = 0.5;
+/// A root keeps this part of itself in a step at least: a divergence hardly sees that an entry of the network is nearly
+/// zero where it should not be, but its gradient sees nothing else then.
+const KEPT: f64 = 0.2;
 /// A step that promises less than this part of the loss is not made.
 const PROMISE: f64 = 1e-8;
 
@@ -33,6 +38,8 @@ pub(super) struct QuasiNewton {
     /// Steps, changes of the gradient, and one over their products.
     pairs: VecDeque<(Vec<f64>, Vec<f64>, f64)>,
     cores: Vec<f64>,
+    /// The parameters a step further.
+    trial: Vec<f64>,
     /// The error of another start.
     rival: f64,
 }
@@ -40,8 +47,9 @@ pub(super) struct QuasiNewton {
 impl QuasiNewton {
     pub fn new(plan: &Plan<'_, f64>, model: ModelDomain) -> Self {
         let zeros = || vec![0.0; plan.core_lens().iter().sum()];
-        let (at, gradient, cores) = (zeros(), zeros(), zeros());
-        QuasiNewton { model, at, gradient, pairs: VecDeque::new(), cores, rival: f64::INFINITY }
+        let (at, gradient, cores, trial) = (zeros(), zeros(), zeros(), zeros());
+        let (pairs, rival) = (VecDeque::new(), f64::INFINITY);
+        QuasiNewton { model, at, gradient, pairs, cores, trial, rival }
     }
 
     /// The same beside another start of this error, to which it is not to lose time.
@@ -51,7 +59,7 @@ impl QuasiNewton {
 
     /// The vectors of parameters that are held at a time, at most.
     pub fn vectors() -> usize {
-        2 * MEMORY + 8
+        2 * MEMORY + 9
     }
 
     /// Goes down from the workspace's cores until nothing is gained; leaves the best cores, and gives their error (on
@@ -75,7 +83,7 @@ impl QuasiNewton {
             made += 1;
             let Some(next) = self.step(ws, entries, now.fitted) else { break };
             now = next;
-            if made.is_multiple_of(WINDOW) {
+            if made.is_multiple_of(RACE) {
                 if now.measured > self.rival && now.measured > CATCH_UP * mark {
                     break;
                 }
@@ -107,7 +115,14 @@ impl QuasiNewton {
     fn put(&mut self, ws: &mut Workspace<f64>, step: Option<(&[f64], f64)>) {
         self.cores.copy_from_slice(&self.at);
         if let Some((direction, length)) = step {
-            self.cores.iter_mut().zip(direction).for_each(|(h, d)| *h += length * d);
+            let moved = self.cores.iter_mut().zip(direction);
+            match self.model {
+                ModelDomain::NonNegative => {
+                    moved.for_each(|(h, d)| *h = (*h + length * d).max(KEPT * *h));
+                }
+                ModelDomain::Real => moved.for_each(|(h, d)| *h += length * d),
+            }
+            self.trial.copy_from_slice(&self.cores);
         }
         if self.model == ModelDomain::NonNegative {
             self.cores.iter_mut().for_each(|h| *h *= *h);
@@ -153,14 +168,17 @@ impl QuasiNewton {
             true => self.first_length(ws, entries, &direction, slope),
             false => 1.0,
         };
-        if -slope * length <= PROMISE * now {
-            return None;
-        }
-        for _ in 0..HALVINGS {
+        let halvings = match !self.pairs.is_empty() && -slope * length <= PROMISE * now {
+            true => 0,
+            false => HALVINGS,
+        };
+        for _ in 0..halvings {
             self.put(ws, Some((&direction, length)));
             let losses = entries.losses(ws);
-            if losses.fitted <= now + ARMIJO * length * slope {
-                self.arrive(ws, entries, direction, length);
+            let moved = self.trial.iter().zip(&self.at).zip(&self.gradient);
+            let promised: f64 = moved.map(|((to, from), g)| (to - from) * g).sum();
+            if promised < 0.0 && losses.fitted <= now + ARMIJO * promised {
+                self.arrive(ws, entries);
                 return Some(losses);
             }
             // The minimum of the parabola through both, where that is a number in reach.
@@ -178,17 +196,12 @@ impl QuasiNewton {
         self.step(ws, entries, now)
     }
 
-    /// Takes a step, and what it says about the curvature.
-    fn arrive(
-        &mut self,
-        ws: &mut Workspace<f64>,
-        entries: &mut Entries<'_>,
-        mut direction: Vec<f64>,
-        length: f64,
-    ) {
+    /// Takes the step that was tried last, and what it says about the curvature.
+    fn arrive(&mut self, ws: &mut Workspace<f64>, entries: &mut Entries<'_>) {
         let before = self.gradient.clone();
-        direction.iter_mut().for_each(|d| *d *= length);
-        self.at.iter_mut().zip(&direction).for_each(|(h, d)| *h += d);
+        let direction: Vec<f64> =
+            self.trial.iter().zip(&self.at).map(|(to, from)| to - from).collect();
+        self.at.copy_from_slice(&self.trial);
         self.read_gradient(ws, entries);
         let change: Vec<f64> =
             self.gradient.iter().zip(&before).map(|(new, old)| new - old).collect();
@@ -238,9 +251,10 @@ impl QuasiNewton {
         let there = self.cores.clone();
         let bend = entries.curvature(ws, &here, &there) / (little * little);
         let length = -slope / bend;
-        // Never further than the parameters are large.
+        // Never further than the parameters are large. A few entries that bend without bound (of a divergence: where
+        // almost nothing is predicted) are left to the line search.
         let most = size / step;
-        if length.is_finite() && length > 0.0 { length.min(most) } else { 0.01 * most }
+        if length.is_finite() { length.clamp(0.01 * most, most) } else { 0.01 * most }
     }
 }
 
