@@ -2,10 +2,11 @@
 
 use super::{CheckedComplete, CompleteError, HeldOut, Step, squares};
 use crate::fit::{self, CheckedFit, FitError, FitSettings};
-use crate::graph::{Structure, Template};
+use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::Network;
 use crate::problem::{Mask, Stop, Target};
 use crate::search::{carried, grown};
+use crate::tensor::{AnyTensor, Tensor};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,6 +21,10 @@ const SWEEPS: usize = 15;
 const TRIAL_SWEEPS: usize = 4;
 /// Moves that get more sweeps: those that predict best after a trial.
 const PROMISING: usize = 4;
+/// Starts of the first fit, which is small.
+const FIRST_STARTS: usize = 4;
+/// Ridges are compared for the first time when the largest rank is this.
+const EARLY: usize = 3;
 /// The factor between two ridges that are tried.
 const RIDGES: f64 = 8.0;
 /// The least ridge that is tried, beside none.
@@ -40,6 +45,27 @@ struct Folds {
     /// The sum of the squares of the entries that each fold holds out.
     norms: Vec<f64>,
     seed: u64,
+}
+
+/// The cores of the tensor whose entries are all the mean of the observed ones, where these are about that large.
+fn constant(target: &Target, graph: &ModeGraph) -> Option<Vec<AnyTensor>> {
+    let fitted = target.fitted()?;
+    let sum: f64 = fitted.positions().map(|k| target.tensor().entry(k).re).sum();
+    let (mean, squares) = (sum / fitted.count() as f64, target.norm_squared());
+    if mean * mean < 0.01 * squares / fitted.count() as f64 {
+        return None;
+    }
+    // As many equal terms as there are combinations of the ranks.
+    let terms: f64 = graph.edges().iter().map(|e| e.2 as f64).product();
+    let share = (mean.abs() * target.scale() / terms).powf(1.0 / graph.vertices() as f64);
+    let cores = (0..graph.vertices()).map(|v| {
+        let dims = graph.core_dims(v, target.dims());
+        let sign = if v == 0 { mean.signum() } else { 1.0 };
+        let mut core = Tensor::<f64>::zeros(dims);
+        core.data_mut().fill(sign * share);
+        AnyTensor::from(core).to_kind(target.kind()).ok()
+    });
+    cores.collect()
 }
 
 /// Fits structures to the folds of the data.
@@ -67,21 +93,22 @@ impl Folds {
         let graph = structure.canonical().graph;
         for (k, target) in self.targets.iter().enumerate() {
             let seed = crate::rng::derived_seed(self.seed, k);
-            let warm = from.and_then(|from| {
-                let parent = &from.networks[k];
-                match parent.structure() == structure {
-                    true => Some(parent.to_mode_graph().1),
-                    // Only larger ranks, or anything else.
-                    false => {
-                        grown(parent, structure, seed).or_else(|| carried(parent, structure, seed))
-                    }
+            // From the zero network nothing grows.
+            let warm = match from.filter(|from| from.error < 1.0) {
+                Some(from) if from.networks[k].structure() == structure => {
+                    Some(from.networks[k].to_mode_graph().1)
                 }
-            });
+                // Only larger ranks, or anything else.
+                Some(from) => {
+                    let parent = &from.networks[k];
+                    grown(parent, structure, seed).or_else(|| carried(parent, structure, seed))
+                }
+                None => constant(target, &graph),
+            };
             let run = if parallel { fit::fit_parallel } else { fit::fit };
             let fitted = match run(target, &graph, settings, seed, warm.as_deref(), until) {
-                Err(FitError::Interrupted | FitError::Time | FitError::Memory(_)) => {
-                    return Ok(None);
-                }
+                Err(FitError::Interrupted | FitError::Time) => return Ok(None),
+                Err(FitError::Memory(_)) if from.is_some() => return Ok(None),
                 fitted => fitted?,
             };
             lost += fitted.error * self.norms[k];
@@ -127,9 +154,10 @@ impl<'g> Grower<'g> {
     ) -> Result<Option<Grown>, CompleteError> {
         let ridge = other.map_or(self.settings.ridge, |other| other.ridge);
         let structure = Structure::identity(template.clone(), vec![1; template.edges().len()])?;
-        let Some(mut now) = self.fit(&structure, None, (ridge, SWEEPS), until)? else {
-            return Ok(None);
-        };
+        let restarts = std::mem::replace(&mut self.settings.restarts, FIRST_STARTS);
+        let first = self.fit(&structure, None, (ridge, SWEEPS), until);
+        self.settings.restarts = restarts;
+        let Some(mut now) = first? else { return Ok(None) };
         let mut best = now.clone();
         let mut idle = 0;
         while idle < IDLE && !until.is_set() {
@@ -152,6 +180,11 @@ impl<'g> Grower<'g> {
             let Some(next) = self.fit(&structure, Some(&now), way, until)? else { break };
             if next.error < (1.0 - GAIN) * best.error {
                 (best, idle) = (next.clone(), 0);
+                let early = next.networks[0].structure().ranks().iter().max() == Some(&EARLY);
+                if let Some(tuned) = early.then(|| self.tune(&best, until)).transpose()?.flatten() {
+                    (now, best) = (tuned.clone(), tuned);
+                    continue;
+                }
             } else {
                 idle += 1;
                 if let Some(tuned) = self.tune(&best, until)?.filter(|_| idle == 1) {

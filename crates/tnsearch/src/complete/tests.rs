@@ -53,6 +53,19 @@ fn a_noisy_ring_is_predicted_nearly_to_its_noise() {
 }
 
 #[test]
+fn positive_data_of_many_modes_is_not_lost_at_the_first_fit() {
+    let dims = [3; 8];
+    let value = |k: usize| 1.0 + 0.2 * (k as f64 / 300.0).sin() + 0.1 * (k % 9) as f64;
+    let x = Tensor::new(dims.to_vec(), (0..6561).map(value).collect()).unwrap();
+    let (known, _) = Mask::all(&dims).unwrap().without(0.8, 1).unwrap();
+    let target = Target::with_holes(x, &known).unwrap();
+    let settings = settings(|s| (s.max_rank, s.seed) = (2, 4));
+    let found = complete(&target, &settings, &Stop::new(), &mut |_| ()).unwrap();
+    // The mean alone has 0.03.
+    assert!(found.held_out.rse < 0.02, "{:?}", found.held_out);
+}
+
+#[test]
 fn folds_hold_out_every_entry_once() {
     let dims = [4, 5, 4];
     let (known, _) = Mask::all(&dims).unwrap().without(0.3, 1).unwrap();
