@@ -28,17 +28,17 @@ def vdt(x, digits):
     return x.reshape(split).transpose(axes + list(range(2 * k, len(split)))).reshape(shape)
 
 
-@pytest.mark.parametrize("size", [(24, 36, 1), (19, 23, 3)])
+@pytest.mark.parametrize("size", [(12, 18, 1), (11, 13, 3)])
 @pytest.mark.parametrize("cores", ["f16", "f32"])
 def test_a_picture_goes_there_and_back(size, cores, tnsearch, tmp_path):
     x = scene(*size)
     Image.fromarray(x).save(tmp_path / "x.png")
-    made = json.loads(tnsearch("compress", tmp_path / "x.png", "-o", tmp_path / "x.net", "--psnr", 27,
+    made = json.loads(tnsearch("compress", tmp_path / "x.png", "-o", tmp_path / "x.net", "--psnr", 24,
                                "--template", "path", "--max-seconds", 600, "--cores", cores, "--json", "-"))  # fmt: skip
     tnsearch("decompress", tmp_path / "x.net", "-o", tmp_path / "z.png")
     z = np.asarray(Image.open(tmp_path / "z.png"))
     assert z.shape == x.shape and z.dtype == np.uint8
-    assert made["psnr"] == pytest.approx(psnr(x, z, 255), abs=1e-9) and made["psnr"] >= 26.999
+    assert made["psnr"] == pytest.approx(psnr(x, z, 255), abs=1e-9) and made["psnr"] >= 23.999
     tnsearch("reconstruct", tmp_path / "x.net", "-o", tmp_path / "z.npy")
     numbers = np.load(tmp_path / "z.npy")
     re = np.linalg.norm(numbers - x / 255) / np.linalg.norm(x / 255)
@@ -47,7 +47,7 @@ def test_a_picture_goes_there_and_back(size, cores, tnsearch, tmp_path):
 
 
 def test_numpy_reads_a_network_of_digits(tnsearch, read_network, tmp_path):
-    x = scene(19, 23, 3)
+    x = scene(11, 13, 3)
     Image.fromarray(x).save(tmp_path / "x.png")
     for cores in ("f16", "f32", "f64"):
         tnsearch("compress", tmp_path / "x.png", "-o", tmp_path / "x.net", "--re", 0.1, "--template", "path",
@@ -101,8 +101,8 @@ def test_every_mode_of_pillow_is_read(mode, info, tmp_path):
 def test_resizing_is_that_of_pillow(tnsearch, tmp_path):
     x = scene(32, 48, 1)
     Image.fromarray(x).save(tmp_path / "x.png")
-    tnsearch("search", tmp_path / "x.png", "--resize", "16x20", "--tensorise", "none", "--max-rse", 1e-20,
-             "--template", "path", "--max-rank", 16, "-o", tmp_path / "n.safetensors")  # fmt: skip
+    tnsearch("decompose", tmp_path / "x.png", "--resize", "16x20", "--tensorise", "none", "--max-rse", 1e-20,
+             "--method", "tt-svd", "-o", tmp_path / "n.safetensors")  # fmt: skip
     tnsearch("reconstruct", tmp_path / "n.safetensors", "-o", tmp_path / "z.npy")
     judged = np.asarray(Image.fromarray(x).resize((20, 16), Image.Resampling.BICUBIC)) / 255
     assert np.abs(np.load(tmp_path / "z.npy") - judged).max() < 2 / 255

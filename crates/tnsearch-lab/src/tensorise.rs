@@ -122,6 +122,10 @@ impl Tensorise {
             (Sides::Pad, _) => own.map(longer),
             (Sides::Crop, _) => own.map(shorter),
         };
+        if self.sides == Sides::Pad && (0..2).any(|k| sides[k] < own[k]) {
+            let (sides, dims) = (sides.map(|s| s as u128), picture.dims());
+            return Err(ReshapeError::Digits { sides, dims }.into());
+        }
         let crop = [0, 1].map(|k| own[k].min(sides[k]));
         let crop = (self.sides == Sides::Crop && crop != own).then_some(crop);
         let steps = PictureSteps { crop, ..steps };
@@ -320,7 +324,8 @@ mod tests {
         };
         assert_eq!(shape(&split("4x3,5x2"), 12, 10, 3), [4, 3, 5, 2, 3]);
         assert_eq!(shape(&split("4x3,5x2"), 11, 9, 1), [4, 3, 5, 2]);
-        assert!(split("4x3,5x2").apply(picture(13, 9, 1)).is_err());
+        let small = split("4x3,5x2").apply(picture(13, 9, 1)).unwrap_err().to_string();
+        assert_eq!(small, "the digits give 12 x 10, too few for 13 x 9");
         for wrong in ["", "2", "2x", "0x2", "2x2^-1", "2x2;2x2", "2x2^0"] {
             assert!(parse_digits(wrong).is_err(), "{wrong}");
         }
