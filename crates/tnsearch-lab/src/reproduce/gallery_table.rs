@@ -48,6 +48,21 @@ pub(super) const COMPLETED: Entry = Entry {
     mean: |cells| Some(format!("{:.3}", mean(cells, |c| c.missing_re)?)),
 };
 
+/// Of several runs of a method on a picture the one with the smallest loss.
+fn best<'d>(done: &[Done<'d>], picture: &str, method: &str) -> Option<Done<'d>> {
+    let of = done.iter().filter(|(t, _)| t.name == picture && t.method == method);
+    let loss = |c: &Cell| c.loss.unwrap_or(f64::INFINITY);
+    of.min_by(|a, b| loss(a.1).total_cmp(&loss(b.1))).copied()
+}
+
+/// The name of the file of what a method made of a picture.
+pub(super) fn found(task: &Task) -> String {
+    match task.run {
+        0 => file(task.variant, &task.name, &task.method),
+        run => file(task.variant, &task.name, &format!("{}-{}", task.method, run + 1)),
+    }
+}
+
 /// A table of a variant: pictures, averages, seconds, the paper's.
 pub(super) fn rows(
     heading: &str,
@@ -63,13 +78,12 @@ pub(super) fn rows(
         let values = methods.iter().map(|m| value(m).unwrap_or_default());
         let _ = writeln!(out, "| {name} | {} |", values.collect::<Vec<_>>().join(" | "));
     };
-    let of = |method: &str| -> Vec<&Cell> {
-        done.iter().filter(|(t, _)| t.method == method).map(|&(_, c)| c).collect()
-    };
     let pictures = distinct(done.iter().map(|(t, _)| t.name.clone()));
+    let of = |method: &str| -> Vec<&Cell> {
+        pictures.iter().filter_map(|p| best(done, p, method)).map(|(_, c)| c).collect()
+    };
     for picture in &pictures {
-        let same = |t: &Task, method: &str| t.name == *picture && t.method == method;
-        row(picture, &|m| (entry.one)(done.iter().find(|(t, _)| same(t, m))?.1));
+        row(picture, &|m| (entry.one)(best(done, picture, m)?.1));
     }
     // An average over other pictures than the rest would not compare.
     let all = |m: &str| Some(of(m)).filter(|cells| cells.len() == pictures.len());
@@ -84,7 +98,13 @@ pub(super) fn rows(
     row("evaluations, median", &|m| {
         Some(median(of(m).iter().filter_map(|c| c.evaluations).map(|n| n as f64))?.to_string())
     });
-    row("seconds, median", &|m| Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?)));
+    row("runs, at most", &|m| {
+        let of = done.iter().filter(|(t, _)| t.method == m);
+        of.map(|(t, _)| t.run + 1).max().map(|n| n.to_string())
+    });
+    row("seconds of the run, median", &|m| {
+        Some(format!("{:.1}", median(of(m).iter().map(|c| c.seconds))?))
+    });
     row("*paper*", &|m| {
         published.iter().find(|(method, _)| *method == m).map(|(_, text)| (*text).to_owned())
     });
@@ -110,9 +130,8 @@ pub(super) fn strips(done: &[Done]) -> String {
                 let _ = write!(out, " ![{picture}]({}) |", file(variant, &picture, what));
             }
             for method in &methods {
-                let same = |t: &Task| t.name == picture && t.method == *method;
-                let _ = match rows.iter().find(|(t, _)| same(t)) {
-                    Some(_) => write!(out, " ![]({}) |", file(variant, &picture, method)),
+                let _ = match best(&rows, &picture, method) {
+                    Some((task, _)) => write!(out, " ![]({}) |", found(task)),
                     None => write!(out, " |"),
                 };
             }

@@ -213,7 +213,7 @@ impl Method {
             })
         };
         let max_rank = if quick { QUICK_RANK } else { PICTURE_RANK };
-        Method { max_rank, fit, max_runs: 1, ..self }
+        Method { max_rank, fit, ..self }
     }
 
     /// Whether it is a search, not a decomposition.

@@ -61,7 +61,8 @@ impl Task {
     pub fn files<'p>(&self, shown: &'p super::Shown) -> Vec<(String, &'p Picture)> {
         let file = |what: &str| super::gallery_table::file(self.variant, &self.name, what);
         let holes = shown.holes.as_ref().map(|holes| (file("holes"), holes));
-        let all = [(file("original"), &shown.original), (file(&self.method), &shown.found)];
+        let found = super::gallery_table::found(self);
+        let all = [(file("original"), &shown.original), (found, &shown.found)];
         all.into_iter().chain(holes).collect()
     }
 }
@@ -115,25 +116,26 @@ impl Plan<'_> {
         self.tasks.push(task);
     }
 
-    /// A result on a picture, by a ring of that order.
+    /// Results on a picture, by a ring of its order: one run, or as many as are asked for where they differ.
     pub fn add_picture(
         &mut self,
         shot: &Arc<super::pictures::Shot>,
         trial: usize,
         by: &Arc<Method>,
         objective: Objective,
-        run: usize,
     ) {
         let data = format!("{} {}", shot.variant.name(), shot.name);
-        let source = Source::Picture(shot.clone());
-        let task = Task {
-            template: "ring",
-            variant: shot.variant.name(),
-            order: shot.order(),
-            name: shot.name.clone(),
-            ..self.task(&data, source, trial, by, objective, run)
-        };
-        self.tasks.push(task);
+        for run in 0..self.options.runs.unwrap_or(1).min(by.max_runs) {
+            let source = Source::Picture(shot.clone());
+            let task = Task {
+                template: "ring",
+                variant: shot.variant.name(),
+                order: shot.order(),
+                name: shot.name.clone(),
+                ..self.task(&data, source, trial, by, objective, run)
+            };
+            self.tasks.push(task);
+        }
     }
 
     fn task(

@@ -147,7 +147,7 @@ pub struct Generation {
     /// at its cores, brought to the ranks and places of modes of each, instead of at random.
     ///
     /// [`FitSettings::carry`]: crate::fit::FitSettings::carry
-    pub near: Option<Structure>,
+    pub near: Option<Box<Structure>>,
     /// A loss beyond which it does not matter how large it is: with [`FitSettings::carry`] fits far above it are given up.
     ///
     /// [`FitSettings::carry`]: crate::fit::FitSettings::carry
@@ -209,7 +209,7 @@ impl Generation {
 
     /// The same drawn around a structure fitted before.
     pub fn near(mut self, centre: Structure) -> Self {
-        self.near = Some(centre);
+        self.near = Some(Box::new(centre));
         self
     }
 

@@ -59,7 +59,7 @@ fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
     let methods: Vec<Arc<Method>> = [
         Method::tr_als(),
         Method::greedy(),
-        Method::tnga_plus(&tnga),
+        Method { max_runs: 1, ..Method::tnga_plus(&tnga) },
         Method::tnls(&tnls),
         Method::complete(),
     ]
@@ -71,7 +71,7 @@ fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
         for (trial, shot) in gallery.shots(variant).enumerate() {
             let shot = Arc::new(shot);
             for by in &methods {
-                plan.add_picture(&shot, trial, by, Objective::Lambda(lambda), 0);
+                plan.add_picture(&shot, trial, by, Objective::Lambda(lambda));
             }
         }
     }

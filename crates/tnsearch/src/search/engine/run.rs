@@ -242,9 +242,10 @@ impl Run {
     fn plan(&self, generation: Generation, rules: &Rules) -> Result<Round, SearchError> {
         let Generation { structures, effort, parent, near, far, only_below, adapt, from } =
             generation;
-        let near = near
-            .filter(|_| rules.carry)
-            .map(|structure| Parent { structure, near: Some(only_below.unwrap_or(f64::INFINITY)) });
+        let near = near.filter(|_| rules.carry).map(|structure| Parent {
+            structure: *structure,
+            near: Some(only_below.unwrap_or(f64::INFINITY)),
+        });
         let parent = parent.map(|structure| Parent { structure, near: None }).or(near);
         let only_below = only_below.filter(|_| rules.bound.is_some());
         let parent = parent.filter(|_| effort.is_full()).map(Arc::new);
