@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             [("10 %", 0.1, None), ("40 %", 0.4, None), ("10 % of the hours", 0.1, Some(block))]
         {
             let known = mask(x.dims(), share, block, 1)?;
-            for (template, rank) in [("ring", 2), ("ring", 4), ("path", 8)] {
+            for (template, rank) in [("ring", 2), ("ring", 4)] {
                 let [squares, poisson] = compare(&x, &known, (template, rank))?;
                 println!(
                     "| {name} | {what} | {template} {rank} | {:.3} | {:.3} | {:.2} | {:.2} |",
