@@ -15,15 +15,13 @@ const GAIN: f64 = 2e-3;
 /// Growths of all ranks without a gain after which a format is left.
 const IDLE: usize = 2;
 /// Sweeps of a fit on the way; the last has as many as the settings say.
-const SWEEPS: usize = 8;
+const SWEEPS: usize = 15;
 /// Starts of the first fit, which is small.
 const FIRST_STARTS: usize = 4;
 /// Ridges are compared for the first time when the largest rank is this.
 const EARLY: usize = 3;
 /// The factor between two ridges that are tried.
 const RIDGES: f64 = 8.0;
-/// How often the ridge is changed at a time.
-const MOST_RIDGES: usize = 10;
 /// The least ridge that is tried, beside none.
 const LEAST_RIDGE: f64 = 1e-10;
 
@@ -34,8 +32,6 @@ pub(super) struct Grown {
     pub error: f64,
     /// The ridge they were fitted with.
     pub ridge: f64,
-    /// Whether time ran out while the ranks still grew.
-    pub unfinished: bool,
 }
 
 /// The data with entries held out, once for each fold.
@@ -112,7 +108,7 @@ impl Folds {
             networks.push(Network::from_fitted(structure.clone(), dims, fitted.cores)?);
         }
         let error = lost / self.norms.iter().sum::<f64>();
-        Ok(Some((Grown { networks, error, ridge: settings.ridge, unfinished: false }, sweeps)))
+        Ok(Some((Grown { networks, error, ridge: settings.ridge }, sweeps)))
     }
 }
 
@@ -152,17 +148,7 @@ impl<'g> Grower<'g> {
         let restarts = std::mem::replace(&mut self.settings.restarts, FIRST_STARTS);
         let first = self.fit(&structure, None, (ridge, SWEEPS), until);
         self.settings.restarts = restarts;
-        first?.map(|first| self.grow_on(first, other, until)).transpose()
-    }
-
-    /// The same from given networks on.
-    pub fn grow_on(
-        &mut self,
-        mut now: Grown,
-        other: Option<&Grown>,
-        until: &Stop,
-    ) -> Result<Grown, CompleteError> {
-        let template = &now.networks[0].structure().template().clone();
+        let Some(mut now) = first? else { return Ok(None) };
         let mut best = now.clone();
         let mut idle = 0;
         while idle < IDLE && !until.is_set() {
@@ -186,34 +172,26 @@ impl<'g> Grower<'g> {
             if next.error < (1.0 - GAIN) * best.error {
                 (best, idle) = (next.clone(), 0);
                 let early = next.networks[0].structure().ranks().iter().max() == Some(&EARLY);
-                if let Some(tuned) =
-                    early.then(|| self.tune(&best, 1, until)).transpose()?.flatten()
-                {
+                if let Some(tuned) = early.then(|| self.tune(&best, until)).transpose()?.flatten() {
                     (now, best) = (tuned.clone(), tuned);
                     continue;
                 }
             } else {
                 idle += 1;
-                if let Some(tuned) = self.tune(&best, MOST_RIDGES, until)?.filter(|_| idle == 1) {
+                if let Some(tuned) = self.tune(&best, until)?.filter(|_| idle == 1) {
                     (now, best, idle) = (tuned.clone(), tuned, 0);
                     continue;
                 }
             }
             now = next;
         }
-        best.unfinished = until.is_set() && idle < IDLE;
-        Ok(best)
+        Ok(Some(best))
     }
 
-    /// The same ranks with another ridge, as long as that gains, so many times at most; none where it does not.
-    fn tune(
-        &mut self,
-        from: &Grown,
-        most: usize,
-        until: &Stop,
-    ) -> Result<Option<Grown>, CompleteError> {
+    /// The same ranks with another ridge, as long as that gains; none where it does not.
+    fn tune(&mut self, from: &Grown, until: &Stop) -> Result<Option<Grown>, CompleteError> {
         let mut best: Option<Grown> = None;
-        for _ in 0..most {
+        loop {
             let now = best.as_ref().unwrap_or(from);
             let structure = now.networks[0].structure();
             let ridges = [now.ridge / RIDGES, now.ridge * RIDGES];
@@ -226,10 +204,9 @@ impl<'g> Grower<'g> {
             let found = self.best_of(&tried, now, until)?;
             match found.filter(|f| f.error < (1.0 - GAIN) * now.error) {
                 Some(found) => best = Some(found),
-                None => break,
+                None => return Ok(best),
             }
         }
-        Ok(best)
     }
 
     /// The best of several structures, each fitted from the same networks on a thread of its own.
@@ -288,7 +265,7 @@ impl<'g> Grower<'g> {
             let found = self.best_of(&tried, &best, until)?;
             match found.filter(|found| found.error < (1.0 - GAIN) * best.error) {
                 Some(found) => best = found,
-                None => match self.tune(&best, MOST_RIDGES, until)? {
+                None => match self.tune(&best, until)? {
                     Some(tuned) => best = tuned,
                     None => break,
                 },

@@ -171,9 +171,6 @@ pub fn complete(
         }
     }
     let mut best = best.ok_or(FitError::Interrupted)?;
-    if best.unfinished {
-        best = grower.grow_on(best, None, &late.within_part(0.7))?;
-    }
     best = grower.polish(best, &late)?;
     let (structures, sweeps) = (grower.structures, grower.sweeps);
     let (held_out, ridge) = (grower.held_out(&best), best.ridge);
