@@ -182,7 +182,9 @@ impl Attempt<'_> {
 
     /// Fills holes by a structure that is chosen by entries held out, on a pool of the threads asked for.
     fn complete(&self) -> Result<Found, ReproduceError> {
-        let settings = CompleteSettings::default().with(|s| s.seed = self.seed).check()?;
+        let settings = CompleteSettings::default()
+            .with(|s| (s.seed, s.max_rank) = (self.seed, self.method.max_rank))
+            .check()?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.setup.threads.unwrap_or(0));
         let pool = pool.build().map_err(|e| SearchError::Threads(e.to_string()))?;
         let (target, stop) = (&self.trial.target, &self.setup.stop);
