@@ -223,7 +223,7 @@ pub fn difference(original: &Picture, other: &Picture) -> (Picture, f64) {
     let mut sizes: Vec<f64> = apart.iter().map(|d| d.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     let large = sizes.get(sizes.len() * 98 / 100).copied().unwrap_or(0.0);
-    let fits = |f: &&f64| *f * large <= 0.5;
+    let fits = |f: &&f64| **f * large <= 0.5 + 1e-9;
     let factor = FACTORS.iter().rev().find(fits).copied().unwrap_or(1.0);
     let samples = apart.iter().map(|d| 0.5 + factor * d).collect();
     let (height, width) = (original.height(), original.width());

@@ -53,25 +53,25 @@ const MAX_LOSS: f64 = 0.01;
 
 /// What is looked for.
 #[derive(Debug, Clone, Args)]
-#[group(id = "objective", multiple = false)]
+#[group(skip)]
 pub struct ObjectiveOptions {
     #[command(flatten)]
     pub loss: LossOptions,
     /// Fewest params with an error by --loss of at most this, in units of what a network that knows nothing has (for kl
     /// and poisson a constant, else zero) [default for losses other than squared: 0.01]
-    #[arg(long, value_name = "E", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    #[arg(long, group = "objective", value_name = "E", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     max_loss: Option<f64>,
     /// Minimise phi + L * RSE (the paper's loss), or phi + L * the error by --loss
-    #[arg(long, value_name = "L", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    #[arg(long, group = "objective", value_name = "L", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     lambda: Option<f64>,
     /// Fewest params with a relative error (RE) of at most this: 0.01 is one percent [default objective: 0.01]
-    #[arg(long, value_name = "RE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    #[arg(long, group = "objective", value_name = "RE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     max_re: Option<f64>,
     /// The same by the RSE, which is the square of the RE: --max-rse 1e-4 is --max-re 0.01
-    #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    #[arg(long, group = "objective", value_name = "RSE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     max_rse: Option<f64>,
     /// Smallest error with at most this many params
-    #[arg(long, value_name = "P", value_parser = count::<u128>, allow_negative_numbers = true, help_heading = "Objective")]
+    #[arg(long, group = "objective", value_name = "P", value_parser = count::<u128>, allow_negative_numbers = true, help_heading = "Objective")]
     max_params: Option<u128>,
 }
 

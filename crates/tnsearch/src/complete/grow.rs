@@ -255,6 +255,8 @@ impl<'g> Grower<'g> {
     /// Tries every move from the best (one more or one less rank of an edge, two modes exchanged), and other ridges;
     /// takes the one that predicts best as long as one gains, and then sweeps over it for as long as the settings say.
     pub fn polish(&mut self, mut best: Grown, until: &Stop) -> Result<Grown, CompleteError> {
+        // Of many moves one gains by chance, and the fewer entries are held out the more.
+        let gain = GAIN.max(1.0 / self.held_out(&best).entries.max(1) as f64);
         while !until.is_set() {
             let moves = self.moves(best.networks[0].structure())?;
             let trial = self.with(best.ridge, TRIAL_SWEEPS)?;
@@ -265,7 +267,7 @@ impl<'g> Grower<'g> {
             let again = tried.iter().map(|t| (t.networks[0].structure(), t, more.clone()));
             let found = self.race(again.collect(), until)?.into_iter().chain(tried);
             let found = found.min_by(|a, b| a.error.total_cmp(&b.error));
-            match found.filter(|found| found.error < (1.0 - GAIN) * best.error) {
+            match found.filter(|found| found.error < (1.0 - gain) * best.error) {
                 Some(found) => best = found,
                 None => match self.tune(&best, until)? {
                     Some(tuned) => best = tuned,

@@ -117,6 +117,11 @@ pub struct Step {
 /// The least number of observed entries: one is held out, one is fitted.
 const LEAST: usize = 20;
 
+/// Where fewer entries than this would be held out, there are folds.
+const FEW: f64 = 40.0;
+/// As many, unless more are asked for.
+const FOLDS: usize = 5;
+
 /// Fills the holes of a tensor, or of a whole one predicts entries held out. Uses the current pool of threads; `tell`
 /// hears of every structure fitted. The result is a pure function of the arguments but for `stop` and the limit in
 /// seconds.
@@ -203,14 +208,17 @@ fn held_out(
     known: &Mask,
     settings: &CheckedComplete,
 ) -> Result<Vec<Target>, CompleteError> {
+    // A dozen entries say little: then every one is held out once.
+    let few = settings.held_out * (known.count() as f64) < FEW;
+    let folds = if settings.folds == 1 && few { FOLDS } else { settings.folds };
     let fold = |k: usize| -> Result<Target, DataError> {
-        let (_, held) = match settings.folds {
+        let (_, held) = match folds {
             1 => known.without(settings.held_out, settings.seed)?,
             folds => known.fold(k, folds, settings.seed)?,
         };
         target.holding_out(&held)
     };
-    Ok((0..settings.folds).map(fold).collect::<Result<_, _>>()?)
+    Ok((0..folds).map(fold).collect::<Result<_, _>>()?)
 }
 
 /// The network fitted to all observed entries, from the cores that predicted best: its RSE, and the sweeps made.

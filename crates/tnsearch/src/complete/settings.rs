@@ -14,7 +14,7 @@ pub struct CompleteSettings {
     /// The share of the observed entries that is held out to choose the structure.
     pub held_out: f64,
     /// How many times entries are held out: with more than one, the observed entries are parted in so many, and each
-    /// part is held out once.
+    /// part is held out once. Five where 1 would hold out fewer than 40 entries.
     pub folds: usize,
     /// The format; none: several are tried.
     pub template: Option<Arc<Template>>,

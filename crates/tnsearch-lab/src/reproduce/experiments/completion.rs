@@ -20,8 +20,11 @@ pub(super) const COMPLETION: Description = Description {
 const SEVEN: [&str; 7] =
     ["airplane-f16", "house", "mandrill", "peppers", "sailboat", "splash", "tree"];
 
+/// Methods and what the paper prints of them.
+type Printed = &'static [(&'static str, &'static str)];
+
 /// A share that is removed, the weight of the error, and what the paper prints: RE [evaluations], averages.
-const PUBLISHED: [(Variant, f64, &[(&str, &str)]); 2] = [
+const PUBLISHED: [(Variant, f64, Printed); 2] = [
     (
         Variant::Missing(90),
         0.0007,

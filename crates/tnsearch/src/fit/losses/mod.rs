@@ -109,14 +109,14 @@ impl Task<'_> {
         check_baseline(loss, entries.baseline())?;
         let mut ws = Workspace::new(&plan);
         match loss.model() {
-            ModelDomain::Real => self.from_least_squares(&mut ws, &mut entries, warm, limit),
-            ModelDomain::NonNegative => self.from_positive(&mut ws, &mut entries, warm, limit),
+            ModelDomain::Real => self.by_least_squares(&mut ws, &mut entries, warm, limit),
+            ModelDomain::NonNegative => self.by_positive_starts(&mut ws, &mut entries, warm, limit),
         }
     }
 
     /// Down from the cores that are given, from those of least squares, and from random ones, as many starts as the
     /// settings say; the best counts.
-    fn from_least_squares(
+    fn by_least_squares(
         &self,
         ws: &mut Workspace<f64>,
         entries: &mut Entries<'_>,
@@ -167,7 +167,7 @@ impl Task<'_> {
     }
 
     /// The best of several starts without negative entries, one after the other, until one is good enough.
-    fn from_positive(
+    fn by_positive_starts(
         &self,
         ws: &mut Workspace<f64>,
         entries: &mut Entries<'_>,

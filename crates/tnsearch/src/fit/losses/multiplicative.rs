@@ -3,7 +3,7 @@
 //! A network of non-negative cores is a sum of products over the values k of its edges. With `p_k` the share that k has
 //! in z now, `-log z <= -sum_k p_k log(term_k / p_k)`, with equality now: the loss is at most
 //!
-//!     F(G) = <1, Z(G)> - sum_v <N_v, log G_v>,   N_v = G_v * <x / z, dZ/dG_v>,
+//! `F(G) = <1, Z(G)> - sum_v <N_v, log G_v>`, `N_v = G_v * <x / z, dZ/dG_v>`,
 //!
 //! and a number, with x / z and N taken at the cores as they are: one walk of the plan for all N_v. F is lowered core by
 //! core, each to its exact minimum `G_v = N_v / <1, dZ/dG_v>`, and the loss is never above F. The denominators are the

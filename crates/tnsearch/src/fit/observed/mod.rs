@@ -198,7 +198,8 @@ impl<'s, T: Scalar> Starts<'s, T> {
             sweeps += made;
             errors = found;
             // Cores that predict held-out entries better than all that came after are the answer.
-            if self.plan.holds_out() && !(errors.measured <= begun.0.measured) {
+            let better = errors.measured <= begun.0.measured;
+            if self.plan.holds_out() && !better {
                 state.set_between(&begun.1, &begun.1, 0.0);
                 (errors, state.scale) = (begun.0, begun.2);
             }

@@ -20,6 +20,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+/// Makes a loss from its number, if one is given, and the data.
+type Make = fn(Option<f64>, &Target) -> Result<Arc<dyn Loss>, SettingError>;
+
 /// A loss that can be asked for by its name.
 pub struct Description {
     /// Its name on the command line.
@@ -28,7 +31,7 @@ pub struct Description {
     pub summary: &'static str,
     /// What its number stands for in help texts, where it has one: `name:number`.
     pub parameter: Option<&'static str>,
-    make: fn(Option<f64>, &Target) -> Result<Arc<dyn Loss>, SettingError>,
+    make: Make,
 }
 
 /// The losses there are, the default first.

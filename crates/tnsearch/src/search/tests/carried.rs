@@ -24,10 +24,11 @@ fn search(
             told.push((*evaluation).clone());
         }
     };
-    let mut settings = SearchSettings::default();
-    settings.objective = Objective::Lambda(5.0);
-    settings.strategy = strategy.clone();
-    settings.max_rank = 4;
+    let mut settings = SearchSettings::default().with(|s| {
+        s.objective = Objective::Lambda(5.0);
+        s.strategy = strategy.clone();
+        s.max_rank = 4;
+    });
     (settings.direct, settings.shrink, settings.certificate_nodes) = (false, false, 0);
     (settings.fit.carry, settings.fit.restarts, settings.seed) = (carry, 2, 7);
     settings.budget.threads = Some(threads);
