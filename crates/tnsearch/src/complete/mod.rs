@@ -2,7 +2,7 @@
 //!
 //! A share of the observed entries is set aside by seed. From ranks 1 on, the ranks of each of several formats grow,
 //! every fit beginning at the cores of the one before and keeping the cores that predict the entries held out best
-//! ([`grow`]). The structure that predicts them best is fitted once more, to all observed entries. Nothing is proven:
+//! (`grow.rs`). The structure that predicts them best is fitted once more, to all observed entries. Nothing is proven:
 //! cuts of a tensor with holes bound nothing.
 
 mod grow;
