@@ -4,7 +4,7 @@ use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
 use super::holes::{HoleOptions, Holed, Marks, mask_path};
 use super::options::{
-    DtypeOptions, check_threads, count, load_template, memory, real, seed, template_help,
+    DtypeOptions, check_threads, count, graph_help, load_graph, memory, real, seed,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{duration, number};
@@ -43,7 +43,7 @@ const PROVEN: &str = "bounds do not hold with holes: nothing is proven";
   tnsearch complete X.npy --missing 0.9 --seed 1 --method trals --rank 8
       the peer: a ring with one rank, by least squares")]
 pub struct Complete {
-    /// The tensor: X.npy, X.npz:key or X.safetensors:key
+    /// The tensor: X.npy, X.npz:key, X.safetensors:key, or a picture (.png, .jpg)
     tensor: String,
     #[command(flatten)]
     numbers: DtypeOptions,
@@ -62,13 +62,14 @@ pub struct Complete {
     /// The rank of trals
     #[arg(long, value_name = "R", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Method")]
     rank: Option<usize>,
-    /// The share of the observed entries held out to choose the structure [default: 0.1]
+    /// The share of the observed entries held out to choose the structure; where that is fewer than 40
+    /// entries, each is held out once, in 5 folds [default: 0.1]
     #[arg(long, value_name = "SHARE", value_parser = real, allow_negative_numbers = true, help_heading = "Method")]
     held_out: Option<f64>,
-    /// Part the observed entries in so many and hold each part out once [default: 1, a share held out once]
+    /// Part the observed entries in so many and hold each part out once [default: a share, see --held-out]
     #[arg(long, value_name = "K", value_parser = count::<usize>, allow_negative_numbers = true, conflicts_with = "held_out", help_heading = "Method")]
     folds: Option<usize>,
-    #[arg(long, value_name = "NAME|FILE", help = template_help(" [default: ring and tucker, of which the better is chosen]"), help_heading = "Method")]
+    #[arg(long, value_name = "NAME|FILE", help = graph_help(" [default: ring and tucker, of which the better is chosen]"), help_heading = "Method")]
     template: Option<String>,
     /// The largest rank of an edge [default: 64]
     #[arg(long, value_name = "R", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Method")]
@@ -93,7 +94,7 @@ pub struct Complete {
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
     max_memory: Option<u64>,
 
-    /// Write the tensor with its holes filled, in its own shape (.npy)
+    /// Write the tensor with its holes filled, in its own shape (.npy), or the picture (.png, .jpg)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Write the network (safetensors)
@@ -200,7 +201,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
     data.warn();
     let settings = match &args.template {
         Some(name) => {
-            let template = Arc::new(load_template(name, data.target.dims().len())?);
+            let template = Arc::new(load_graph(name, data.target.dims().len())?);
             settings.with(|s| s.template = Some(template))
         }
         None => settings,

@@ -51,6 +51,8 @@ pub struct Data {
     pub origin: Origin,
     /// What was asked for that changed nothing.
     idle: Option<String>,
+    /// What may be used for it.
+    limit: MemoryLimit,
 }
 
 /// A tensor as it was read, and how it is reshaped.
@@ -141,7 +143,7 @@ impl Wanted {
         let holed = holed.transpose()?;
         if let Some(holed) = &holed {
             let target = holed.target(reshape.as_ref(), &path)?;
-            return Ok(Data { target, reshape, holed: Some(holed.clone()), origin, idle });
+            return Ok(Data { target, reshape, holed: Some(holed.clone()), origin, idle, limit });
         }
         let tensor = match &reshape {
             Some(reshape) => {
@@ -155,7 +157,7 @@ impl Wanted {
             None => tensor,
         };
         let target = Target::new(tensor).map_err(|e| explained(e, &path))?;
-        Ok(Data { target, reshape, holed: None, origin, idle })
+        Ok(Data { target, reshape, holed: None, origin, idle, limit })
     }
 
     /// The tensor of a file; of a picture, or an array that is to be taken as one, after what is done to it first.
@@ -207,7 +209,7 @@ impl Data {
     pub fn rse_of(&self, found: &Network, measure: &Measure, error: f64) -> anyhow::Result<f64> {
         Ok(match *measure == Measure::RSE {
             true => error,
-            false => self.target.rse_of(&found.to_tensor(None)?),
+            false => self.target.rse_of(&found.to_tensor(Some(self.limit.bytes()))?),
         })
     }
 

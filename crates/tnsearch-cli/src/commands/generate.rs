@@ -1,7 +1,7 @@
 //! `tnsearch generate`: a random tensor with a known structure.
 
 use super::describe::{MEASURE, StructureReport, line, structure_lines};
-use super::options::{count, load_graph, real, seed, template_help, vertex};
+use super::options::{count, graph_help, load_graph, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
 use crate::text::shape;
@@ -25,7 +25,7 @@ use tnsearch_lab::{Example, Synthetic};
   tnsearch generate --example heisenberg --order 14 --seed 3 -o state.npy
   tnsearch generate --example field --dims 50,60,70,40 -o field.npy")]
 pub struct Generate {
-    #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring")]
+    #[arg(long, value_name = "NAME|FILE", help = graph_help(""), default_value = "ring")]
     template: String,
     /// A tensor that is not made from a network: heisenberg (the ground state of a periodic chain), smooth (a function of
     /// five variables), field (four modes, noisy), signal (2^N samples, noisy) or

@@ -268,6 +268,11 @@ pub fn load_target(
     Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(split_key(name).0))
 }
 
+/// What `--help` says about a template that is one graph.
+pub fn graph_help(more: &str) -> String {
+    format!("{}, or a JSON file with a graph{more}", family_list())
+}
+
 /// What `--help` says about a template.
 pub fn template_help(more: &str) -> String {
     format!(

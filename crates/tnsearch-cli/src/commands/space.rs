@@ -5,7 +5,7 @@ mod table;
 
 use super::describe::line;
 use super::options::{
-    check_threads, count, load_graph, load_target, memory, read_text, template_help, whole,
+    check_threads, count, graph_help, load_graph, load_target, memory, read_text, whole,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::text::{number, power, span};
@@ -34,7 +34,7 @@ use tnsearch_report::space::{bounds_figure, growth_figure};
   tnsearch space --figure bounds -o bounds.svg          the paper's bounds over d, N and R
   tnsearch space --figure space -o space.svg            the growth for all templates")]
 pub struct Space {
-    #[arg(long, value_name = "NAME|FILE", help = template_help(""), default_value = "ring")]
+    #[arg(long, value_name = "NAME|FILE", help = graph_help(""), default_value = "ring")]
     template: String,
     /// The number of modes [default: what the tensor or the template says]
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]

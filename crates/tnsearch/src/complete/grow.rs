@@ -169,13 +169,12 @@ impl<'g> Grower<'g> {
                 break;
             }
             // One more while they are small, an eighth more later.
-            let ranks = now.networks[0].structure().ranks();
-            let more: Vec<usize> = ranks.iter().map(|r| r + 1 + r / 8).collect();
-            let more = self.useful(template, &more)?;
-            if more == ranks {
+            let like = now.networks[0].structure();
+            let more: Vec<usize> = like.ranks().iter().map(|r| r + 1 + r / 8).collect();
+            let structure = self.useful(like, &more)?;
+            if structure.ranks() == like.ranks() {
                 break;
             }
-            let structure = Structure::identity(template.clone(), more)?;
             let way = (best.ridge, SWEEPS);
             let Some(next) = self.fit(&structure, Some(&now), way, until)? else { break };
             if next.error < (1.0 - GAIN) * best.error {
@@ -241,15 +240,11 @@ impl<'g> Grower<'g> {
         Ok(found)
     }
 
-    /// Ranks cut down to what an end of their edge can carry, and to the largest allowed.
-    fn useful(
-        &self,
-        template: &Arc<Template>,
-        ranks: &[usize],
-    ) -> Result<Vec<usize>, CompleteError> {
+    /// A structure with other ranks, cut down to what an end of their edge can carry, and to the largest allowed.
+    fn useful(&self, like: &Structure, ranks: &[usize]) -> Result<Structure, CompleteError> {
         let cut = ranks.iter().map(|&r| r.min(self.max_rank)).collect();
-        let structure = Structure::identity(template.clone(), cut)?;
-        Ok(structure.without_useless_ranks(self.dims()).ranks().to_vec())
+        let (template, at) = (like.template().clone(), like.permutation().to_vec());
+        Ok(Structure::new(template, at, cut)?.without_useless_ranks(self.dims()))
     }
 
     /// Tries every move from the best (one more or one less rank of an edge, two modes exchanged), and other ridges;
@@ -290,8 +285,7 @@ impl<'g> Grower<'g> {
             for rank in [ranks[edge] + step, ranks[edge].saturating_sub(step).max(1)] {
                 let mut other = ranks.to_vec();
                 other[edge] = rank;
-                let other = self.useful(template, &other)?;
-                all.push(Structure::new(template.clone(), at.to_vec(), other)?);
+                all.push(self.useful(from, &other)?);
             }
         }
         for (a, b) in (0..at.len()).flat_map(|a| (a + 1..at.len()).map(move |b| (a, b))) {

@@ -135,7 +135,7 @@ impl Mask {
             return Err(MaskError::Share { name: "the share taken away", value: share });
         }
         let taken = ((share * self.count as f64).round() as usize).max(1);
-        self.split_at(taken, seed)
+        self.split(0..taken, seed)
     }
 
     /// Its entries in as many parts of (nearly) one size as there are folds, by seed: fold `k` as what is left without
@@ -147,10 +147,6 @@ impl Mask {
         assert!(k < folds, "a fold there is");
         let (begin, end) = (k * self.count / folds, (k + 1) * self.count / folds);
         self.split(begin..end, seed)
-    }
-
-    fn split_at(&self, taken: usize, seed: u64) -> Result<(Mask, Mask), MaskError> {
-        self.split(0..taken, seed)
     }
 
     /// The entries in these places of a random order, and the others.
