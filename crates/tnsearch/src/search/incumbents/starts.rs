@@ -42,8 +42,8 @@ pub fn starts(
     all
 }
 
-/// Larger tensors are not taken apart before a search: it takes more than a second or two.
-const TAKEN_APART: usize = 1 << 18;
+/// Larger tensors are not taken apart before a search: it takes more than a few seconds.
+const TAKEN_APART: usize = 1 << 22;
 
 /// The structure of a TT-SVD in the tensor's own order, in each of these templates that holds it.
 fn trains(
