@@ -145,6 +145,17 @@ impl Target {
         Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None, holes })))
     }
 
+    /// The same data fitted on these entries alone, its error measured on those; of both only what is known counts.
+    pub(crate) fn fitting_only(&self, fitted: &Mask, held: &Mask) -> Result<Self, DataError> {
+        let both = fitted.as_slice().iter().zip(held.as_slice()).map(|(a, b)| *a || *b);
+        let known = Mask::new(fitted.dims().to_vec(), both.collect())?;
+        let Inner { tensor, exponent, .. } = &*self.0;
+        let holes = Some(Holes { fitted: known, held: None });
+        let (tensor, exponent, shrunk) = (tensor.clone(), *exponent, None);
+        let norm_squared = self.norm_squared();
+        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes })).holding_out(held)
+    }
+
     /// The same data with its outliers brought in: entries further than 3 robust standard deviations (1.4826 times the
     /// median distance) from the median of the fitted ones are moved there. None where that changes nothing, or leaves
     /// nothing but zeros, and for complex numbers.
