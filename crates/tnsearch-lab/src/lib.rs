@@ -1,6 +1,7 @@
 //! Synthetic data, examples of tensors as users have them, tensors of pictures, and the experiments of the paper.
 
 pub mod compress;
+pub mod model;
 pub mod examples;
 pub mod reproduce;
 pub mod synthetic;

@@ -1,0 +1,7 @@
+//! The weights of a model, made smaller.
+
+pub mod leading;
+pub mod metric;
+pub mod pairing;
+pub mod sum;
+mod weighted;
