@@ -1,8 +1,8 @@
 //! Synthetic data, examples of tensors as users have them, tensors of pictures, and the experiments of the paper.
 
 pub mod compress;
-pub mod model;
 pub mod examples;
+pub mod model;
 pub mod reproduce;
 pub mod synthetic;
 pub mod tensorise;

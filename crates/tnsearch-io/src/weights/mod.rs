@@ -9,13 +9,14 @@ mod part;
 pub use header::{Entry, Notes, header_bytes};
 pub use part::{PartFile, journal_path, part_path};
 
+use crate::output::{Output, OutputError};
 use crate::{Dtype, FileError, Problem};
 use half::{bf16, f16};
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use tnsearch::tensor::Scalar;
+use tnsearch::tensor::{Scalar, Tensor};
 
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
@@ -80,7 +81,14 @@ impl WeightsFile {
         hash.update(length.to_le_bytes());
         let hex = |b: &u8| format!("{b:02x}");
         let fingerprint = hash.finalize().iter().map(hex).collect();
-        Ok(WeightsFile { path: path.to_owned(), file, entries, notes, start: 8 + size, fingerprint })
+        Ok(WeightsFile {
+            path: path.to_owned(),
+            file,
+            entries,
+            notes,
+            start: 8 + size,
+            fingerprint,
+        })
     }
 
     /// Its tensors, in the order of their bytes.
@@ -171,7 +179,9 @@ pub fn is_float(dtype: Dtype) -> bool {
 /// ```
 pub fn encode<T: Scalar>(dtype: Dtype, numbers: &[T], out: &mut Vec<u8>) {
     match dtype {
-        Dtype::Bf16 => numbers.iter().for_each(|x| out.extend(bf16::from_f64(x.re()).to_le_bytes())),
+        Dtype::Bf16 => {
+            numbers.iter().for_each(|x| out.extend(bf16::from_f64(x.re()).to_le_bytes()))
+        }
         other => numbers.iter().for_each(|x| other.encode(x.re(), 0.0, out)),
     }
 }
@@ -187,6 +197,29 @@ pub fn rounded<T: Scalar>(dtype: Dtype, number: T) -> T {
     T::from_parts(re, 0.0)
 }
 
+/// Writes some tensors as a file of weights, in this order and type.
+pub fn write(
+    output: &Output,
+    tensors: &[(&str, &Tensor)],
+    dtype: Dtype,
+) -> Result<(), OutputError> {
+    let (mut entries, mut at) = (Vec::new(), 0);
+    for (name, tensor) in tensors {
+        let (bytes, dims) = ((tensor.len() * dtype.bytes()) as u64, tensor.dims().to_vec());
+        entries.push(Entry::new((*name).to_owned(), dtype.stored().to_owned(), dims, at, bytes));
+        at += bytes;
+    }
+    output.write(|w| {
+        w.write_all(&header_bytes(&entries, &Notes::new()))?;
+        for (_, tensor) in tensors {
+            let mut bytes = Vec::with_capacity(tensor.len() * dtype.bytes());
+            encode(dtype, tensor.data(), &mut bytes);
+            w.write_all(&bytes)?;
+        }
+        Ok(())
+    })
+}
+
 /// A name for people: characters that would move the cursor or cannot be seen are escaped.
 ///
 /// ```
@@ -195,9 +228,10 @@ pub fn rounded<T: Scalar>(dtype: Dtype, number: T) -> T {
 pub fn shown(name: &str) -> String {
     let one = |c: char| match c {
         // Marks that turn the direction of writing around hide what a name is.
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
-            c.escape_unicode().to_string()
-        }
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => c.escape_unicode().to_string(),
         c if c.is_control() => c.escape_debug().to_string(),
         c => c.to_string(),
     };
@@ -231,8 +265,10 @@ mod tests {
     #[test]
     fn files_of_the_safetensors_crate_are_read() {
         use safetensors::tensor::{Dtype as Stored, TensorView};
-        let halves: Vec<u8> = [1.5f32, -2.0, 0.25].iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect();
-        let brain: Vec<u8> = [3.0f32, -0.5].iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect();
+        let halves: Vec<u8> =
+            [1.5f32, -2.0, 0.25].iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect();
+        let brain: Vec<u8> =
+            [3.0f32, -0.5].iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect();
         let whole = [7u8, 255];
         let odd = "\u{7b2c} layer\n\"quoted\"";
         let views = HashMap::from([
@@ -270,7 +306,10 @@ mod tests {
         let one = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
         assert!(refusal(one, 3).contains("promises 4 bytes of data, but the file has 3"));
         assert!(refusal(one, 5).contains("there are 5"));
-        assert!(refusal(r#"{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}"#, 4).contains("'a'"));
+        assert!(
+            refusal(r#"{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}"#, 4)
+                .contains("'a'")
+        );
         assert!(refusal(r#"{"a":7}"#, 4).contains("'a'"));
         assert!(refusal("{]", 4).contains("bad safetensors header"));
         let (_dir, path) = written(b"PK\x03\x04 what is this");

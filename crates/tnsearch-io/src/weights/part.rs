@@ -36,7 +36,8 @@ impl PartFile {
         let path = part_path(output);
         let begun = || -> io::Result<File> {
             let mut options = OpenOptions::new();
-            let mut file = options.read(true).write(true).create(true).truncate(true).open(&path)?;
+            let mut file =
+                options.read(true).write(true).create(true).truncate(true).open(&path)?;
             file.write_all(header)?;
             Ok(file)
         };

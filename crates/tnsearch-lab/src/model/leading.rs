@@ -128,7 +128,12 @@ fn inner<T: Scalar>(a: &[T], b: &[T], k: usize) -> Vec<f64> {
         .map(|(a, b)| {
             let mut part = vec![T::ZERO; k * k];
             let rows = a.len() / k;
-            matmul((k, k, rows), &mut part, Factor::row_major(a, k).transposed(), Factor::row_major(b, k));
+            matmul(
+                (k, k, rows),
+                &mut part,
+                Factor::row_major(a, k).transposed(),
+                Factor::row_major(b, k),
+            );
             part
         })
         .collect();
@@ -176,7 +181,8 @@ fn orthonormalise<T: Scalar>(a: &mut Vec<T>, side: usize, k: &mut usize) -> Opti
         let (values, vectors) = eigen(&scaled, *k)?;
         let largest = values.last().copied().unwrap_or(0.0);
         let least = largest * (*k as f64) * 4.0 * T::KIND.epsilon();
-        let kept: Vec<usize> = (0..*k).rev().filter(|&j| values[j] > least && values[j] > 0.0).collect();
+        let kept: Vec<usize> =
+            (0..*k).rev().filter(|&j| values[j] > least && values[j] > 0.0).collect();
         let count = kept.len();
         // Rows of the turn: the old columns.
         let mut turn = vec![T::ZERO; *k * count];
@@ -191,7 +197,12 @@ fn orthonormalise<T: Scalar>(a: &mut Vec<T>, side: usize, k: &mut usize) -> Opti
             let old = *k;
             out.par_chunks_mut(ROWS * count).zip(a.par_chunks(ROWS * old)).for_each(|(out, a)| {
                 let rows = a.len() / old;
-                matmul((rows, count, old), out, Factor::row_major(a, old), Factor::row_major(&turn, count));
+                matmul(
+                    (rows, count, old),
+                    out,
+                    Factor::row_major(a, old),
+                    Factor::row_major(&turn, count),
+                );
             });
         }
         (*a, *k) = (out, count);
@@ -254,13 +265,19 @@ mod tests {
         let (m, n) = (20, 30);
         let w = falling::<f64>(m, n);
         let mut rng = stream(9, b"samples");
-        let samples: Vec<f64> = (0..50 * n).map(|p| f64::normal(&mut rng) / (1 + p % n) as f64).collect();
+        let samples: Vec<f64> =
+            (0..50 * n).map(|p| f64::normal(&mut rng) / (1 + p % n) as f64).collect();
         let metric = Metric::of_samples(&samples, n);
         let plain = Pairing::plain(m, n);
         let found = leading((&w, &plain), Some(&metric), 8, None, 12, 0, &Stop::new()).unwrap();
         // The singular values of W A', A the samples, are the answer.
         let mut wa = vec![0.0; m * 50];
-        matmul((m, 50, n), &mut wa, Factor::row_major(&w, n), Factor::row_major(&samples, n).transposed());
+        matmul(
+            (m, 50, n),
+            &mut wa,
+            Factor::row_major(&w, n),
+            Factor::row_major(&samples, n).transposed(),
+        );
         let exact = singular_values(&wa, m, 50).unwrap();
         let all: f64 = exact.iter().map(|s| s * s).sum();
         for (square, s) in found.squares.iter().zip(exact).take(5) {
@@ -277,12 +294,14 @@ mod tests {
     fn ranks_that_are_not_there_are_not_found() {
         let (m, n) = (9, 8);
         let w: Vec<f64> = (0..m * n).map(|p| (p / n) as f64 * (1.0 + (p % n) as f64)).collect();
-        let found = leading((&w, &Pairing::plain(m, n)), None, 5, None, 2, 0, &Stop::new()).unwrap();
+        let found =
+            leading((&w, &Pairing::plain(m, n)), None, 5, None, 2, 0, &Stop::new()).unwrap();
         let all: f64 = w.iter().map(|x| x * x).sum();
         assert!((found.squares[0] - all).abs() < 1e-9 * all);
         assert!(found.squares[1..].iter().all(|s| *s < 1e-12 * all));
         let zeros = vec![0.0f32; m * n];
-        let none = leading((&zeros, &Pairing::plain(m, n)), None, 5, None, 2, 0, &Stop::new()).unwrap();
+        let none =
+            leading((&zeros, &Pairing::plain(m, n)), None, 5, None, 2, 0, &Stop::new()).unwrap();
         assert_eq!(none.len(), 0);
         let stop = Stop::new();
         stop.set();

@@ -77,10 +77,17 @@ impl<T: Scalar> Metric<T> {
     /// `W C` for some rows of W.
     pub fn rows_times(&self, rows: &[T]) -> Vec<T> {
         let mut out = vec![T::ZERO; rows.len()];
-        out.par_chunks_mut(ROWS * self.n).zip(rows.par_chunks(ROWS * self.n)).for_each(|(out, w)| {
-            let count = w.len() / self.n;
-            matmul((count, self.n, self.n), out, Factor::row_major(w, self.n), Factor::row_major(&self.c, self.n));
-        });
+        out.par_chunks_mut(ROWS * self.n).zip(rows.par_chunks(ROWS * self.n)).for_each(
+            |(out, w)| {
+                let count = w.len() / self.n;
+                matmul(
+                    (count, self.n, self.n),
+                    out,
+                    Factor::row_major(w, self.n),
+                    Factor::row_major(&self.c, self.n),
+                );
+            },
+        );
         out
     }
 
@@ -130,7 +137,8 @@ mod tests {
         let want = (out(&samples[..3]) + out(&samples[3..])) / 2.0;
         assert!((metric.norm_squared(&w) - want).abs() < 1e-12);
         assert!((norm_squared(&w, None) - 7.25).abs() < 1e-12);
-        let same = Metric::of_covariance(&(0..9).map(|p| metric.at(p / 3, p % 3)).collect::<Vec<_>>(), 3);
+        let same =
+            Metric::of_covariance(&(0..9).map(|p| metric.at(p / 3, p % 3)).collect::<Vec<_>>(), 3);
         assert!((same.norm_squared(&w) - want).abs() < 1e-12);
         assert!(same.is_sound() && !Metric::of_covariance(&[0.0f32; 4], 2).is_sound());
         assert!(!Metric::of_covariance(&[1.0, 0.0, 0.0, -1.0], 2).is_sound());

@@ -126,7 +126,12 @@ impl Pairing {
             self.pieces(band, |rows, from| {
                 let count = rows.len() / right;
                 let y = &mut y[from * k..(from + count) * k];
-                matmul((count, k, right), y, Factor::row_major(rows, right), Factor::row_major(x, k));
+                matmul(
+                    (count, k, right),
+                    y,
+                    Factor::row_major(rows, right),
+                    Factor::row_major(x, k),
+                );
             });
         });
         y
@@ -251,7 +256,8 @@ mod tests {
             let p = Pairing { r1, c1, r2: m / r1, c2: n / c1 };
             let y: Vec<f32> = normals(p.left() * k, 8).into_iter().map(|x| x as f32).collect();
             let x: Vec<f32> = normals(p.right() * k, 9).into_iter().map(|x| x as f32).collect();
-            let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+            let dot =
+                |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
             // <Y, R X> = <R' Y, X>.
             let (one, other) = (dot(&y, &p.times(&w, &x, k)), dot(&p.transposed(&w, &y, k), &x));
             assert!((one - other).abs() < 1e-3 * (m * n) as f64, "{p:?}: {one} {other}");

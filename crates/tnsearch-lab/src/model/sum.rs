@@ -24,6 +24,8 @@ const LAST_ROUNDS: usize = 12;
 const SCREENED: f64 = 1.2e9;
 /// Pairings that are used together.
 const TOGETHER: usize = 3;
+/// Pairings that are looked at again when the best is taken away.
+const NEXT: usize = 24;
 /// How far above noise the first value of a pairing must be.
 const ABOVE_NOISE: f64 = 1.3;
 
@@ -69,9 +71,11 @@ pub struct Product<T> {
     pub rank: usize,
 }
 
-/// The pairings that tell more of a matrix than noise would, the best first.
+/// The pairings that tell more of a matrix than noise would, the best first, each of what those before it leave.
+///
+/// The matrix is given back as it was, but for rounding.
 pub fn screen<T: Scalar>(
-    w: &[T],
+    w: &mut [T],
     (rows, columns): (usize, usize),
     wanted: Wanted<'_>,
     stop: &Stop,
@@ -82,19 +86,48 @@ pub fn screen<T: Scalar>(
     }
     let count = (SCREENED / w.len() as f64).clamp(8.0, 1e3) as usize;
     let small = |p: &Pairing| 4 * p.entries() <= w.len() && (wanted.rate)(p) <= wanted.most;
-    let pairings: Vec<Pairing> =
+    let mut left: Vec<Pairing> =
         Pairing::all(rows, columns).into_iter().filter(small).take(count).collect();
-    let score = |p: &Pairing| -> Option<Option<(f64, Pairing)>> {
+    let mut chosen: Vec<Product<T>> = Vec::new();
+    while chosen.len() < TOGETHER && !left.is_empty() {
+        let Some(scores) = scores(w, &left, wanted, stop) else {
+            chosen.iter().for_each(|p| p.pairing.add(w, &p.y, &p.x, p.rank, 1.0));
+            return None;
+        };
+        let Some((best, ..)) = scores.first() else { break };
+        let pairing = best.pairing;
+        pairing.add(w, &best.y, &best.x, best.rank, -1.0);
+        left = scores.iter().skip(1).take(NEXT).map(|(p, _)| p.pairing).collect();
+        chosen.extend(scores.into_iter().next().map(|(p, _)| p));
+    }
+    chosen.iter().for_each(|p| p.pairing.add(w, &p.y, &p.x, p.rank, 1.0));
+    Some(chosen.into_iter().map(|p| p.pairing).collect())
+}
+
+/// The products of pairings that are above noise, with what they gain for their cost, the best first.
+fn scores<T: Scalar>(
+    w: &[T],
+    pairings: &[Pairing],
+    wanted: Wanted<'_>,
+    stop: &Stop,
+) -> Option<Vec<(Product<T>, f64)>> {
+    let all = norm_squared(w, None);
+    let score = |p: &Pairing| -> Option<Option<(Product<T>, f64)>> {
         let found = leading((w, p), None, 4, None, 2, wanted.seed, stop)?;
-        let first = found.squares.first().copied().unwrap_or(0.0);
         // The largest singular value of a matrix of noise is the sum of the roots of its sides.
-        let noise = ((p.left() as f64).sqrt() + (p.right() as f64).sqrt()).powi(2) * all / w.len() as f64;
-        Some((first >= ABOVE_NOISE * noise).then(|| (first / (wanted.rate)(p), *p)))
+        let noise =
+            ((p.left() as f64).sqrt() + (p.right() as f64).sqrt()).powi(2) * all / w.len() as f64;
+        let above = found.squares.iter().take_while(|s| **s >= ABOVE_NOISE * noise).count();
+        let Some(first) = found.squares.first().filter(|_| above > 0) else { return Some(None) };
+        let (y, x) = found.truncated(above);
+        Some(Some((Product { pairing: *p, y, x, rank: above }, first / (wanted.rate)(p))))
     };
     let scores: Option<Vec<_>> = pairings.par_iter().map(score).collect();
-    let mut scores: Vec<(f64, Pairing)> = scores?.into_iter().flatten().collect();
-    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Some(scores.into_iter().take(TOGETHER).map(|(_, p)| p).collect())
+    let mut scores: Vec<(Product<T>, f64)> = scores?.into_iter().flatten().collect();
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+    // Only the best are needed with their factors.
+    scores.truncate(1 + NEXT);
+    Some(scores)
 }
 
 /// A term of the sum under way.
@@ -169,7 +202,8 @@ impl<'a, T: Scalar> Sum<'a, T> {
                 self.round(price)?;
             }
             let family = self.family(step);
-            let ranks = family.squares.iter().take_while(|s| **s >= price * rate(&self.blocks[0].pairing));
+            let ranks =
+                family.squares.iter().take_while(|s| **s >= price * rate(&self.blocks[0].pairing));
             let kept: f64 = ranks.clone().sum();
             let cost = self.cost(ranks.count());
             let error = family.base - kept;
@@ -257,7 +291,8 @@ impl<'a, T: Scalar> Sum<'a, T> {
     fn update_product(&mut self, b: usize, least: f64) -> Option<()> {
         let weight = self.weight();
         self.update(b, |squares| squares.last().is_none_or(|s| *s * weight < least))?;
-        let kept = self.blocks[b].found.squares.iter().take_while(|s| **s * weight >= least).count();
+        let kept =
+            self.blocks[b].found.squares.iter().take_while(|s| **s * weight >= least).count();
         self.place(b, kept, Some(least))
     }
 
@@ -399,19 +434,24 @@ mod tests {
         let w = planted(m, n, &p);
         let (stop, all) = (Stop::new(), norm_squared(&w, None));
         let wanted = Wanted { rate: &params, most: 400.0, enough: 1e-5 * all, seed: 0 };
-        let pairings = screen(&w, (m, n), wanted, &stop).unwrap();
+        let pairings = screen(&mut w.clone(), (m, n), wanted, &stop).unwrap();
         assert_eq!(pairings[0], p);
         let sum = || Sum::new(w.clone(), (m, n), &pairings, None, wanted, &stop);
         let families = sum().families().unwrap();
         assert!(families[0].products.iter().all(|(_, rank)| *rank == 0));
-        let found = families.iter().find(|f| f.squares.len() >= 2 && f.base - f.squares[0] - f.squares[1] < 1e-4 * all);
+        let found = families
+            .iter()
+            .find(|f| f.squares.len() >= 2 && f.base - f.squares[0] - f.squares[1] < 1e-4 * all);
         let found = found.expect("the planted sum");
         let terms = sum().terms(found.step, 2).unwrap();
         let count: usize = terms.iter().map(|t| t.rank * t.pairing.entries()).sum();
         assert!(count <= 2 * (m + n) + p.entries(), "{count}");
         let predicted = found.base - found.squares[0] - found.squares[1];
         let measured = error(&w, &terms, None);
-        assert!(measured <= predicted * (1.0 + 1e-9) && measured < 1e-4 * all, "{measured} {predicted}");
+        assert!(
+            measured <= predicted * (1.0 + 1e-9) && measured < 1e-4 * all,
+            "{measured} {predicted}"
+        );
         // The plain SVD of as many entries is far off.
         let plain = &families[0];
         let ranks = count / (m + n);
@@ -444,7 +484,8 @@ mod tests {
         let (m, n) = (24, 36);
         let p = Pairing { r1: 4, c1: 6, r2: 6, c2: 6 };
         let w = planted(m, n, &p);
-        let samples: Vec<f64> = normals(100 * n, 6).iter().enumerate().map(|(k, x)| x / (1 + k % n) as f64).collect();
+        let samples: Vec<f64> =
+            normals(100 * n, 6).iter().enumerate().map(|(k, x)| x / (1 + k % n) as f64).collect();
         let metric = Metric::of_samples(&samples, n);
         let (stop, all) = (Stop::new(), metric.norm_squared(&w));
         let wanted = Wanted { rate: &params, most: 400.0, enough: 1e-5 * all, seed: 0 };
@@ -462,10 +503,10 @@ mod tests {
     fn noise_has_no_pairing_and_a_stop_is_obeyed() {
         let w = normals(64 * 64, 11);
         let wanted = Wanted { rate: &params, most: 4096.0, enough: 0.0, seed: 0 };
-        assert!(screen(&w, (64, 64), wanted, &Stop::new()).unwrap().is_empty());
+        assert!(screen(&mut w.clone(), (64, 64), wanted, &Stop::new()).unwrap().is_empty());
         let stop = Stop::new();
         stop.set();
-        assert!(screen(&w, (64, 64), wanted, &stop).is_none());
+        assert!(screen(&mut w.clone(), (64, 64), wanted, &stop).is_none());
         assert!(Sum::new(w, (64, 64), &[], None, wanted, &stop).families().is_none());
     }
 }

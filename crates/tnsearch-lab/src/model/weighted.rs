@@ -101,9 +101,11 @@ mod tests {
     fn no_nearby_factors_are_better() {
         let (m, n, q) = (12, 12, 2);
         let mut rng = stream(5, b"weighted");
-        let mut normals = |count: usize| -> Vec<f64> { (0..count).map(|_| f64::normal(&mut rng)).collect() };
+        let mut normals =
+            |count: usize| -> Vec<f64> { (0..count).map(|_| f64::normal(&mut rng)).collect() };
         let w = normals(m * n);
-        let samples: Vec<f64> = normals(40 * n).iter().enumerate().map(|(p, x)| x / (1 + p % n) as f64).collect();
+        let samples: Vec<f64> =
+            normals(40 * n).iter().enumerate().map(|(p, x)| x / (1 + p % n) as f64).collect();
         let metric = Metric::of_samples(&samples, n);
         let p = Pairing { r1: 3, c1: 4, r2: 4, c2: 3 };
         let (mut y, mut x) = (normals(p.left() * q), normals(p.right() * q));
@@ -122,7 +124,7 @@ mod tests {
         // Finite differences: the gradient is zero in every entry.
         let step = 1e-5;
         for k in 0..y.len() {
-            let mut moved = |by: f64| {
+            let moved = |by: f64| {
                 let mut other = y.clone();
                 other[k] += by;
                 error(&other, &x)
@@ -130,7 +132,7 @@ mod tests {
             assert!((moved(step) - moved(-step)).abs() / (2.0 * step) < 1e-3 * last, "y {k}");
         }
         for k in 0..x.len() {
-            let mut moved = |by: f64| {
+            let moved = |by: f64| {
                 let mut other = x.clone();
                 other[k] += by;
                 error(&y, &other)
