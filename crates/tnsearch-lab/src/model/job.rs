@@ -25,7 +25,8 @@ use tnsearch_io::weights::{self, PartFile, WeightsFile, header_bytes, journal_pa
 const FINEST: f64 = 0.01;
 /// Models that are measured at most, the uncompressed one not counted.
 const TRIALS: usize = 8;
-/// A layer may take so many times its share of a budget.
+/// A layer of more than so many entries may take so many times its share of a budget.
+const LARGE: u64 = 1 << 20;
 const SHARES: f64 = 4.0;
 /// An error of this part of what is allowed is small enough for one layer.
 const SMALL: f64 = 0.05;
@@ -174,8 +175,20 @@ pub fn layers(file: &WeightsFile, settings: &Settings) -> (Vec<Layer>, Vec<LeftA
 }
 
 impl Job<'_> {
-    /// Compresses the model.
+    /// Compresses the model. Where what was asked for cannot be, no journal is left.
     pub fn run(
+        &self,
+        evaluate: Option<Evaluate<'_>>,
+        tell: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome, ModelError> {
+        let result = self.compress(evaluate, tell);
+        if let Err(ModelError::TooFew { .. } | ModelError::Evaluation(_)) = &result {
+            forget(self.output);
+        }
+        result
+    }
+
+    fn compress(
         &self,
         evaluate: Option<Evaluate<'_>>,
         tell: &mut dyn FnMut(Event<'_>),
@@ -259,7 +272,11 @@ impl Job<'_> {
             match self.settings.goal {
                 Goal::MaxCost(limit) => {
                     let limit = (limit as f64 - rest).max(0.0);
-                    let most = (SHARES * limit * dense / whole).min(limit).min(dense);
+                    let share = match layer.entries() > LARGE {
+                        true => SHARES * limit * dense / whole,
+                        false => limit,
+                    };
+                    let most = share.min(limit).min(dense);
                     Reach { most, enough: 1e-10 }
                 }
                 Goal::KeepRe(re) => Reach { most: dense, enough: SMALL * re * re },
