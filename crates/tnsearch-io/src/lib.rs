@@ -32,6 +32,7 @@ pub mod registry;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod weights;
 
 pub use array::{Array, Layout};
 pub use cores::{Precision, PrecisionError};
