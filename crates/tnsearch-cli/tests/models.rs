@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 /// A safetensors file from names, types, shapes and bytes, in this order.
 fn model(tensors: &[(&str, &str, &[usize], Vec<u8>)]) -> Vec<u8> {
-    let (mut fields, mut data) = (vec![r#""__metadata__":{"format":"pt"}"#.to_owned()], Vec::new());
+    let mut fields = vec![r#""__metadata__":{"format":"pt"}"#.to_owned()];
+    let mut data: Vec<u8> = Vec::new();
     for (name, dtype, shape, bytes) in tensors {
         let about = json!({"dtype": dtype, "shape": shape, "data_offsets": [data.len(), data.len() + bytes.len()]});
         fields.push(format!("{}:{about}", json!(name)));
@@ -307,7 +308,7 @@ fn a_command_that_measures_decides_how_far_to_go() {
         place.json("compress-model m.safetensors -o s.safetensors --max-loss ./eval --allow 1e9");
     assert_eq!(code, 0, "{json}");
     assert_eq!(json["trials"][0], json!({"re": 0.0, "loss": 0.0}));
-    assert!(json["re"].as_f64().unwrap() > 0.8, "everything is allowed: {json}");
+    assert!(json["re"].as_f64().unwrap() > 0.5, "everything is allowed: {json}");
     let (code, json) =
         place.json("compress-model m.safetensors -o s.safetensors --max-loss ./eval --allow 0");
     assert_eq!((code, &json["layers"][0]["compressed"]), (1, &json!(false)), "nothing is allowed");

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use tnsearch_io::weights::{WeightsFile, shown};
 use tnsearch_io::{Dtype, MemoryLimit, output::Output};
 use tnsearch_lab::model::{
-    Calibration, Cost, Event, Goal, Job, ModelError, Settings, Weigh, Why, layers, restore,
+    Calibration, Cost, Event, Goal, Job, LeftAlone, ModelError, Settings, Weigh, Why, layers,
+    restore,
 };
 
 /// Make the weights of a model smaller, within one budget over all its layers.
@@ -155,20 +156,7 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
     let page = args.page.as_deref().map(Output::check).transpose()?;
     args.dense.as_deref().map(Output::check).transpose()?;
     let file = WeightsFile::open(&args.model)?;
-    let (found, alone) = layers(&file, &settings);
-    let quantised = alone.iter().filter(|l| l.why == Why::Quantised).count();
-    if quantised > 0 && !found.is_empty() {
-        let first = alone.iter().find(|l| l.why == Why::Quantised);
-        let name = first.map_or(String::new(), |l| shown(&file.entries()[l.index].name));
-        let (those, text) = match quantised {
-            1 => ("it", format!("'{name}' is")),
-            n => ("them", format!("{n} tensors such as '{name}' are")),
-        };
-        let text = format!(
-            "{text} left alone: whole numbers need their scales; store {those} as f16 or f32 to compress {those}"
-        );
-        terminal::note("note", &text);
-    }
+    let (found, _) = layers(&file, &settings);
     let calibration = match &args.calibration {
         Some(path) => Some(Calibration::new(WeightsFile::open(path)?, &found)?),
         None => None,
@@ -210,6 +198,7 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
         }
         other => other?,
     };
+    note_quantised(&file, &outcome.alone);
     if let Some(dense) = &args.dense {
         restore(&WeightsFile::open(&args.output)?, dense, &stop, &mut |_| ())?;
     }
@@ -220,6 +209,21 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
     }
     report.write(&summary, || summary.text())?;
     Ok(if outcome.reached { Exit::Done } else { Exit::NotReached })
+}
+
+/// Says that whole numbers were left alone.
+fn note_quantised(file: &WeightsFile, alone: &[LeftAlone]) {
+    let quantised: Vec<&LeftAlone> = alone.iter().filter(|l| l.why == Why::Quantised).collect();
+    let Some(first) = quantised.first() else { return };
+    let name = shown(&file.entries()[first.index].name);
+    let (those, text) = match quantised.len() {
+        1 => ("it", format!("'{name}' is")),
+        n => ("them", format!("{n} tensors such as '{name}' are")),
+    };
+    let text = format!(
+        "{text} left alone: whole numbers need their scales; store {those} as f16 or f32 to compress {those}"
+    );
+    terminal::note("note", &text);
 }
 
 /// A type of cores.

@@ -390,7 +390,8 @@ impl Job<'_> {
             // The finest first: where that is too much, nothing will do.
             let re = if trial == 0 { FINEST } else { (good * bad).sqrt() };
             let chosen = plan.within_re(re);
-            if chosen.iter().all(|r| *r == Recipe::Dense) {
+            // What is known to do is not measured again.
+            if chosen == best {
                 good = re;
                 continue;
             }

@@ -15,17 +15,19 @@ use tnsearch::tensor::Scalar;
 
 /// Price steps at most, and the factor between two.
 const STEPS: usize = 24;
-const STEP: f64 = 0.5;
+const STEP: f64 = 0.45;
 /// Rounds over the blocks at a price.
 const ROUNDS: usize = 2;
 /// Rounds over the blocks of the sum that is written.
 const LAST_ROUNDS: usize = 12;
 /// Entries of W that are looked at when pairings are compared, in all.
-const SCREENED: f64 = 1.2e9;
+const SCREENED: f64 = 1e9;
 /// Pairings that are used together.
 const TOGETHER: usize = 3;
 /// Pairings that are looked at again when the best is taken away.
-const NEXT: usize = 24;
+const NEXT: usize = 8;
+/// Ranks of a plain SVD that are taken away before pairings are compared.
+const PLAIN: usize = 32;
 /// How far above noise the first value of a pairing must be.
 const ABOVE_NOISE: f64 = 1.3;
 
@@ -33,6 +35,8 @@ const ABOVE_NOISE: f64 = 1.3;
 const WHOLE: usize = 256;
 /// Rounds of subspace iteration at a number of columns.
 const ITERATIONS: usize = 3;
+/// Of larger matrices one less, and one round over the blocks at a price.
+const LARGE: usize = 1 << 22;
 
 /// A family of sums: Kronecker products, and the plain SVD of what they leave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +93,39 @@ pub fn screen<T: Scalar>(
     if all == 0.0 {
         return Some(Vec::new());
     }
+    // What a plain SVD says best is no sign of a product: pairings near the plain one would only say it again.
+    let plain = plain_part(w, Pairing::plain(rows, columns), wanted, stop)?;
+    plain.pairing.add(w, &plain.y, &plain.x, plain.rank, -1.0);
+    let found = screen_rest(w, (rows, columns), wanted, stop);
+    plain.pairing.add(w, &plain.y, &plain.x, plain.rank, 1.0);
+    found
+}
+
+/// What the plain SVD of a matrix has above noise, up to some ranks.
+fn plain_part<T: Scalar>(
+    w: &[T],
+    pairing: Pairing,
+    wanted: Wanted<'_>,
+    stop: &Stop,
+) -> Option<Product<T>> {
+    let found = leading((w, &pairing), None, PLAIN, None, 2, wanted.seed, stop)?;
+    let least = ABOVE_NOISE * noise(&pairing) * norm_squared(w, None) / w.len() as f64;
+    let rank = found.squares.iter().take_while(|s| **s >= least).count();
+    let (y, x) = found.truncated(rank);
+    Some(Product { pairing, y, x, rank })
+}
+
+/// The square of the largest singular value of noise of variance one: that of the sum of the roots of its sides.
+fn noise(p: &Pairing) -> f64 {
+    ((p.left() as f64).sqrt() + (p.right() as f64).sqrt()).powi(2)
+}
+
+fn screen_rest<T: Scalar>(
+    w: &mut [T],
+    (rows, columns): (usize, usize),
+    wanted: Wanted<'_>,
+    stop: &Stop,
+) -> Option<Vec<Pairing>> {
     let count = (SCREENED / w.len() as f64).clamp(8.0, 1e3) as usize;
     let small = |p: &Pairing| 4 * p.entries() <= w.len() && (wanted.rate)(p) <= wanted.most;
     let mut left: Vec<Pairing> =
@@ -119,9 +156,7 @@ fn scores<T: Scalar>(
     let all = norm_squared(w, None);
     let score = |p: &Pairing| -> Option<Option<(Product<T>, f64)>> {
         let found = leading((w, p), None, 4, None, 2, wanted.seed, stop)?;
-        // The largest singular value of a matrix of noise is the sum of the roots of its sides.
-        let noise =
-            ((p.left() as f64).sqrt() + (p.right() as f64).sqrt()).powi(2) * all / w.len() as f64;
+        let noise = noise(p) * all / w.len() as f64;
         let above = found.squares.iter().take_while(|s| **s >= ABOVE_NOISE * noise).count();
         let Some(first) = found.squares.first().filter(|_| above > 0) else { return Some(None) };
         let (y, x) = found.truncated(above);
@@ -203,7 +238,7 @@ impl<'a, T: Scalar> Sum<'a, T> {
         }
         for step in 1..=STEPS.min(last) {
             let price = highest * STEP.powi(step as i32);
-            for _ in 0..ROUNDS {
+            for _ in 0..if self.rest.len() > LARGE { 1 } else { ROUNDS } {
                 self.round(price)?;
             }
             let family = self.family(step);
@@ -275,11 +310,11 @@ impl<'a, T: Scalar> Sum<'a, T> {
         let mut start = old.x;
         let mut have = old.squares.len();
         let metric = self.metric.filter(|_| b == 0);
+        let rounds = if self.rest.len() > LARGE { ITERATIONS - 1 } else { ITERATIONS };
         loop {
             let from = (have > 0).then_some((&start[..], have));
             let seed = self.wanted.seed.wrapping_add(k as u64);
-            let found =
-                leading((&self.rest, &pairing), metric, k, from, ITERATIONS, seed, self.stop)?;
+            let found = leading((&self.rest, &pairing), metric, k, from, rounds, seed, self.stop)?;
             if found.len() < k || k >= cap || done(&found.squares) {
                 self.blocks[b].found = found;
                 return Some(());
