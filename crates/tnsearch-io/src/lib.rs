@@ -41,5 +41,5 @@ pub use dtype::Dtype;
 pub use error::{FileError, Problem, io_text};
 pub use memory::MemoryLimit;
 pub use picture::Picture;
-pub use table::Table;
 pub use registry::{Listed, list_arrays, read_tensor, split_key, write_npy_as, write_tensor};
+pub use table::Table;

@@ -80,7 +80,8 @@ mod tests {
         let path = dir.path().join("model.safetensors");
         let a = Tensor::new(vec![2, 2], vec![0.1, -2.0, 1e-300, 4.0]).unwrap();
         let b = Tensor::new(vec![1], vec![7.0]).unwrap();
-        let notes = BTreeMap::from([("format", "some".to_owned()), ("odd \"name\"", "ü\n".to_owned())]);
+        let notes =
+            BTreeMap::from([("format", "some".to_owned()), ("odd \"name\"", "ü\n".to_owned())]);
         let mut bytes = Vec::new();
         write(&mut bytes, &notes, &[("a".to_owned(), &a), ("b \"x\"".to_owned(), &b)]).unwrap();
         std::fs::write(&path, &bytes).unwrap();
@@ -89,7 +90,12 @@ mod tests {
         assert_eq!((&named.arrays["a"], &named.arrays["b \"x\""]), (&a, &b));
         assert_eq!(named.notes["odd \"name\""], "ü\n");
         let other = read(&path, "other", "model", limit).unwrap_err().to_string();
-        assert!(other.ends_with("not a model written by tnsearch: its metadata has no \"format\": \"other\""), "{other}");
+        assert!(
+            other.ends_with(
+                "not a model written by tnsearch: its metadata has no \"format\": \"other\""
+            ),
+            "{other}"
+        );
         std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
         assert!(read(&path, "some", "model", limit).unwrap_err().to_string().contains("truncated"));
     }

@@ -125,7 +125,8 @@ pub fn read(path: &Path, limit: MemoryLimit) -> Result<Table, FileError> {
 
 /// Reads a table from its bytes.
 pub fn parse(from: impl io::Read) -> Result<Table, Problem> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(from);
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(from);
     let names: Vec<String> = header(reader.headers().map_err(problem)?)?;
     let mut cells = Vec::new();
     let mut record = csv::StringRecord::new();
@@ -209,7 +210,10 @@ mod tests {
     fn tables_come_back_bit_for_bit() {
         let table = parse("\u{feff}a, \"b,c\" ,y\n1,2.5,-3e-4\n\n4,5,6\r\n".as_bytes()).unwrap();
         assert_eq!(table.names, ["a", "b,c", "y"]);
-        assert_eq!((table.rows(), table.row(0), table.row(1)), (2, &[1.0, 2.5, -3e-4][..], &[4.0, 5.0, 6.0][..]));
+        assert_eq!(
+            (table.rows(), table.row(0), table.row(1)),
+            (2, &[1.0, 2.5, -3e-4][..], &[4.0, 5.0, 6.0][..])
+        );
         assert_eq!((table.column("y"), table.column("z")), (Some(2), None));
         let mut table = table;
         table.cells[1] = 0.1 + 0.2;
@@ -222,7 +226,10 @@ mod tests {
     fn what_is_wrong_is_named_by_row_and_column() {
         for (text, said) in [
             ("", "the table is empty; the first line must name the columns"),
-            ("1,2\n3,4\n", "the first line must name the columns, but its cells are numbers ('1', ...); add a header"),
+            (
+                "1,2\n3,4\n",
+                "the first line must name the columns, but its cells are numbers ('1', ...); add a header",
+            ),
             ("a,,b\n", "column 2 has no name in the header"),
             ("a,b,a\n", "two columns are called 'a'; every column needs a name of its own"),
             ("a,b\n1,2\n3,x\n", "row 2, column 'b': 'x' is no finite number"),
@@ -233,6 +240,8 @@ mod tests {
         ] {
             assert_eq!(refused(text), said, "{text:?}");
         }
-        assert!(parse(&b"a,b\n1,\xff\n"[..]).unwrap_err().to_string().starts_with("not a CSV table"));
+        assert!(
+            parse(&b"a,b\n1,\xff\n"[..]).unwrap_err().to_string().starts_with("not a CSV table")
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! `tnsearch tgp`: tensor-train Gaussian processes, trained, used and made smaller.
 
+mod compress;
 mod predict;
 mod train;
 
@@ -29,19 +30,21 @@ pub struct Tgp {
 enum Command {
     Train(train::Train),
     Predict(predict::Predict),
+    Compress(compress::Compress),
 }
 
 pub fn run(args: &Tgp) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Train(args) => train::run(args),
         Command::Predict(args) => predict::run(args),
+        Command::Compress(args) => compress::run(args),
     }
 }
 
 /// What work may use, and how it is shown.
 #[derive(Debug, Args)]
 struct Means {
-    /// End after this many seconds with the best so far
+    /// End after this many seconds with the best so far [default: none to train, 120 to compress]
     #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
     max_seconds: Option<f64>,
     /// Threads [default: one per processor]

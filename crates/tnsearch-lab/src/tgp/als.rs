@@ -7,8 +7,7 @@
 use super::TgpError;
 use super::bound::Problem;
 use super::contract::Contraction;
-use super::rows::parts;
-use rayon::prelude::*;
+use super::rows::{each_part, parts};
 use std::ops::Range;
 use tnsearch::linalg::{Factor, Strides, cholesky, cholesky_solve, matmul};
 use tnsearch::problem::Stop;
@@ -22,8 +21,14 @@ pub const LARGEST_CORE: usize = 8192;
 /// Bytes for the sums of all parts together, about.
 const SUMS: usize = 256 << 20;
 
-/// The values `g` of all rows.
-pub fn values(plan: &Contraction, cores: &[Vec<f64>], phi: &[Vec<f64>], count: usize) -> Vec<f64> {
+/// The values `g` of all rows, on all threads or on this one.
+pub fn values(
+    plan: &Contraction,
+    cores: &[Vec<f64>],
+    phi: &[Vec<f64>],
+    count: usize,
+    parallel: bool,
+) -> Vec<f64> {
     let part = |range: Range<usize>| {
         let mut out = Vec::with_capacity(range.len());
         each_chunk(plan, range, |rows| {
@@ -35,7 +40,7 @@ pub fn values(plan: &Contraction, cores: &[Vec<f64>], phi: &[Vec<f64>], count: u
         });
         out
     };
-    parts(count, 64).into_par_iter().flat_map_iter(part).collect()
+    each_part(parts(count, 64), parallel, part).concat()
 }
 
 fn each_chunk(plan: &Contraction, range: Range<usize>, mut run: impl FnMut(Range<usize>)) {
@@ -55,11 +60,8 @@ fn locals(
     rows: &Range<usize>,
     without: Option<usize>,
 ) -> (Vec<Vec<f64>>, Vec<f64>) {
-    let slices: Vec<&[f64]> = phi
-        .iter()
-        .zip(plan.dims())
-        .map(|(p, &m)| &p[rows.start * m..rows.end * m])
-        .collect();
+    let slices: Vec<&[f64]> =
+        phi.iter().zip(plan.dims()).map(|(p, &m)| &p[rows.start * m..rows.end * m]).collect();
     let mut own = Vec::new();
     let of = |v: usize| {
         let vectors = plan.vectors(v, &slices, rows.len());
@@ -74,7 +76,12 @@ fn locals(
 }
 
 /// `A^T A` (row-major, upper triangle) and `A^T y` of a vertex.
-fn normal(problem: &Problem<'_>, v: usize, cores: &[Vec<f64>], phi: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+fn normal(
+    problem: &Problem<'_>,
+    v: usize,
+    cores: &[Vec<f64>],
+    phi: &[Vec<f64>],
+) -> (Vec<f64>, Vec<f64>) {
     let plan = problem.plan;
     let vertex = &plan.vertices()[v];
     let p = vertex.params();
@@ -118,7 +125,7 @@ fn normal(problem: &Problem<'_>, v: usize, cores: &[Vec<f64>], phi: &[Vec<f64>])
         (gram, right)
     };
     let most = (SUMS / (16 * p * p).max(1)).clamp(1, 16);
-    let made: Vec<_> = parts(phi_rows(problem), most).into_par_iter().map(part).collect();
+    let made = each_part(parts(problem.rows.len(), most), problem.parallel, part);
     made.into_iter()
         .reduce(|mut a, b| {
             a.0.iter_mut().zip(b.0).for_each(|(a, b)| *a += b);
@@ -126,10 +133,6 @@ fn normal(problem: &Problem<'_>, v: usize, cores: &[Vec<f64>], phi: &[Vec<f64>])
             a
         })
         .unwrap_or_else(|| (vec![0.0; p * p], vec![0.0; p]))
-}
-
-fn phi_rows(problem: &Problem<'_>) -> usize {
-    problem.rows.len()
 }
 
 /// Puts the best core of a vertex, the others as they are.
@@ -180,7 +183,9 @@ pub fn sweep(
     stop: &Stop,
 ) -> Result<(), TgpError> {
     let count = cores.len();
-    if let Some(large) = problem.plan.vertices().iter().map(|v| v.params()).find(|&p| p > LARGEST_CORE) {
+    if let Some(large) =
+        problem.plan.vertices().iter().map(|v| v.params()).find(|&p| p > LARGEST_CORE)
+    {
         return Err(TgpError::Core { params: large });
     }
     for place in 0..count {
@@ -199,7 +204,8 @@ pub fn sweep(
 /// What the sweeps make smaller: `signal^2`-weighted squares and the norm, `sum (y - signal g)^2 / (2 s^2) + <c, c> / 2`.
 pub fn energy(problem: &Problem<'_>, cores: &[Vec<f64>], values: &[f64]) -> f64 {
     let (signal, noise) = (problem.kernel.signal, problem.kernel.noise);
-    let squares: f64 = values.iter().zip(&problem.rows.y).map(|(g, y)| (y - signal * g).powi(2)).sum();
+    let squares: f64 =
+        values.iter().zip(&problem.rows.y).map(|(g, y)| (y - signal * g).powi(2)).sum();
     let scale = problem.weight / problem.rows.len() as f64;
     0.5 * (scale * squares / (noise * noise) + problem.plan.norm_squared(cores))
 }

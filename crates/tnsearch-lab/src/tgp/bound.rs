@@ -15,8 +15,7 @@ use super::TgpError;
 use super::contract::Contraction;
 use super::grid::NEAR;
 use super::kernel::{Kernel, Side};
-use super::rows::{Rows, parts};
-use rayon::prelude::*;
+use super::rows::{Rows, each_part, parts};
 
 /// Sums of this many parts.
 const PARTS: usize = 16;
@@ -66,6 +65,8 @@ pub struct Problem<'a> {
     pub plan: &'a Contraction,
     /// How many rows these stand for: all, where they are a batch of them.
     pub weight: f64,
+    /// Whether all threads take part; the result is the same.
+    pub parallel: bool,
 }
 
 /// What a part of the rows adds.
@@ -200,8 +201,9 @@ impl Problem<'_> {
             }
             sums
         };
-        let made: Vec<Sums> = parts(self.rows.len(), PARTS).into_par_iter().map(part).collect();
-        let sums = made.into_iter().reduce(Sums::add).unwrap_or_else(|| Sums::zero(self.plan, &points));
+        let made = each_part(parts(self.rows.len(), PARTS), self.parallel, part);
+        let sums =
+            made.into_iter().reduce(Sums::add).unwrap_or_else(|| Sums::zero(self.plan, &points));
         let (signal, noise, n) = (self.kernel.signal, self.kernel.noise, self.rows.len() as f64);
         let variances = signal * signal * sums.variances;
         let log = (2.0 * std::f64::consts::PI * noise * noise).ln();
@@ -233,8 +235,11 @@ impl Problem<'_> {
     ) {
         let (plan, signal) = (self.plan, self.kernel.signal);
         let rows = range.len();
-        let phi: Vec<&[f64]> =
-            phi.iter().zip(self.sides).map(|(p, s)| &p[range.start * s.points..range.end * s.points]).collect();
+        let phi: Vec<&[f64]> = phi
+            .iter()
+            .zip(self.sides)
+            .map(|(p, s)| &p[range.start * s.points..range.end * s.points])
+            .collect();
         let vertices = plan.vertices();
         let vectors: Vec<Vec<f64>> =
             (0..vertices.len()).map(|v| plan.vectors(v, &phi, rows)).collect();
@@ -243,7 +248,8 @@ impl Problem<'_> {
         let mut residuals = Vec::with_capacity(rows);
         let values = plan.around(0, &locals, rows);
         let width = vertices[0].width;
-        for (i, (e, l)) in values.chunks_exact(width).zip(locals[0].chunks_exact(width)).enumerate() {
+        for (i, (e, l)) in values.chunks_exact(width).zip(locals[0].chunks_exact(width)).enumerate()
+        {
             let g: f64 = e.iter().zip(l).map(|(a, b)| a * b).sum();
             let residual = self.rows.y[range.start + i] - signal * g;
             sums.squares += residual * residual;
@@ -275,7 +281,10 @@ impl Problem<'_> {
         for (v, vertex) in vertices.iter().enumerate() {
             let around = plan.around(v, &locals, rows);
             for i in 0..rows {
-                let (e, x) = (&around[i * vertex.width..][..vertex.width], &vectors[v][i * vertex.span..][..vertex.span]);
+                let (e, x) = (
+                    &around[i * vertex.width..][..vertex.width],
+                    &vectors[v][i * vertex.span..][..vertex.span],
+                );
                 for (e, row) in e.iter().zip(sums.cores[v].chunks_exact_mut(vertex.span)) {
                     row.iter_mut().zip(x).for_each(|(s, x)| *s += residuals[i] * e * x);
                 }
@@ -336,7 +345,8 @@ impl Problem<'_> {
                 let mut sum = vec![0.0; m * m];
                 for i in range {
                     let of = |j: usize| &phi[j][i * self.sides[j].points..][..self.sides[j].points];
-                    let rest = (0..fixed.len()).filter(|&j| j != k).map(|j| spread(&fixed[j], of(j)));
+                    let rest =
+                        (0..fixed.len()).filter(|&j| j != k).map(|j| spread(&fixed[j], of(j)));
                     let (rest, x) = (rest.product::<f64>(), of(k));
                     for (a, row) in x.iter().zip(sum.chunks_exact_mut(m)) {
                         row.iter_mut().zip(x).for_each(|(s, b)| *s += rest * a * b);
@@ -344,16 +354,19 @@ impl Problem<'_> {
                 }
                 sum
             };
-            let sums: Vec<Vec<f64>> = parts(self.rows.len(), PARTS).into_par_iter().map(part).collect();
+            let sums = each_part(parts(self.rows.len(), PARTS), self.parallel, part);
             let mut matrix = vec![0.0; m * m];
             for sum in sums {
                 matrix.iter_mut().zip(sum).for_each(|(a, b)| *a += b);
             }
-            let rest = (0..fixed.len()).filter(|&j| j != k).map(|j| fixed[j].iter().map(|x| x * x).sum::<f64>());
+            let rest = (0..fixed.len())
+                .filter(|&j| j != k)
+                .map(|j| fixed[j].iter().map(|x| x * x).sum::<f64>());
             let rest = rest.product::<f64>();
             matrix.iter_mut().for_each(|x| *x *= ratio * m as f64 / cells);
             (0..m).for_each(|i| matrix[i * m + i] += rest * m as f64 / cells);
-            roots[k] = inverse_root(matrix, m).ok_or(TgpError::Numbers("a covariance is not positive definite"))?;
+            roots[k] = inverse_root(matrix, m)
+                .ok_or(TgpError::Numbers("a covariance is not positive definite"))?;
         }
         Ok(())
     }

@@ -90,7 +90,8 @@ impl Contraction {
         let all = 0..vertices.len();
         let around: Vec<Route> =
             all.clone().map(|v| Route::new(&plain, v, &ranks)).collect::<Result<_, _>>()?;
-        let doubled = all.map(|v| Route::new(&double, v, &double_ranks)).collect::<Result<_, _>>()?;
+        let doubled =
+            all.map(|v| Route::new(&double, v, &double_ranks)).collect::<Result<_, _>>()?;
         let largest = around.iter().map(|r: &Route| r.largest).max().unwrap_or(1);
         let largest = vertices.iter().map(|v| v.params()).fold(largest, usize::max);
         let rows = (TOGETHER / largest.max(1)).clamp(8, 256);
@@ -204,7 +205,8 @@ impl Contraction {
             let after = self.vertices[v].edges[place + 1..].iter();
             after.map(|&e| self.graph.edges()[e].2).product::<usize>() * self.vertices[v].span
         };
-        let at = |r: usize, rest: usize, inner: usize| (rest / inner * rank + r) * inner + rest % inner;
+        let at =
+            |r: usize, rest: usize, inner: usize| (rest / inner * rank + r) * inner + rest % inner;
         let (here, there) = (inner(from), inner(to));
         let rests = cores[from].len() / rank;
         let mut gram = vec![0.0; rank * rank];
@@ -350,7 +352,8 @@ impl Pair {
         let ((ka, kb), s) = (self.kept, self.summed);
         let mut out = vec![0.0; rows * ka * kb];
         let mut gathered = vec![0.0; s * kb];
-        let rows = a.chunks_exact(ka * s).zip(b.chunks_exact(s * kb)).zip(out.chunks_exact_mut(ka * kb));
+        let rows =
+            a.chunks_exact(ka * s).zip(b.chunks_exact(s * kb)).zip(out.chunks_exact_mut(ka * kb));
         for ((a, b), out) in rows {
             for (g, &k) in gathered.iter_mut().zip(&self.right) {
                 *g = b[k as usize];
@@ -378,11 +381,21 @@ pub(super) mod tests {
     pub fn graphs() -> Vec<(ModeGraph, Vec<usize>)> {
         vec![
             (ModeGraph::new(4, 0, vec![(0, 1, 2), (1, 2, 3), (2, 3, 2)]), vec![3, 2, 4, 3]),
-            (ModeGraph::new(4, 0, vec![(0, 1, 2), (0, 3, 2), (1, 2, 3), (2, 3, 2)]), vec![3, 2, 4, 3]),
+            (
+                ModeGraph::new(4, 0, vec![(0, 1, 2), (0, 3, 2), (1, 2, 3), (2, 3, 2)]),
+                vec![3, 2, 4, 3],
+            ),
             (ModeGraph::new(3, 0, vec![]), vec![3, 2, 4]),
             (ModeGraph::new(3, 0, vec![(0, 1, 2), (0, 2, 3), (1, 2, 2)]), vec![3, 2, 4]),
             (ModeGraph::new(3, 1, vec![(0, 3, 2), (1, 3, 2), (2, 3, 3)]), vec![3, 2, 4]),
-            (ModeGraph::grouped(vec![vec![0, 2], vec![1], vec![3]], 0, vec![(0, 1, 2), (1, 2, 3)]), vec![3, 2, 2, 3]),
+            (
+                ModeGraph::grouped(
+                    vec![vec![0, 2], vec![1], vec![3]],
+                    0,
+                    vec![(0, 1, 2), (1, 2, 3)],
+                ),
+                vec![3, 2, 2, 3],
+            ),
             (ModeGraph::new(2, 0, vec![(0, 1, 2)]), vec![3, 2]),
             (ModeGraph::new(1, 0, vec![]), vec![5]),
         ]
@@ -394,11 +407,17 @@ pub(super) mod tests {
     }
 
     pub fn random_cores(plan: &Contraction, seed: u64) -> Vec<Vec<f64>> {
-        plan.vertices().iter().enumerate().map(|(v, x)| random(x.params(), seed + v as u64)).collect()
+        plan.vertices()
+            .iter()
+            .enumerate()
+            .map(|(v, x)| random(x.params(), seed + v as u64))
+            .collect()
     }
 
     pub fn dense(graph: &ModeGraph, dims: &[usize], cores: &[Vec<f64>]) -> Tensor {
-        let shaped = |(v, core): (usize, &Vec<f64>)| Tensor::new(graph.core_dims(v, dims), core.clone()).unwrap();
+        let shaped = |(v, core): (usize, &Vec<f64>)| {
+            Tensor::new(graph.core_dims(v, dims), core.clone()).unwrap()
+        };
         let cores: Vec<Tensor> = cores.iter().enumerate().map(shaped).collect();
         contract(graph, dims, &cores)
     }
@@ -409,7 +428,8 @@ pub(super) mod tests {
             let plan = Contraction::new(&graph, &dims).unwrap();
             let mut cores = random_cores(&plan, 1);
             let rows = 3;
-            let phi: Vec<Vec<f64>> = dims.iter().enumerate().map(|(k, &m)| random(rows * m, 50 + k as u64)).collect();
+            let phi: Vec<Vec<f64>> =
+                dims.iter().enumerate().map(|(k, &m)| random(rows * m, 50 + k as u64)).collect();
             let slices: Vec<&[f64]> = phi.iter().map(Vec::as_slice).collect();
             let tensor = dense(&graph, &dims, &cores);
             let value = |tensor: &Tensor, row: usize| -> f64 {
@@ -420,7 +440,8 @@ pub(super) mod tests {
                 tensor.data().iter().enumerate().map(entry).sum()
             };
             let vertices = plan.vertices().len();
-            let vectors: Vec<Vec<f64>> = (0..vertices).map(|v| plan.vectors(v, &slices, rows)).collect();
+            let vectors: Vec<Vec<f64>> =
+                (0..vertices).map(|v| plan.vectors(v, &slices, rows)).collect();
             let locals = |cores: &[Vec<f64>]| -> Vec<Vec<f64>> {
                 (0..vertices).map(|v| plan.local(v, &cores[v], &vectors[v], rows)).collect()
             };
@@ -429,7 +450,8 @@ pub(super) mod tests {
                 let around = plan.around(v, &all, rows);
                 let width = plan.vertices()[v].width;
                 for row in 0..rows {
-                    let pair = around[row * width..].iter().zip(&all[v][row * width..(row + 1) * width]);
+                    let pair =
+                        around[row * width..].iter().zip(&all[v][row * width..(row + 1) * width]);
                     let got: f64 = pair.map(|(a, b)| a * b).sum();
                     assert!((got - value(&tensor, row)).abs() < 1e-12, "{graph}, vertex {v}");
                 }
@@ -443,7 +465,8 @@ pub(super) mod tests {
                 }
             }
             let after = dense(&graph, &dims, &cores);
-            let apart: f64 = after.data().iter().zip(tensor.data()).map(|(a, b)| (a - b).powi(2)).sum();
+            let apart: f64 =
+                after.data().iter().zip(tensor.data()).map(|(a, b)| (a - b).powi(2)).sum();
             assert!(apart < 1e-20 * tensor.norm_squared(), "{graph}: {apart}");
         }
     }

@@ -45,7 +45,11 @@ impl Shares {
         }
         for (name, share) in [("test share", self.test), ("validation share", self.validation)] {
             if !(share > 0.0 && share < 1.0) {
-                return Err(TgpError::Setting { name, value: share.to_string(), expected: "it must be above 0 and below 1" });
+                return Err(TgpError::Setting {
+                    name,
+                    value: share.to_string(),
+                    expected: "it must be above 0 and below 1",
+                });
             }
         }
         let mut order: Vec<usize> = (0..rows).collect();
@@ -96,7 +100,8 @@ impl Standard {
     /// Features and response of some rows, standardised.
     pub fn rows(&self, table: &Table, rows: &[usize]) -> (Vec<f64>, Vec<f64>) {
         let d = self.mean.len() - 1;
-        let features = rows.iter().flat_map(|&r| (0..d).map(move |c| self.apply(c, table.row(r)[c])));
+        let features =
+            rows.iter().flat_map(|&r| (0..d).map(move |c| self.apply(c, table.row(r)[c])));
         let y = rows.iter().map(|&r| self.apply(d, table.row(r)[d]));
         (features.collect(), y.collect())
     }
@@ -117,7 +122,8 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let cells = (0..40).flat_map(|k| [f64::from(k), f64::from(k * k % 7), 2.0 * f64::from(k) + 1.0]);
+        let cells =
+            (0..40).flat_map(|k| [f64::from(k), f64::from(k * k % 7), 2.0 * f64::from(k) + 1.0]);
         Table::new(["a", "b", "y"].map(str::to_owned).to_vec(), cells.collect())
     }
 
@@ -125,7 +131,8 @@ mod tests {
     fn rows_are_divided_by_the_seed() {
         let split = Shares::new(3).split(100).unwrap();
         assert_eq!((split.train.len(), split.validation.len(), split.test.len()), (72, 8, 20));
-        let mut all: Vec<usize> = [split.train.clone(), split.validation.clone(), split.test.clone()].concat();
+        let mut all: Vec<usize> =
+            [split.train.clone(), split.validation.clone(), split.test.clone()].concat();
         all.sort_unstable();
         assert_eq!(all, (0..100).collect::<Vec<_>>());
         assert_eq!(Shares::new(3).split(100).unwrap(), split);
@@ -148,7 +155,10 @@ mod tests {
         let mut flat = table.clone();
         (0..40).for_each(|r| flat.cells[3 * r + 1] = 0.1);
         let said = Standard::of(&flat, &rows).unwrap_err().to_string();
-        assert_eq!(said, "feature 'b' is constant (0.1 in every row to learn from); leave the column out");
+        assert_eq!(
+            said,
+            "feature 'b' is constant (0.1 in every row to learn from); leave the column out"
+        );
         assert_ne!(fingerprint(&flat), fingerprint(&table));
     }
 }

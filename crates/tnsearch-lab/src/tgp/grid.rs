@@ -129,7 +129,8 @@ mod tests {
             }
             // Beyond the ends: as at the ends.
             let end = grid.at().last().unwrap();
-            let (there, beyond) = (interpolated(&grid, f64::exp, end), interpolated(&grid, f64::exp, 99.0));
+            let (there, beyond) =
+                (interpolated(&grid, f64::exp, end), interpolated(&grid, f64::exp, 99.0));
             assert!((there - beyond).abs() < 1e-12, "{points}");
         }
     }

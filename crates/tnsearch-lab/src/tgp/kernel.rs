@@ -142,7 +142,8 @@ mod tests {
         let points: Vec<f64> = grid.at().collect();
         for i in 0..5 {
             for j in 0..5 {
-                let dot: f64 = (0..5).map(|c| side.factor[i * 5 + c] * side.factor[j * 5 + c]).sum();
+                let dot: f64 =
+                    (0..5).map(|c| side.factor[i * 5 + c] * side.factor[j * 5 + c]).sum();
                 let k = (-(points[i] - points[j]).powi(2) / (2.0 * 0.49)).exp();
                 assert!((dot - k - if i == j { JITTER } else { 0.0 }).abs() < 1e-12);
             }

@@ -7,22 +7,28 @@
 mod adam;
 mod als;
 mod bound;
+mod compress;
 mod contract;
 mod data;
 mod evidence;
+mod fitter;
 mod grid;
 mod kernel;
 mod model;
+mod plain;
 mod rows;
 #[cfg(test)]
 mod tests;
 mod train;
 
 pub use bound::Bound;
+pub use compress::{CompressSettings, Compressed, FrontPoint, compress};
 pub use data::{Shares, Split, Standard, fingerprint};
 pub use grid::{Grid, Weights};
 pub use kernel::Kernel;
 pub use model::{Figures, Model, Prediction};
+pub use plain::{Plain, PlainSettings};
+pub use rows::Rows;
 pub use train::{Event, TrainSettings, Trained, train};
 
 use thiserror::Error;
@@ -50,7 +56,9 @@ pub enum TgpError {
         least: usize,
     },
     /// No feature.
-    #[error("the table has one column, '{0}'; features are needed before the response, which comes last")]
+    #[error(
+        "the table has one column, '{0}'; features are needed before the response, which comes last"
+    )]
     NoFeature(String),
     /// A column that says nothing.
     #[error(
@@ -67,7 +75,9 @@ pub enum TgpError {
         response: bool,
     },
     /// More inducing points than rows.
-    #[error("inducing is {points}, more than the {rows} rows to learn from; use fewer points for each feature")]
+    #[error(
+        "inducing is {points}, more than the {rows} rows to learn from; use fewer points for each feature"
+    )]
     ManyPoints {
         /// The points of a feature.
         points: usize,
@@ -99,19 +109,24 @@ pub enum TgpError {
         found: usize,
     },
     /// A core whose normal equations would be too large.
-    #[error("a core would have {params} params; the most is {}: use a smaller rank or fewer inducing points", als::LARGEST_CORE)]
+    #[error(
+        "a core would have {params} params; the most is {}: use a smaller rank or fewer inducing points",
+        als::LARGEST_CORE
+    )]
     Core {
         /// Its params.
         params: usize,
     },
     /// A contraction that would take too much memory.
-    #[error("a contraction of the network would need {entries} numbers for each row; use smaller ranks")]
+    #[error(
+        "a contraction of the network would need {entries} numbers for each row; use smaller ranks"
+    )]
     Contraction {
         /// The numbers of its largest tensor.
         entries: usize,
     },
     /// The grid is too large to be formed, which a search of it needs.
-    #[error("the mean has {entries:.3e} entries, and at most {most} can be formed to be searched; --keep-tensor-off searches on the data alone", most = 1)]
+    #[error("the mean has {entries:.3e} entries, and at most {most} can be formed, which a search needs; use fewer inducing points", most = plain::MOST_ENTRIES)]
     Large {
         /// The entries of the grid.
         entries: f64,

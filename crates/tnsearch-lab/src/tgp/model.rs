@@ -104,7 +104,9 @@ fn transformed(
             let side = &sides[k];
             let times = |x: &[f64]| -> Vec<f64> {
                 let (m, n) = (side.points, x.len() / side.points);
-                let entry = |at: usize| (0..=at / n).map(|j| side.factor[at / n * m + j] * x[j * n + at % n]).sum();
+                let entry = |at: usize| {
+                    (0..=at / n).map(|j| side.factor[at / n * m + j] * x[j * n + at % n]).sum()
+                };
                 (0..m * n).map(entry).collect()
             };
             let solve = |x: &[f64]| side.solve_lower(x);
@@ -130,13 +132,19 @@ impl Model {
         kernel: &Kernel,
     ) -> Result<Network, TgpError> {
         let cores = transformed(plan, cores, sides, kernel.signal, false);
-        let shaped = cores.into_iter().enumerate().map(|(v, core)| Tensor::new(plan.graph().core_dims(v, plan.dims()), core));
+        let shaped = cores
+            .into_iter()
+            .enumerate()
+            .map(|(v, core)| Tensor::new(plan.graph().core_dims(v, plan.dims()), core));
         let cores = shaped.collect::<Result<Vec<_>, _>>()?;
         Ok(Network::from_fitted(structure.clone(), plan.dims().to_vec(), cores)?)
     }
 
     /// The graph of the mean, and its whitened cores.
-    pub(super) fn whitened(&self, sides: &[Side]) -> Result<(Contraction, Vec<Vec<f64>>), TgpError> {
+    pub(super) fn whitened(
+        &self,
+        sides: &[Side],
+    ) -> Result<(Contraction, Vec<Vec<f64>>), TgpError> {
         let (plan, cores) = self.on_modes()?;
         let cores = transformed(&plan, &cores, sides, self.kernel.signal, true);
         Ok((plan, cores))
@@ -145,7 +153,11 @@ impl Model {
     fn on_modes(&self) -> Result<(Contraction, Vec<Vec<f64>>), TgpError> {
         let (graph, cores) = self.mean.to_mode_graph();
         let plan = Contraction::new(&graph, self.mean.dims())?;
-        let real = |c: AnyTensor| c.into_f64().map(Tensor::into_data).map_err(|_| TgpError::Numbers("the mean is not real"));
+        let real = |c: AnyTensor| {
+            c.into_f64()
+                .map(Tensor::into_data)
+                .map_err(|_| TgpError::Numbers("the mean is not real"))
+        };
         Ok((plan, cores.into_iter().map(real).collect::<Result<_, _>>()?))
     }
 
@@ -162,11 +174,20 @@ impl Model {
     }
 
     /// The factors of the covariance of u, from whitened ones.
-    pub(super) fn coloured_roots(kernel: &Kernel, sides: &[Side], roots: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    pub(super) fn coloured_roots(
+        kernel: &Kernel,
+        sides: &[Side],
+        roots: &[Vec<f64>],
+    ) -> Vec<Vec<f64>> {
         let of = |(k, (side, root)): (usize, (&Side, &Vec<f64>))| {
             let m = side.points;
             let factor = if k == 0 { kernel.signal } else { 1.0 };
-            let entry = |at: usize| factor * (0..m).map(|c| side.factor[at / m * m + c] * root[c * m + at % m]).sum::<f64>();
+            let entry = |at: usize| {
+                factor
+                    * (0..m)
+                        .map(|c| side.factor[at / m * m + c] * root[c * m + at % m])
+                        .sum::<f64>()
+            };
             (0..m * m).map(entry).collect()
         };
         sides.iter().zip(roots).enumerate().map(of).collect()
@@ -197,9 +218,11 @@ impl Model {
 
     /// The columns of a table that are its features, in its order, and that of the response where there is one.
     pub fn columns(&self, table: &Table) -> Result<(Vec<usize>, Option<usize>), TgpError> {
-        let (response, features) = self.names.split_last().ok_or(TgpError::Numbers("a model without columns"))?;
+        let (response, features) =
+            self.names.split_last().ok_or(TgpError::Numbers("a model without columns"))?;
         let find = |name: &String| {
-            let missing = || TgpError::Columns { missing: name.clone(), have: listed(&table.names) };
+            let missing =
+                || TgpError::Columns { missing: name.clone(), have: listed(&table.names) };
             table.column(name).ok_or_else(missing)
         };
         Ok((features.iter().map(find).collect::<Result<_, _>>()?, table.column(response)))
@@ -208,10 +231,15 @@ impl Model {
     /// Predicts standardised rows.
     pub fn standardised(&self, rows: &Rows) -> Result<Prediction, TgpError> {
         let (plan, cores) = self.on_modes()?;
-        let identity = |m: usize| (0..m * m).map(|k| f64::from(u8::from(k / m == k % m))).collect::<Vec<_>>();
-        let dense: Vec<Vec<f64>> =
-            self.grids.iter().enumerate().map(|(k, g)| rows.times(k, &identity(g.points), g.points)).collect();
-        let mean = values(&plan, &cores, &dense, rows.len());
+        let identity =
+            |m: usize| (0..m * m).map(|k| f64::from(u8::from(k / m == k % m))).collect::<Vec<_>>();
+        let dense: Vec<Vec<f64>> = self
+            .grids
+            .iter()
+            .enumerate()
+            .map(|(k, g)| rows.times(k, &identity(g.points), g.points))
+            .collect();
+        let mean = values(&plan, &cores, &dense, rows.len(), true);
         let mut variance = vec![1.0; rows.len()];
         for (k, grid) in self.grids.iter().enumerate() {
             let spread = rows.times(k, &self.roots[k], grid.points);
@@ -227,7 +255,9 @@ impl Model {
     /// Predicts the rows of a table, in the units of the response. The columns are found by their names.
     pub fn predict(&self, table: &Table) -> Result<Prediction, TgpError> {
         let (features, _) = self.columns(table)?;
-        let row = |r: usize| features.iter().enumerate().map(move |(k, &c)| self.standard.apply(k, table.row(r)[c]));
+        let row = |r: usize| {
+            features.iter().enumerate().map(move |(k, &c)| self.standard.apply(k, table.row(r)[c]))
+        };
         let cells: Vec<f64> = (0..table.rows()).flat_map(row).collect();
         let rows = Rows::new(&self.grids, &cells, Vec::new());
         let Prediction { mean, deviation } = self.standardised(&rows)?;
@@ -272,10 +302,15 @@ impl Model {
             Tensor::new(vec![m, m], root.clone()).map_err(io::Error::other)
         };
         let roots = self.roots.iter().enumerate().map(square).collect::<io::Result<Vec<_>>>()?;
-        let cores = self.mean.cores().iter().map(|c| c.as_f64().ok_or_else(|| io::Error::other("cores of 64 bits")));
+        let cores = self
+            .mean
+            .cores()
+            .iter()
+            .map(|c| c.as_f64().ok_or_else(|| io::Error::other("cores of 64 bits")));
         let cores = cores.collect::<io::Result<Vec<_>>>()?;
         let cores = cores.into_iter().enumerate().map(|(v, core)| (format!("core.{v}"), core));
-        let arrays: Vec<_> = cores.chain(roots.iter().enumerate().map(|(k, r)| (format!("root.{k}"), r))).collect();
+        let arrays: Vec<_> =
+            cores.chain(roots.iter().enumerate().map(|(k, r)| (format!("root.{k}"), r))).collect();
         named::write(to, &notes, &arrays)
     }
 
@@ -284,17 +319,27 @@ impl Model {
         let mut file = named::read(path, FORMAT, "Gaussian process", limit)?;
         let not = |why: String| Problem::NotAModel(format!("Gaussian process of tnsearch: {why}"));
         let mut read = || {
-            let note = |name: &str| file.notes.get(name).ok_or_else(|| not(format!("its metadata has no '{name}'")));
-            fn parsed<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<T, Problem> {
-                let bad = |e: serde_json::Error| Problem::NotAModel(format!("Gaussian process of tnsearch: bad '{name}': {e}"));
+            let note = |name: &str| {
+                file.notes.get(name).ok_or_else(|| not(format!("its metadata has no '{name}'")))
+            };
+            fn parsed<T: serde::de::DeserializeOwned>(
+                name: &str,
+                text: &str,
+            ) -> Result<T, Problem> {
+                let bad = |e: serde_json::Error| {
+                    Problem::NotAModel(format!("Gaussian process of tnsearch: bad '{name}': {e}"))
+                };
                 serde_json::from_str(text).map_err(bad)
             }
             let version = note("version")?;
             if version != "1" {
-                return Err(not(format!("its format version is {version}; this program knows version 1")));
+                return Err(not(format!(
+                    "its format version is {version}; this program knows version 1"
+                )));
             }
             let structure: StructureFile = parsed("structure", note("structure")?)?;
-            let structure = Structure::from_file(&structure).map_err(|e| not(format!("bad 'structure': {e}")))?;
+            let structure = Structure::from_file(&structure)
+                .map_err(|e| not(format!("bad 'structure': {e}")))?;
             let dims: Vec<usize> = parsed("dims", note("dims")?)?;
             let names: Vec<String> = parsed("columns", note("columns")?)?;
             let standard: Standard = parsed("standard", note("standard")?)?;
@@ -304,9 +349,12 @@ impl Model {
             let rows: usize = parsed("rows", note("rows")?)?;
             let sweeps: usize = parsed("sweeps", note("sweeps")?)?;
             let fingerprint = note("fingerprint")?.clone();
-            let figures = file.notes.get("figures").map(|text| parsed("figures", text)).transpose()?;
+            let figures =
+                file.notes.get("figures").map(|text| parsed("figures", text)).transpose()?;
             let d = grids.len();
-            let sound = |g: &Grid| g.points >= 2 && g.step > 0.0 && g.step.is_finite() && g.from.is_finite();
+            let sound = |g: &Grid| {
+                g.points >= 2 && g.step > 0.0 && g.step.is_finite() && g.from.is_finite()
+            };
             let fits = names.len() == d + 1
                 && (standard.mean.len(), standard.scale.len()) == (d + 1, d + 1)
                 && kernel.lengths.len() == d
@@ -314,24 +362,45 @@ impl Model {
                 && grids.iter().all(sound)
                 && standard.scale.iter().all(|s| s.is_normal());
             if d == 0 || !fits {
-                return Err(not("columns, grids, statistics and dimensions do not fit together".to_owned()));
+                return Err(not(
+                    "columns, grids, statistics and dimensions do not fit together".to_owned()
+                ));
             }
             let mut take = |name: String, m: Option<usize>| {
-                let array = file.arrays.remove(&name).ok_or_else(|| not(format!("'{name}' is missing")))?;
+                let array =
+                    file.arrays.remove(&name).ok_or_else(|| not(format!("'{name}' is missing")))?;
                 if array.data().iter().any(|x| !x.is_finite()) {
                     return Err(not(format!("'{name}' has numbers that are not finite")));
                 }
                 match m.filter(|m| array.dims() != [*m, *m]) {
-                    Some(m) => Err(not(format!("'{name}' has shape {:?}, not [{m}, {m}]", array.dims()))),
+                    Some(m) => {
+                        Err(not(format!("'{name}' has shape {:?}, not [{m}, {m}]", array.dims())))
+                    }
                     None => Ok(array),
                 }
             };
-            let cores = (0..structure.template().vertices()).map(|v| take(format!("core.{v}"), None));
+            let cores =
+                (0..structure.template().vertices()).map(|v| take(format!("core.{v}"), None));
             let cores = cores.collect::<Result<Vec<_>, _>>()?;
-            let roots = grids.iter().enumerate().map(|(k, g)| Ok(take(format!("root.{k}"), Some(g.points))?.into_data()));
+            let roots = grids
+                .iter()
+                .enumerate()
+                .map(|(k, g)| Ok(take(format!("root.{k}"), Some(g.points))?.into_data()));
             let roots = roots.collect::<Result<Vec<_>, Problem>>()?;
             let mean = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;
-            Ok(Model { names, standard, grids, kernel, mean, roots, shares, rows, fingerprint, sweeps, figures })
+            Ok(Model {
+                names,
+                standard,
+                grids,
+                kernel,
+                mean,
+                roots,
+                shares,
+                rows,
+                fingerprint,
+                sweeps,
+                figures,
+            })
         };
         read().map_err(|p| p.of(path))
     }

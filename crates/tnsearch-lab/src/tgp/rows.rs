@@ -2,6 +2,7 @@
 
 use super::grid::{Grid, Weights};
 use super::kernel::Side;
+use rayon::prelude::*;
 
 /// Rows with their weights.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +18,8 @@ impl Rows {
     /// Of standardised features, row after row, and the response.
     pub fn new(grids: &[Grid], features: &[f64], y: Vec<f64>) -> Self {
         let d = grids.len();
-        let along = |k: usize| features.iter().skip(k).step_by(d).map(move |&x| grids[k].weights(x));
+        let along =
+            |k: usize| features.iter().skip(k).step_by(d).map(move |&x| grids[k].weights(x));
         let weights = (0..d).map(|k| along(k).collect()).collect();
         Rows { weights, y, count: features.len() / d }
     }
@@ -35,7 +37,8 @@ impl Rows {
     /// Some of them.
     pub fn some(&self, which: &[usize]) -> Rows {
         let of = |w: &Vec<Weights>| which.iter().map(|&i| w[i]).collect();
-        let y = if self.y.is_empty() { Vec::new() } else { which.iter().map(|&i| self.y[i]).collect() };
+        let y =
+            if self.y.is_empty() { Vec::new() } else { which.iter().map(|&i| self.y[i]).collect() };
         Rows { weights: self.weights.iter().map(of).collect(), y, count: which.len() }
     }
 
@@ -55,6 +58,18 @@ impl Rows {
     pub fn vectors(&self, sides: &[Side]) -> Vec<Vec<f64>> {
         let of = |(k, side): (usize, &Side)| self.times(k, &side.factor, side.points);
         sides.iter().enumerate().map(of).collect()
+    }
+}
+
+/// What each part gives, in their order: on all threads, or on this one where others are busy with other fits.
+pub fn each_part<T: Send>(
+    parts: Vec<std::ops::Range<usize>>,
+    parallel: bool,
+    make: impl Fn(std::ops::Range<usize>) -> T + Sync + Send,
+) -> Vec<T> {
+    match parallel {
+        true => parts.into_par_iter().map(make).collect(),
+        false => parts.into_iter().map(make).collect(),
     }
 }
 

@@ -15,7 +15,9 @@ use tnsearch::problem::Stop;
 /// A smooth function of the features and a little of something else.
 fn response(features: &[f64], d: usize) -> Vec<f64> {
     let noise = random(features.len() / d, 77);
-    let value = |x: &[f64]| x.iter().enumerate().map(|(k, x)| (x * (1.0 + k as f64)).sin()).product::<f64>() + x[0];
+    let value = |x: &[f64]| {
+        x.iter().enumerate().map(|(k, x)| (x * (1.0 + k as f64)).sin()).product::<f64>() + x[0]
+    };
     features.chunks_exact(d).zip(noise).map(|(x, e)| value(x) + 0.1 * e).collect()
 }
 
@@ -58,10 +60,26 @@ fn the_gradient_is_that_of_finite_differences() {
         let at = Posterior { cores: random_cores(&plan, 9), roots: roots(&dims) };
         let bound = |kernel: &Kernel, at: &Posterior| {
             let sides = sides(&grids, kernel).unwrap();
-            Problem { rows: &rows, sides: &sides, kernel, plan: &plan, weight: 100.0 }.bound(at).bound
+            Problem {
+                rows: &rows,
+                sides: &sides,
+                kernel,
+                plan: &plan,
+                weight: 100.0,
+                parallel: true,
+            }
+            .bound(at)
+            .bound
         };
         let sides = sides(&grids, &kernel).unwrap();
-        let problem = Problem { rows: &rows, sides: &sides, kernel: &kernel, plan: &plan, weight: 100.0 };
+        let problem = Problem {
+            rows: &rows,
+            sides: &sides,
+            kernel: &kernel,
+            plan: &plan,
+            weight: 100.0,
+            parallel: true,
+        };
         let (value, gradient) = problem.gradient(&at);
         assert_eq!(value.bound, bound(&kernel, &at));
         let h = 1e-5;
@@ -98,7 +116,14 @@ fn the_gradient_is_that_of_finite_differences() {
 }
 
 /// The bound by its definition, with the grid formed: u, K and the covariance as dense matrices.
-fn dense_bound(rows: &Rows, grids: &[Grid], kernel: &Kernel, cores: &[Vec<f64>], roots: &[Vec<f64>], graph: &ModeGraph) -> f64 {
+fn dense_bound(
+    rows: &Rows,
+    grids: &[Grid],
+    kernel: &Kernel,
+    cores: &[Vec<f64>],
+    roots: &[Vec<f64>],
+    graph: &ModeGraph,
+) -> f64 {
     let dims: Vec<usize> = grids.iter().map(|g| g.points).collect();
     let sides = sides(grids, kernel).unwrap();
     let c = super::contract::tests::dense(graph, &dims, cores);
@@ -118,13 +143,18 @@ fn dense_bound(rows: &Rows, grids: &[Grid], kernel: &Kernel, cores: &[Vec<f64>],
         let w = |flat: usize| -> f64 {
             let point = |(k, &p): (usize, &usize)| {
                 let w = &rows.weights[k][i];
-                p.checked_sub(w.first as usize).and_then(|q| w.weights.get(q)).copied().unwrap_or(0.0)
+                p.checked_sub(w.first as usize)
+                    .and_then(|q| w.weights.get(q))
+                    .copied()
+                    .unwrap_or(0.0)
             };
             at(flat).iter().enumerate().map(point).product()
         };
-        let phi: Vec<f64> = (0..cells).map(|q| (0..cells).map(|p| w(p) * l(p, q)).sum::<f64>()).collect();
+        let phi: Vec<f64> =
+            (0..cells).map(|q| (0..cells).map(|p| w(p) * l(p, q)).sum::<f64>()).collect();
         let f = kernel.signal * phi.iter().zip(c.data()).map(|(a, b)| a * b).sum::<f64>();
-        let variance: f64 = (0..cells * cells).map(|p| phi[p / cells] * sigma[p] * phi[p % cells]).sum();
+        let variance: f64 =
+            (0..cells * cells).map(|p| phi[p / cells] * sigma[p] * phi[p % cells]).sum();
         let noise = kernel.noise.powi(2);
         data -= 0.5 * (2.0 * std::f64::consts::PI * noise).ln();
         data -= ((rows.y[i] - f).powi(2) + kernel.signal.powi(2) * variance) / (2.0 * noise);
@@ -144,7 +174,14 @@ fn the_bound_is_that_of_dense_matrices() {
         let kernel = kernel(dims.len());
         let at = Posterior { cores: random_cores(&plan, 3), roots: roots(&dims) };
         let sides = sides(&grids, &kernel).unwrap();
-        let problem = Problem { rows: &rows, sides: &sides, kernel: &kernel, plan: &plan, weight: 7.0 };
+        let problem = Problem {
+            rows: &rows,
+            sides: &sides,
+            kernel: &kernel,
+            plan: &plan,
+            weight: 7.0,
+            parallel: true,
+        };
         let want = dense_bound(&rows, &grids, &kernel, &at.cores, &at.roots, &graph);
         close(problem.bound(&at).bound, want, 1e-10, &graph.to_string());
     }
@@ -190,11 +227,12 @@ fn swept(problem: &Problem<'_>, cores: &mut [Vec<f64>], sweeps: usize) -> Vec<f6
     let mut last = f64::INFINITY;
     for k in 0..sweeps {
         sweep(problem, cores, &phi, k % 2 == 1, &Stop::new()).unwrap();
-        let now = energy(problem, cores, &values(problem.plan, cores, &phi, problem.rows.len()));
+        let now =
+            energy(problem, cores, &values(problem.plan, cores, &phi, problem.rows.len(), true));
         assert!(now <= last * (1.0 + 1e-9), "the bound fell: {last} {now}");
         last = now;
     }
-    let g = values(problem.plan, cores, &phi, problem.rows.len());
+    let g = values(problem.plan, cores, &phi, problem.rows.len(), true);
     g.into_iter().map(|g| problem.kernel.signal * g).collect()
 }
 
@@ -204,16 +242,25 @@ fn one_feature_is_exact_regression_bound_included() {
     let kernel = Kernel::new(vec![0.4], 1.2, 0.3);
     let plan = Contraction::new(&ModeGraph::new(1, 0, vec![]), &[240]).unwrap();
     let sides = sides(&grids, &kernel).unwrap();
-    let problem = Problem { rows: &rows, sides: &sides, kernel: &kernel, plan: &plan, weight: 60.0 };
+    let problem = Problem {
+        rows: &rows,
+        sides: &sides,
+        kernel: &kernel,
+        plan: &plan,
+        weight: 60.0,
+        parallel: true,
+    };
     let mut at = Posterior { cores: random_cores(&plan, 1), roots: roots(&[240]) };
     let mean = swept(&problem, &mut at.cores, 1);
     problem.improve_roots(&mut at.roots).unwrap();
-    let (want, log) = exact(&rows.y, kernel.noise, &|i, j| interpolated(&rows, &grids, &kernel, i, j));
+    let (want, log) =
+        exact(&rows.y, kernel.noise, &|i, j| interpolated(&rows, &grids, &kernel, i, j));
     mean.iter().zip(&want).for_each(|(a, b)| close(*a, *b, 1e-8, "mean"));
     close(problem.bound(&at).bound, log, 1e-8, "bound");
     close(evidence(&rows, &grids, &kernel).unwrap().0, log, 1e-9, "evidence");
     // The grid is fine: it is regression with the kernel itself, too.
-    let rbf = |i: usize, j: usize| 1.44 * (-0.5 * ((features[i] - features[j]) / 0.4).powi(2)).exp();
+    let rbf =
+        |i: usize, j: usize| 1.44 * (-0.5 * ((features[i] - features[j]) / 0.4).powi(2)).exp();
     let (want, log) = exact(&rows.y, kernel.noise, &rbf);
     mean.iter().zip(&want).for_each(|(a, b)| close(*a, *b, 1e-6, "mean of the kernel itself"));
     close(problem.bound(&at).bound, log, 1e-4, "evidence of the kernel itself");
@@ -230,10 +277,18 @@ fn two_and_three_features_of_full_rank_have_the_exact_mean() {
         let kernel = kernel(dims.len());
         let plan = Contraction::new(&graph, &dims).unwrap();
         let sides = sides(&grids, &kernel).unwrap();
-        let problem = Problem { rows: &rows, sides: &sides, kernel: &kernel, plan: &plan, weight: 50.0 };
+        let problem = Problem {
+            rows: &rows,
+            sides: &sides,
+            kernel: &kernel,
+            plan: &plan,
+            weight: 50.0,
+            parallel: true,
+        };
         let mut cores = random_cores(&plan, 1);
         let mean = swept(&problem, &mut cores, 400);
-        let (want, log) = exact(&rows.y, kernel.noise, &|i, j| interpolated(&rows, &grids, &kernel, i, j));
+        let (want, log) =
+            exact(&rows.y, kernel.noise, &|i, j| interpolated(&rows, &grids, &kernel, i, j));
         mean.iter().zip(&want).for_each(|(a, b)| close(*a, *b, 1e-6, &graph.to_string()));
         // A Kronecker product is not the exact covariance: less than the evidence, and rising to where it stays.
         let mut at = Posterior { cores, roots: roots(&dims) };
@@ -256,10 +311,14 @@ fn the_interpolated_kernel_comes_near_the_kernel_as_grids_get_finer() {
         let (grids, features, rows) = rows(&[m, m], 20);
         let kernel = kernel(2);
         let rbf = |i: usize, j: usize| {
-            let apart = |k: usize| ((features[2 * i + k] - features[2 * j + k]) / kernel.lengths[k]).powi(2);
+            let apart = |k: usize| {
+                ((features[2 * i + k] - features[2 * j + k]) / kernel.lengths[k]).powi(2)
+            };
             kernel.signal.powi(2) * (-0.5 * (apart(0) + apart(1))).exp()
         };
-        let error = |p: usize| (interpolated(&rows, &grids, &kernel, p / 20, p % 20) - rbf(p / 20, p % 20)).abs();
+        let error = |p: usize| {
+            (interpolated(&rows, &grids, &kernel, p / 20, p % 20) - rbf(p / 20, p % 20)).abs()
+        };
         (0..400).map(error).fold(0.0, f64::max)
     };
     let errors = [10, 20, 40, 80].map(worst);
@@ -272,7 +331,8 @@ fn the_evidence_and_its_gradient_are_right() {
     let (grids, _, rows) = rows(&[6, 5, 4], 30);
     let kernel = kernel(3);
     let (log, gradient) = evidence(&rows, &grids, &kernel).unwrap();
-    let (_, want) = exact(&rows.y, kernel.noise, &|i, j| interpolated(&rows, &grids, &kernel, i, j));
+    let (_, want) =
+        exact(&rows.y, kernel.noise, &|i, j| interpolated(&rows, &grids, &kernel, i, j));
     close(log, want, 1e-10, "evidence");
     let h = 1e-5;
     for (e, &slope) in gradient.iter().enumerate() {

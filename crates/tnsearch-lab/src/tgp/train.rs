@@ -54,8 +54,8 @@ impl Default for TrainSettings {
             inducing: vec![8],
             rank: 10,
             sweeps: 20,
-            patience: 4,
-            evidence_rows: 600,
+            patience: 2,
+            evidence_rows: 1000,
             evidence_steps: 60,
             batch: 2048,
             bound_steps: 0,
@@ -113,13 +113,23 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub fn new(table: &Table, shares: &Shares, standard: &Standard, grids: &[Grid]) -> Result<Self, TgpError> {
+    pub fn new(
+        table: &Table,
+        shares: &Shares,
+        standard: &Standard,
+        grids: &[Grid],
+    ) -> Result<Self, TgpError> {
         let split = shares.split(table.rows())?;
         let rows = |which: &[usize]| {
             let (features, y) = standard.rows(table, which);
             Rows::new(grids, &features, y)
         };
-        Ok(Prepared { train: rows(&split.train), validation: rows(&split.validation), test: rows(&split.test), split })
+        Ok(Prepared {
+            train: rows(&split.train),
+            validation: rows(&split.validation),
+            test: rows(&split.test),
+            split,
+        })
     }
 
     /// How near a model is.
@@ -232,20 +242,41 @@ pub fn train(
             let (names, shares) = (table.names.clone(), settings.shares);
             let roots = Model::coloured_roots(&kernel, &sides, &roots);
             let (rows, fingerprint) = (table.rows(), fingerprint(table));
-            Model { names, standard, grids, kernel, mean, roots, shares, rows, fingerprint, sweeps: 0, figures: None }
+            Model {
+                names,
+                standard,
+                grids,
+                kernel,
+                mean,
+                roots,
+                shares,
+                rows,
+                fingerprint,
+                sweeps: 0,
+                figures: None,
+            }
         }
     };
     Run { data: &data, settings, stop }.improve(begun, heard)
 }
 
 /// Checks that a model can go on with this table and these settings.
-fn begin_again(model: Model, table: &Table, settings: &TrainSettings, grids: &[Grid]) -> Result<Model, TgpError> {
+fn begin_again(
+    model: Model,
+    table: &Table,
+    settings: &TrainSettings,
+    grids: &[Grid],
+) -> Result<Model, TgpError> {
     same_table(&model, table)?;
     let dims: Vec<usize> = grids.iter().map(|g| g.points).collect();
     let rank = train_structure(dims.len(), settings.rank)?;
     if model.shares != settings.shares || model.grids != grids || *model.mean.structure() != rank {
         let expected = "the model to go on with has others; use the same --seed, --inducing, --tt-rank and shares, or do not --resume";
-        return Err(TgpError::Setting { name: "resume", value: "a model of other settings".to_owned(), expected });
+        return Err(TgpError::Setting {
+            name: "resume",
+            value: "a model of other settings".to_owned(),
+            expected,
+        });
     }
     Ok(model)
 }
@@ -268,7 +299,8 @@ pub(super) fn same_table(model: &Model, table: &Table) -> Result<(), TgpError> {
 fn grids(table: &Table, standard: &Standard, rows: &[usize], points: &[usize]) -> Vec<Grid> {
     let grid = |(k, &m): (usize, &usize)| {
         let values = rows.iter().map(|&r| standard.apply(k, table.row(r)[k]));
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+        let (low, high) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
         Grid::over(low, high, m)
     };
     points.iter().enumerate().map(grid).collect()
@@ -285,7 +317,12 @@ pub(super) fn random_cores(plan: &Contraction, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = stream(seed, b"tgp cores");
     let mut core = |v: &super::contract::Vertex| -> Vec<f64> {
         let scale = 1.0 / (v.width as f64).sqrt().sqrt();
-        (0..v.params()).map(|_| { let x: f64 = StandardNormal.sample(&mut rng); scale * x }).collect()
+        (0..v.params())
+            .map(|_| {
+                let x: f64 = StandardNormal.sample(&mut rng);
+                scale * x
+            })
+            .collect()
     };
     plan.vertices().iter().map(&mut core).collect()
 }
@@ -310,7 +347,8 @@ fn first_kernel(
     stop: &Stop,
     heard: &mut dyn FnMut(Event<'_>),
 ) -> Result<Kernel, TgpError> {
-    let rows = some_rows(&data.train, settings.evidence_rows, settings.shares.seed, b"tgp evidence");
+    let rows =
+        some_rows(&data.train, settings.evidence_rows, settings.shares.seed, b"tgp evidence");
     let from = Kernel::new(vec![2.0; grids.len()], 1.0, 0.5);
     evidence::learn(&rows, grids, &from, settings.evidence_steps, stop, &mut |step, evidence| {
         heard(Event::Evidence { step, evidence });
@@ -334,13 +372,17 @@ impl Run<'_> {
         let mut best: Option<(f64, Model, f64)> = None;
         let (mut worse, mut adam) = (0, Adam::new(model.kernel.logs().len()));
         let first = model.sweeps;
-        while model.sweeps < settings.sweeps.max(first + 1) && worse < settings.patience && !stop.is_set() {
+        while model.sweeps < settings.sweeps.max(first + 1)
+            && worse < settings.patience
+            && !stop.is_set()
+        {
             let problem = Problem {
                 rows: &data.train,
                 sides: &sides,
                 kernel: &model.kernel,
                 plan: &plan,
                 weight: data.train.len() as f64,
+                parallel: true,
             };
             let phi = data.train.vectors(&sides);
             als::sweep(&problem, &mut at.cores, &phi, model.sweeps % 2 == 1, stop)?;
@@ -354,14 +396,21 @@ impl Run<'_> {
             let validation_mse = made.mse(&data.validation)?;
             let better = best.as_ref().is_none_or(|(least, ..)| validation_mse < *least);
             // An improvement too small to see is none to wait for.
-            let clearly = best.as_ref().is_none_or(|(least, ..)| validation_mse < least * (1.0 - 1e-3));
+            let clearly =
+                best.as_ref().is_none_or(|(least, ..)| validation_mse < least * (1.0 - 1e-3));
             worse = if clearly { 0 } else { worse + 1 };
             if better {
                 best = Some((validation_mse, made, bound.bound));
             }
             let (sweep, train_mse) = (model.sweeps, bound.mse);
             let improved = best.as_ref().filter(|_| better).map(|(_, m, _)| m);
-            heard(Event::Sweep { sweep, bound: bound.bound, train_mse, validation_mse, best: improved });
+            heard(Event::Sweep {
+                sweep,
+                bound: bound.bound,
+                train_mse,
+                validation_mse,
+                best: improved,
+            });
             if settings.bound_steps > 0 {
                 self.learn(&mut model, &mut at, &plan, &mut adam)?;
                 sides = model.sides()?;
@@ -375,16 +424,30 @@ impl Run<'_> {
     }
 
     /// Steps of Adam on the bound by the hyperparameters, each on another minibatch.
-    fn learn(&self, model: &mut Model, at: &mut Posterior, plan: &Contraction, adam: &mut Adam) -> Result<(), TgpError> {
+    fn learn(
+        &self,
+        model: &mut Model,
+        at: &mut Posterior,
+        plan: &Contraction,
+        adam: &mut Adam,
+    ) -> Result<(), TgpError> {
         let rows = &self.data.train;
         for step in 0..self.settings.bound_steps {
             if self.stop.is_set() {
                 return Ok(());
             }
             let label = format!("tgp batch {} {step}", model.sweeps);
-            let batch = some_rows(rows, self.settings.batch, self.settings.shares.seed, label.as_bytes());
+            let batch =
+                some_rows(rows, self.settings.batch, self.settings.shares.seed, label.as_bytes());
             let sides = model.sides()?;
-            let problem = Problem { rows: &batch, sides: &sides, kernel: &model.kernel, plan, weight: rows.len() as f64 };
+            let problem = Problem {
+                rows: &batch,
+                sides: &sides,
+                kernel: &model.kernel,
+                plan,
+                weight: rows.len() as f64,
+                parallel: true,
+            };
             let (_, gradient) = problem.gradient(at);
             let mut logs = model.kernel.logs();
             adam.step(&mut logs, &gradient.logs, self.settings.rate);

@@ -11,7 +11,7 @@ mod product;
 mod spectral;
 
 pub(crate) use cholesky::{Cholesky, Route, inverse};
-pub(crate) use narrow::narrowed;
 pub use cholesky::{cholesky, cholesky_solve};
+pub(crate) use narrow::narrowed;
 pub use product::{Factor, Strides, matmul};
 pub use spectral::{eigen, eigenvalues, gram, left_singular, singular_values};

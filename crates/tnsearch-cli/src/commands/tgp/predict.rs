@@ -74,7 +74,8 @@ pub fn run(args: &Predict) -> anyhow::Result<Exit> {
     output.write(|w| table::write(w, &written))?;
     let rows = table.rows();
     let known = response.filter(|_| rows > 0);
-    let errors = known.map(|c| pairs().enumerate().map(move |(r, (m, s))| (table.row(r)[c] - m, *s)));
+    let errors =
+        known.map(|c| pairs().enumerate().map(move |(r, (m, s))| (table.row(r)[c] - m, *s)));
     let (mut squares, mut within) = (0.0, 0usize);
     if let Some(errors) = errors {
         for (error, sd) in errors {
@@ -99,10 +100,20 @@ pub fn run(args: &Predict) -> anyhow::Result<Exit> {
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "predicted", format!("{rows} rows with {} params", summary.params));
-        if let (Some(mse), Some(standardised), Some(within)) = (mse, summary.mse_standardised, summary.within_two_sd) {
+        if let (Some(mse), Some(standardised), Some(within)) =
+            (mse, summary.mse_standardised, summary.within_two_sd)
+        {
             let root = number(mse.sqrt());
-            line(&mut out, "MSE", format!("{} ({standardised:.4} standardised), root {root}", number(mse)));
-            line(&mut out, "within", format!("{:.1} % of rows are within two standard deviations", 100.0 * within));
+            line(
+                &mut out,
+                "MSE",
+                format!("{} ({standardised:.4} standardised), root {root}", number(mse)),
+            );
+            line(
+                &mut out,
+                "within",
+                format!("{:.1} % of rows are within two standard deviations", 100.0 * within),
+            );
         }
         line(&mut out, "written", args.output.display());
         out

@@ -40,7 +40,7 @@ pub struct Train {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     sweeps: usize,
     /// Rows on which hyperparameters begin, by the exact evidence
-    #[arg(long, value_name = "N", default_value_t = 600, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Training")]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     evidence_rows: usize,
     /// Steps of Adam on the bound by all hyperparameters after each sweep (0: as the evidence gave them)
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole, allow_negative_numbers = true, help_heading = "Training")]
@@ -99,7 +99,10 @@ impl Measured {
     }
 
     pub fn text(&self) -> String {
-        format!("{:.4} training, {:.4} validation, {:.4} test (standardised)", self.train_mse, self.validation_mse, self.test_mse)
+        format!(
+            "{:.4} training, {:.4} validation, {:.4} test (standardised)",
+            self.train_mse, self.validation_mse, self.test_mse
+        )
     }
 }
 
@@ -150,7 +153,8 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
     let (structure, dims) = (model.mean.structure(), model.mean.dims());
     let Some(figures) = &model.figures else { anyhow::bail!("the model was not measured") };
     let measured = Measured::new(figures);
-    let (response, features) = model.names.split_last().map_or(("", &[][..]), |(y, x)| (y.as_str(), x));
+    let (response, features) =
+        model.names.split_last().map_or(("", &[][..]), |(y, x)| (y.as_str(), x));
     let seconds = begun.elapsed().as_secs_f64();
     let summary = Summary {
         structure: StructureReport::new(structure, dims),
@@ -178,7 +182,11 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
         line(&mut out, "bound", number(measured.bound));
         let lengths: Vec<String> = model.kernel.lengths.iter().map(|&l| number(l)).collect();
         let (signal, noise) = (number(model.kernel.signal), number(model.kernel.noise));
-        line(&mut out, "kernel", format!("lengths {}; signal {signal}, noise {noise}", lengths.join(", ")));
+        line(
+            &mut out,
+            "kernel",
+            format!("lengths {}; signal {signal}, noise {noise}", lengths.join(", ")),
+        );
         line(&mut out, "time", format!("{}, {} sweeps", duration(seconds), model.sweeps));
         line(&mut out, "written", args.output.display());
         out
