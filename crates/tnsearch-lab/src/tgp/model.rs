@@ -275,6 +275,12 @@ impl Model {
         Ok(mean.iter().zip(&rows.y).map(|(f, y)| (f - y).powi(2)).sum::<f64>() / rows.len() as f64)
     }
 
+    /// The mean squared error on the test rows of its table, with another mean.
+    pub fn test_mse(&self, table: &Table, mean: &Network) -> Result<f64, TgpError> {
+        let data = super::train::Prepared::new(table, &self.shares, &self.standard, &self.grids)?;
+        self.with_mean(mean.clone()).mse(&data.test)
+    }
+
     /// Writes the model. The same model gives the same bytes.
     pub fn write(&self, to: &mut dyn Write) -> io::Result<()> {
         let mut notes = BTreeMap::from([
