@@ -120,7 +120,7 @@ pub fn read(path: &Path, limit: MemoryLimit) -> Result<Table, FileError> {
         Problem::Io(e) if e.kind() == io::ErrorKind::NotFound => Problem::Missing,
         other => other,
     };
-    open().and_then(|file| parse(file)).map_err(|p| missing(p).of(path))
+    open().and_then(parse).map_err(|p| missing(p).of(path))
 }
 
 /// Reads a table from its bytes.

@@ -65,9 +65,9 @@ pub fn evidence(rows: &Rows, grids: &[Grid], kernel: &Kernel) -> Result<(f64, Ve
             let twice = if i == j { 0.5 } else { 1.0 };
             let weight = twice * (alpha[i] * alpha[j] - inverse[j * n + i]);
             let each: Vec<f64> = (0..d).map(|k| met(&values, k, i, j)).collect();
-            for k in 0..d {
+            for (k, sum) in sums.iter_mut().enumerate().take(d) {
                 let rest: f64 = (0..d).filter(|&l| l != k).map(|l| each[l]).product();
-                sums[k] += weight * signal * rest * met(&slopes, k, i, j);
+                *sum += weight * signal * rest * met(&slopes, k, i, j);
             }
             sums[d] += weight * 2.0 * covariance[j * n + i];
             if i == j {
