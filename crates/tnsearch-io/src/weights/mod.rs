@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tnsearch::tensor::{Scalar, Tensor};
 
 /// Bytes that are read at a time.
@@ -33,7 +34,9 @@ pub struct WeightsFile {
     notes: Notes,
     /// Where the entries start.
     start: u64,
-    fingerprint: String,
+    /// The text of its header.
+    header: Vec<u8>,
+    fingerprint: OnceLock<String>,
 }
 
 impl WeightsFile {
@@ -74,20 +77,14 @@ impl WeightsFile {
         reader.read_exact(&mut text[1..])?;
         let (entries, notes) = header::parse(&text)?;
         header::check(&entries, length - 8 - size)?;
-        // The header, and how long the file is: what a resumed run compares. The bytes of the weights would take
-        // as long to read as to compress.
-        let mut hash = Sha256::new();
-        hash.update(&text);
-        hash.update(length.to_le_bytes());
-        let hex = |b: &u8| format!("{b:02x}");
-        let fingerprint = hash.finalize().iter().map(hex).collect();
         Ok(WeightsFile {
             path: path.to_owned(),
             file,
             entries,
             notes,
             start: 8 + size,
-            fingerprint,
+            header: text,
+            fingerprint: OnceLock::new(),
         })
     }
 
@@ -106,9 +103,21 @@ impl WeightsFile {
         &self.path
     }
 
-    /// A hash of the header and the length.
+    /// A hash of all its bytes, read once in a stream: what a resumed run compares. (Bytes that cannot be read are found
+    /// when their tensor is.)
     pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
+        self.fingerprint.get_or_init(|| {
+            let mut hash = Sha256::new();
+            hash.update(&self.header);
+            for k in 0..self.entries.len() {
+                let read = self.blocks(k, |bytes| {
+                    hash.update(bytes);
+                    Ok(())
+                });
+                hash.update([u8::from(read.is_ok())]);
+            }
+            hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+        })
     }
 
     /// The place of a tensor.

@@ -1,13 +1,13 @@
 //! A file of weights that grows tensor by tensor under another name, and can be gone on with.
 
 use crate::output::{OutputError, sync_folder};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// The file in which an output grows.
+/// The file in which an output grows: beside what a link points to.
 pub fn part_path(output: &Path) -> PathBuf {
-    beside(output, ".part")
+    beside(&fs::canonicalize(output).unwrap_or_else(|_| output.to_owned()), ".part")
 }
 
 /// The journal of an output.
@@ -35,9 +35,16 @@ impl PartFile {
     pub fn begin(output: &Path, header: &[u8]) -> Result<Self, OutputError> {
         let path = part_path(output);
         let begun = || -> io::Result<File> {
+            if fs::metadata(output).is_ok_and(|about| !about.is_file()) {
+                return Err(io::Error::other(
+                    "a model is written to a file, not to a device or a pipe",
+                ));
+            }
             let mut options = OpenOptions::new();
             let mut file =
-                options.read(true).write(true).create(true).truncate(true).open(&path)?;
+                options.read(true).write(true).create(true).truncate(false).open(&path)?;
+            lock(&file)?;
+            file.set_len(0)?;
             file.write_all(header)?;
             Ok(file)
         };
@@ -51,6 +58,7 @@ impl PartFile {
     pub fn resume(output: &Path, header: &[u8], length: u64) -> Option<Self> {
         let path = part_path(output);
         let mut file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
+        lock(&file).ok()?;
         let mut start = vec![0u8; header.len()];
         file.read_exact(&mut start).ok()?;
         let whole = start == header && length >= header.len() as u64;
@@ -86,6 +94,15 @@ impl PartFile {
         let parent = output.parent().filter(|p| !p.as_os_str().is_empty());
         sync_folder(parent.unwrap_or(Path::new(".")));
         Ok(())
+    }
+}
+
+/// Refuses a file that another process writes.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another process is writing it")),
+        // Where files cannot be locked, there is no protection.
+        _ => Ok(()),
     }
 }
 
@@ -131,5 +148,38 @@ mod tests {
         (0..2).for_each(|k| file.copy(k, &mut bytes).unwrap());
         assert_eq!((&bytes[..], file.notes()), (&b"abcdef"[..], &notes));
         assert!(!part_path(&output).exists());
+    }
+
+    #[test]
+    fn one_process_writes_at_a_time_and_only_files_are_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("out.safetensors");
+        let begun = PartFile::begin(&output, b"header").unwrap();
+        let refused = PartFile::begin(&output, b"other").unwrap_err().to_string();
+        assert!(refused.ends_with("another process is writing it"), "{refused}");
+        assert!(PartFile::resume(&output, b"header", 6).is_none());
+        drop(begun);
+        assert!(PartFile::resume(&output, b"header", 6).is_some());
+        if cfg!(unix) {
+            let refused = PartFile::begin(Path::new("/dev/null"), b"header").unwrap_err();
+            assert!(refused.to_string().contains("not to a device"), "{refused}");
+            assert!(!Path::new("/dev/null.part").exists());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_points_to_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (there, link) = (dir.path().join("there"), dir.path().join("link"));
+        fs::create_dir(&there).unwrap();
+        fs::write(there.join("file"), b"old").unwrap();
+        std::os::unix::fs::symlink(there.join("file"), &link).unwrap();
+        let mut part = PartFile::begin(&link, b"new").unwrap();
+        assert!(part_path(&link).starts_with(fs::canonicalize(&there).unwrap()));
+        part.write_all(b"er").unwrap();
+        part.finish().unwrap();
+        assert_eq!(fs::read(there.join("file")).unwrap(), b"newer");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 }

@@ -116,9 +116,16 @@ impl Manifest {
             let entries = stored.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
             let name = shown(&stored.name);
             let Some(terms) = &stored.terms else {
-                file.find(&stored.name).ok_or_else(|| missing(&stored.name))?;
+                let k = file.find(&stored.name).ok_or_else(|| missing(&stored.name))?;
+                let Entry { stored: dtype, shape, .. } = &file.entries()[k];
+                if (dtype, shape) != (&stored.dtype, &stored.shape) {
+                    return Err(problem(format!("'{name}' is not what the manifest says")));
+                }
                 continue;
             };
+            if terms.is_empty() {
+                return Err(problem(format!("'{name}' has no cores")));
+            }
             if stored.float().is_none() {
                 return Err(problem(format!("'{name}' of type {} has no cores", stored.dtype)));
             }

@@ -104,7 +104,8 @@ pub fn trees<T: Scalar>(
         return Some(Vec::new());
     }
     let Some(target) = target(w, &modes) else { return Some(Vec::new()) };
-    let norm = target.norm_squared();
+    // That of the weights themselves, which is what the budget counts: a target may be scaled.
+    let norm = target.norm_squared() * target.scale().powi(2);
     let least = (wanted.enough / norm).max(1e-8);
     let mut settings = SpectraSettings::default();
     settings.matters = Some(least);
@@ -119,10 +120,10 @@ pub fn trees<T: Scalar>(
             continue;
         }
         if let Some(mut choice) = described(&priced.tree, &modes, rows, priced.tails * norm) {
-            if w.len() <= LARGE
-                && let Some(network) = svd(&target, &choice, stop)
-            {
-                choice.error = network.1 * norm;
+            if w.len() <= LARGE {
+                // Ranks that the SVDs do not have are not written.
+                let Some((_, rse)) = svd(&target, &choice, stop) else { continue };
+                choice.error = rse * norm;
             }
             found.push(choice);
         }
@@ -199,7 +200,13 @@ mod tests {
             let (i, j) = (p / 48, p % 48);
             part(i / 6, j / 8, 1) * part(i % 6, j % 8, 5) + 0.2 * part(i, j, 2)
         };
-        let w: Vec<f64> = (0..36 * 48).map(entry).collect();
+        // Whatever their size: targets are scaled.
+        for size in [1.0, 1e6, 1e-7] {
+            trees_of((0..36 * 48).map(|p| size * entry(p)).collect());
+        }
+    }
+
+    fn trees_of(w: Vec<f64>) {
         let all: f64 = w.iter().map(|x| x * x).sum();
         let (stop, rate) = (Stop::new(), |_: &super::super::pairing::Pairing| 1.0);
         let wanted = Wanted { rate: &rate, most: 1e9, enough: 1e-6 * all, seed: 0 };
