@@ -13,6 +13,7 @@ mod data;
 mod evidence;
 mod fitter;
 mod grid;
+mod improve;
 mod kernel;
 mod model;
 mod plain;
@@ -154,6 +155,9 @@ pub enum TgpError {
     /// The mean is no tensor.
     #[error(transparent)]
     Tensor(#[from] tnsearch::tensor::TensorError),
+    /// A decomposition failed.
+    #[error(transparent)]
+    Decompose(#[from] tnsearch::decompose::DecomposeError),
     /// A stop was asked for before there was a model.
     #[error("stopped before there was a model")]
     Stopped,
