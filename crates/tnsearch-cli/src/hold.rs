@@ -5,6 +5,7 @@
 //! however fast or busy the machine. The points are
 //!
 //! - `preparation`: before the cuts of the tensor are computed (`search`, `certify`, `bound`);
+//! - `front N`, `cores N`: before layer N is looked at, or written (`compress-model`);
 //! - `evaluation N`: the N-th evaluation of this process is on record (`search` with a journal).
 //!
 //! Only builds with debug assertions know the variable: there is nothing of it in a release.

@@ -158,7 +158,7 @@ fn generate_makes_examples() {
     assert!((made["norm"].as_f64().unwrap() - 1.0).abs() < 1e-12);
     place.refuses(
         "generate --example heat -o Y.npy",
-        "use heisenberg, smooth, field, signal, weights",
+        "use heisenberg, smooth, field, signal, weights, layer",
     );
     place.refuses("generate --example smooth --order 4 -o Y.npy", "five modes of at least size 2");
     place.refuses("generate --example field --ranks 1..2 -o Y.npy", "cannot be used with");

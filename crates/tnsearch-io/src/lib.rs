@@ -34,6 +34,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod weights;
 
 pub use array::{Array, Layout};
 pub use cores::{Precision, PrecisionError};

@@ -3,6 +3,7 @@
 
 pub mod compress;
 pub mod examples;
+pub mod model;
 pub mod reproduce;
 pub mod synthetic;
 pub mod tensorise;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::tensor::ModeNames;
-use tnsearch_io::{network, output::Output, write_tensor};
+use tnsearch_io::{Dtype, network, output::Output, weights, write_tensor};
 use tnsearch_lab::{Example, Synthetic};
 
 /// Make a random tensor from a hidden network, as in the paper's section 5.1.
@@ -23,13 +23,14 @@ use tnsearch_lab::{Example, Synthetic};
   tnsearch generate --template ring --order 6 --dim 3 --ranks 1..4 --seed 1 -o X.npy --structure hidden.json
   tnsearch generate --template mera --order 8 --sigma 0.3162 --noise-db 40 -o X.npy --network hidden.safetensors
   tnsearch generate --example heisenberg --order 14 --seed 3 -o state.npy
-  tnsearch generate --example field --dims 50,60,70,40 -o field.npy")]
+  tnsearch generate --example field --dims 50,60,70,40 -o field.npy
+  tnsearch generate --example layer --dims 768,3072 -o model.safetensors")]
 pub struct Generate {
     #[arg(long, value_name = "NAME|FILE", help = graph_help(""), default_value = "ring")]
     template: String,
     /// A tensor that is not made from a network: heisenberg (the ground state of a periodic chain), smooth (a function of
-    /// five variables), field (four modes, noisy), signal (2^N samples, noisy) or
-    /// weights (a matrix)
+    /// five variables), field (four modes, noisy), signal (2^N samples, noisy),
+    /// weights (a matrix) or layer (a matrix with a Kronecker product in it)
     #[arg(long, value_name = "NAME", value_parser = example, conflicts_with_all = ["template", "ranks", "perm", "sigma", "noise_db", "structure", "network"])]
     example: Option<Example>,
     /// The number of modes [default: 6; of an example its own]
@@ -56,7 +57,7 @@ pub struct Generate {
     /// Same seed, same tensor
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     seed: u64,
-    /// The tensor to write (.npy)
+    /// The tensor to write (.npy; an example also as .safetensors of one tensor 'weight', for compress-model)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
     /// Write the hidden structure (JSON)
@@ -162,7 +163,10 @@ fn make_example(args: &Generate, example: Example) -> anyhow::Result<Exit> {
         false => args.dims.clone(),
     };
     let tensor = example.make(&dims, args.seed)?;
-    write_tensor(&output, &tensor.clone().into())?;
+    match args.output.extension().is_some_and(|e| e == "safetensors") {
+        true => weights::write(&output, &[("weight", &tensor)], Dtype::F32)?,
+        false => write_tensor(&output, &tensor.clone().into())?,
+    }
     let summary = ExampleSummary {
         example: example.name(),
         dims: &dims,

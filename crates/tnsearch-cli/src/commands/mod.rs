@@ -5,10 +5,12 @@ mod certify;
 mod complete;
 mod completions;
 mod compress;
+mod compress_model;
 mod cuts;
 mod data;
 mod decompose;
 mod decompress;
+mod decompress_model;
 mod demo;
 mod describe;
 mod distance;
@@ -54,6 +56,7 @@ use clap::{Parser, Subcommand};
   tnsearch reconstruct net.safetensors -o X2.npy
   tnsearch round net.safetensors --max-re 0.01 -o small.safetensors
   tnsearch compress photo.png -o photo.safetensors --page photo.html
+  tnsearch compress-model model.safetensors --keep-re 0.05 -o small.safetensors
   tnsearch tgp train train.csv -o model.safetensors  Gaussian process regression
 
 Exit codes: 0 done; 1 the target was not reached (the best so far is still written);
@@ -72,6 +75,8 @@ enum Command {
     Complete(Box<complete::Complete>),
     Compress(Box<compress::Compress>),
     Decompress(decompress::Decompress),
+    CompressModel(Box<compress_model::CompressModel>),
+    DecompressModel(decompress_model::DecompressModel),
     Bound(bound::Bound),
     Certify(certify::Certify),
     Space(space::Space),
@@ -98,6 +103,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Complete(args) => complete::run(&args),
         Command::Compress(args) => compress::run(&args),
         Command::Decompress(args) => decompress::run(&args),
+        Command::CompressModel(args) => compress_model::run(&args),
+        Command::DecompressModel(args) => decompress_model::run(&args),
         Command::Bound(args) => bound::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Space(args) => space::run(&args),

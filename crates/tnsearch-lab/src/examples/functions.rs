@@ -91,6 +91,34 @@ pub(super) fn weights(rows: usize, columns: usize, seed: u64) -> Tensor {
     Tensor::new(vec![rows, columns], w).unwrap_or_else(|e| unreachable!("{e}"))
 }
 
+/// `P / ||P|| + K / ||K||` with `P = sum over k of u_k v_k' / k`, normal vectors, and `K = A (x) B`, normal entries; the sides of
+/// A are the largest divisors of the matrix's that are at most their roots.
+pub(super) fn layer(rows: usize, columns: usize, seed: u64) -> Tensor {
+    let mut rng = stream(seed, b"layer");
+    let mut normals =
+        |n: usize| -> Vec<f64> { (0..n).map(|_| StandardNormal.sample(&mut rng)).collect() };
+    let mut w = vec![0.0; rows * columns];
+    for k in 1..=rows.min(columns) {
+        let (u, v) = (normals(rows), normals(columns));
+        for (row, u) in w.chunks_exact_mut(columns).zip(u) {
+            let u = u / k as f64;
+            row.iter_mut().zip(&v).for_each(|(w, v)| *w += u * v);
+        }
+    }
+    let root = |n: usize| (1..=n.isqrt()).rev().find(|d| n.is_multiple_of(*d)).unwrap_or(1);
+    let (r1, c1) = (root(rows), root(columns));
+    let (r2, c2) = (rows / r1, columns / c1);
+    let (a, b) = (normals(r1 * c1), normals(r2 * c2));
+    let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let (low, product) = (norm(&w), norm(&a) * norm(&b));
+    for (p, w) in w.iter_mut().enumerate() {
+        let (i, j) = (p / columns, p % columns);
+        let k = a[i / r2 * c1 + j / c2] * b[i % r2 * c2 + j % c2];
+        *w = *w / low + k / product;
+    }
+    Tensor::new(vec![rows, columns], w).unwrap_or_else(|e| unreachable!("{e}"))
+}
+
 /// Adds white noise of this part of the root mean square.
 fn add_noise(tensor: &mut Tensor, part: f64, seed: u64) {
     let mut rng = stream(seed, b"example noise");

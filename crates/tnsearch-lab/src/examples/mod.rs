@@ -24,6 +24,8 @@ pub enum Example {
     Signal,
     /// A matrix like the weights of a trained layer: singular values that fall as a power, and noise below them.
     Weights,
+    /// A matrix like a layer with structure: singular values that fall as 1/k, and a Kronecker product as loud.
+    Layer,
 }
 
 /// Why an example could not be made.
@@ -47,12 +49,13 @@ pub enum ExampleError {
 
 impl Example {
     /// All of them, by name.
-    pub const ALL: [(&'static str, Example); 5] = [
+    pub const ALL: [(&'static str, Example); 6] = [
         ("heisenberg", Example::Heisenberg),
         ("smooth", Example::Smooth),
         ("field", Example::Field),
         ("signal", Example::Signal),
         ("weights", Example::Weights),
+        ("layer", Example::Layer),
     ];
 
     /// Its name.
@@ -67,7 +70,7 @@ impl Example {
             Example::Smooth => 5,
             Example::Field => 4,
             Example::Signal => 16,
-            Example::Weights => 2,
+            Example::Weights | Example::Layer => 2,
         }
     }
 
@@ -77,7 +80,7 @@ impl Example {
             Example::Heisenberg | Example::Signal => 2,
             Example::Smooth => 16,
             Example::Field => 32,
-            Example::Weights => 256,
+            Example::Weights | Example::Layer => 256,
         }
     }
 
@@ -95,7 +98,7 @@ impl Example {
             Example::Smooth => dims.len() == 5 && dims.iter().all(|&d| d > 1),
             Example::Field => dims.len() == 4 && dims.iter().all(|&d| d > 1),
             Example::Signal => dims.iter().all(|&d| d == 2) && dims.len() > 1,
-            Example::Weights => dims.len() == 2,
+            Example::Weights | Example::Layer => dims.len() == 2,
         };
         if !fits {
             let expected = match self {
@@ -103,7 +106,7 @@ impl Example {
                 Example::Smooth => "five modes of at least size 2",
                 Example::Field => "four modes of at least size 2",
                 Example::Signal => "modes of size 2",
-                Example::Weights => "two modes",
+                Example::Weights | Example::Layer => "two modes",
             };
             return Err(ExampleError::Shape {
                 example: self.name(),
@@ -117,6 +120,7 @@ impl Example {
             Example::Smooth => functions::smooth(dims),
             Example::Field => functions::field(dims, seed),
             Example::Weights => functions::weights(dims[0], dims[1], seed),
+            Example::Layer => functions::layer(dims[0], dims[1], seed),
             Example::Signal => shuffled(dims, functions::signal(dims.len(), seed), seed),
         })
     }

@@ -8,12 +8,14 @@ mod html;
 mod pictures;
 mod settings;
 mod spectra;
+mod tables;
 mod tiles;
 mod trade;
 mod words;
 
 pub use digest::{Digest, Found, State};
 pub use pictures::{Shown, SideBySide, Tile};
+pub use tables::{Cell, Rows, Tables};
 
 use crate::network::network_inline;
 use crate::plot::{escape, number, theme};

@@ -55,17 +55,8 @@ pub struct Shown {
 impl SideBySide<'_> {
     /// The page: one file that makes no request.
     pub fn html(&self) -> String {
-        let mut body = String::from(
-            "<section class=\"summary\" aria-label=\"Summary\">\n<dl class=\"tiles\">\n",
-        );
-        for Tile { name, value, more } in self.tiles {
-            let (name, value, more) = (escape(name), escape(value), escape(more));
-            let _ = writeln!(
-                body,
-                "<div class=\"tile\"><dt>{name}</dt><dd><b>{value}</b><span>{more}</span></dd></div>"
-            );
-        }
-        body += "</dl>\n<div class=\"pictures\">\n";
+        let mut body = tiles(self.tiles);
+        body += "<div class=\"pictures\">\n";
         for shown in self.pictures {
             body += &shown.html();
         }
@@ -81,6 +72,20 @@ impl SideBySide<'_> {
         body += &section("network", "What is stored", &about);
         document(self.title, "compress", &body, "")
     }
+}
+
+/// The beginning of the summary: its numbers.
+pub(super) fn tiles(tiles: &[Tile]) -> String {
+    let mut body =
+        String::from("<section class=\"summary\" aria-label=\"Summary\">\n<dl class=\"tiles\">\n");
+    for Tile { name, value, more } in tiles {
+        let (name, value, more) = (escape(name), escape(value), escape(more));
+        let _ = writeln!(
+            body,
+            "<div class=\"tile\"><dt>{name}</dt><dd><b>{value}</b><span>{more}</span></dd></div>"
+        );
+    }
+    body + "</dl>\n"
 }
 
 impl Shown {

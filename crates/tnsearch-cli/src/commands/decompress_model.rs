@@ -1,0 +1,71 @@
+//! `tnsearch decompress-model`: the dense weights of a compressed model.
+
+use super::describe::line;
+use super::outputs::{ReportOptions, check_distinct};
+use crate::{Exit, interrupt};
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use tnsearch_io::{output::Output, weights::WeightsFile};
+use tnsearch_lab::model::{ModelError, restore};
+
+/// Write the dense weights of a compressed model: names, types and order as they were.
+///
+/// One tensor at a time is in memory.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch decompress-model small.safetensors -o dense.safetensors")]
+pub struct DecompressModel {
+    /// The model, as 'compress-model' writes it
+    model: PathBuf,
+    /// The file to write (safetensors)
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    input: &'a PathBuf,
+    output: &'a PathBuf,
+    tensors: usize,
+    decompressed: usize,
+    params: u64,
+    bytes: u64,
+}
+
+pub fn run(args: &DecompressModel) -> anyhow::Result<Exit> {
+    check_distinct(
+        &[("the model", &args.model)],
+        &[("--output", Some(&args.output)), ("--json", args.report.json_path())],
+    )?;
+    let report = args.report.check()?;
+    Output::check(&args.output)?;
+    let file = WeightsFile::open(&args.model)?;
+    let stop = interrupt::on_ctrl_c()?;
+    let manifest = match restore(&file, &args.output, &stop, &mut |_| ()) {
+        Err(ModelError::Interrupted) => return Ok(Exit::Interrupted),
+        other => other?,
+    };
+    let dense = WeightsFile::open(&args.output)?;
+    let summary = Summary {
+        input: &args.model,
+        output: &args.output,
+        tensors: manifest.tensors.len(),
+        decompressed: manifest.tensors.iter().filter(|t| t.terms.is_some()).count(),
+        params: dense.entries().iter().map(|e| e.count()).sum(),
+        bytes: std::fs::metadata(&args.output).map_or(0, |m| m.len()),
+    };
+    report.write(&summary, || {
+        let mut out = String::new();
+        let Summary { tensors, decompressed, .. } = summary;
+        let text = format!(
+            "{}, {tensors} tensors, {decompressed} of them from cores",
+            args.output.display()
+        );
+        line(&mut out, "written", text);
+        out
+    })?;
+    Ok(Exit::Done)
+}

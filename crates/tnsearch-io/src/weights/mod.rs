@@ -1,0 +1,361 @@
+//! The weights of a model in a safetensors file, one tensor at a time: never the whole file in memory.
+//!
+//! Numbers of f16, bf16, f32 and f64 are read as the kind of number that is asked for; tensors of any other type are
+//! copied byte for byte. Names are kept as they are, and shown without control characters ([`shown`]).
+
+mod header;
+mod part;
+
+pub use header::{Entry, Notes, header_bytes};
+pub use part::{PartFile, journal_path, part_path};
+
+use crate::output::{Output, OutputError};
+use crate::{Dtype, FileError, Problem};
+use half::{bf16, f16};
+use sha2::{Digest as _, Sha256};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use tnsearch::tensor::{Scalar, Tensor};
+
+/// Bytes that are read at a time.
+const BLOCK: usize = 1 << 20;
+/// The format's own limit on its header.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// An open file of weights; only its header is in memory.
+#[derive(Debug)]
+pub struct WeightsFile {
+    path: PathBuf,
+    file: File,
+    /// In the order of their bytes.
+    entries: Vec<Entry>,
+    notes: Notes,
+    /// Where the entries start.
+    start: u64,
+    fingerprint: String,
+}
+
+impl WeightsFile {
+    /// Opens a file, and checks that its header describes exactly its data: no bytes that two tensors share, none that
+    /// belong to no tensor.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        Self::try_open(path).map_err(|problem| problem.of(path))
+    }
+
+    fn try_open(path: &Path) -> Result<Self, Problem> {
+        if path.is_dir() {
+            return Err(Problem::NotAFile("a directory"));
+        }
+        let file = File::open(path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => Problem::Missing,
+            _ => Problem::Io(e),
+        })?;
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(Problem::NotAFile("a pipe or a device"));
+        }
+        let length = about.len();
+        let mut reader = BufReader::new(&file);
+        let mut size = [0u8; 8];
+        let not_one = || Problem::Format("a safetensors file".into());
+        reader.read_exact(&mut size).map_err(|_| not_one())?;
+        let size = u64::from_le_bytes(size);
+        let mut first = [0u8; 1];
+        let begins = reader.read_exact(&mut first).is_ok() && first[0] == b'{';
+        if !begins {
+            return Err(not_one());
+        }
+        if size > MAX_HEADER || size + 8 > length {
+            return Err(Problem::Truncated("it ends within its header".into()));
+        }
+        let mut text = vec![0u8; size as usize];
+        text[0] = first[0];
+        reader.read_exact(&mut text[1..])?;
+        let (entries, notes) = header::parse(&text)?;
+        header::check(&entries, length - 8 - size)?;
+        // The header, and how long the file is: what a resumed run compares. The bytes of the weights would take
+        // as long to read as to compress.
+        let mut hash = Sha256::new();
+        hash.update(&text);
+        hash.update(length.to_le_bytes());
+        let hex = |b: &u8| format!("{b:02x}");
+        let fingerprint = hash.finalize().iter().map(hex).collect();
+        Ok(WeightsFile {
+            path: path.to_owned(),
+            file,
+            entries,
+            notes,
+            start: 8 + size,
+            fingerprint,
+        })
+    }
+
+    /// Its tensors, in the order of their bytes.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What its writer noted.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A hash of the header and the length.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The place of a tensor.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.name == name)
+    }
+
+    /// Hands the bytes of a tensor on, some at a time (whole numbers of at most 16 bytes each).
+    fn blocks(&self, k: usize, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let entry = &self.entries[k];
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(self.start + entry.start))?;
+        let mut left = entry.bytes();
+        let mut block = vec![0u8; BLOCK.min(left as usize)];
+        while left > 0 {
+            let now = (block.len() as u64).min(left) as usize;
+            file.read_exact(&mut block[..now])?;
+            take(&block[..now])?;
+            left -= now as u64;
+        }
+        Ok(())
+    }
+
+    /// The numbers of a tensor.
+    pub fn read<T: Scalar>(&self, k: usize) -> Result<Vec<T>, FileError> {
+        let entry = &self.entries[k];
+        let Some(dtype) = entry.dtype() else {
+            return Err(Problem::Dtype(entry.stored.clone()).of(&self.path));
+        };
+        let mut numbers: Vec<T> = Vec::new();
+        let count = entry.count() as usize;
+        if numbers.try_reserve_exact(count).is_err() {
+            return Err(Problem::NotGiven(count as u128).of(&self.path));
+        }
+        let read = self.blocks(k, |bytes| {
+            dtype.decode(bytes, false, &mut numbers);
+            Ok(())
+        });
+        read.map_err(|e| Problem::Io(e).of(&self.path))?;
+        match numbers.iter().position(|x| !x.is_finite()) {
+            Some(at) => {
+                let name = shown(&entry.name);
+                let what = format!("tensor '{name}' has a number that is not finite at {at}");
+                Err(Problem::Damaged(what).of(&self.path))
+            }
+            None => Ok(numbers),
+        }
+    }
+
+    /// Copies the bytes of a tensor.
+    pub fn copy(&self, k: usize, to: &mut dyn Write) -> io::Result<()> {
+        self.blocks(k, |bytes| to.write_all(bytes))
+    }
+}
+
+/// A type that weights can have and be compressed.
+pub fn is_float(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
+}
+
+/// The bytes of numbers in a type of weights, little-endian, each rounded to the nearest.
+///
+/// ```
+/// use tnsearch_io::{Dtype, weights::encode};
+/// let mut bytes = Vec::new();
+/// encode(Dtype::Bf16, &[1.0f32], &mut bytes);
+/// assert_eq!(bytes, [0x80, 0x3f]);
+/// ```
+pub fn encode<T: Scalar>(dtype: Dtype, numbers: &[T], out: &mut Vec<u8>) {
+    match dtype {
+        Dtype::Bf16 => {
+            numbers.iter().for_each(|x| out.extend(bf16::from_f64(x.re()).to_le_bytes()))
+        }
+        other => numbers.iter().for_each(|x| other.encode(x.re(), 0.0, out)),
+    }
+}
+
+/// A number as a type of weights holds it.
+pub fn rounded<T: Scalar>(dtype: Dtype, number: T) -> T {
+    let re = match dtype {
+        Dtype::Bf16 => bf16::from_f64(number.re()).to_f64(),
+        Dtype::F16 => f16::from_f64(number.re()).to_f64(),
+        Dtype::F32 => f64::from(number.re() as f32),
+        _ => return number,
+    };
+    T::from_parts(re, 0.0)
+}
+
+/// Writes some tensors as a file of weights, in this order and type.
+pub fn write(
+    output: &Output,
+    tensors: &[(&str, &Tensor)],
+    dtype: Dtype,
+) -> Result<(), OutputError> {
+    let (mut entries, mut at) = (Vec::new(), 0);
+    for (name, tensor) in tensors {
+        let (bytes, dims) = ((tensor.len() * dtype.bytes()) as u64, tensor.dims().to_vec());
+        entries.push(Entry::new((*name).to_owned(), dtype.stored().to_owned(), dims, at, bytes));
+        at += bytes;
+    }
+    output.write(|w| {
+        w.write_all(&header_bytes(&entries, &Notes::new()))?;
+        for (_, tensor) in tensors {
+            let mut bytes = Vec::with_capacity(tensor.len() * dtype.bytes());
+            encode(dtype, tensor.data(), &mut bytes);
+            w.write_all(&bytes)?;
+        }
+        Ok(())
+    })
+}
+
+/// A name for people: characters that would move the cursor or cannot be seen are escaped.
+///
+/// ```
+/// assert_eq!(tnsearch_io::weights::shown("a\n\u{1b}[2Jb"), "a\\n\\u{1b}[2Jb");
+/// ```
+pub fn shown(name: &str) -> String {
+    let one = |c: char| match c {
+        // Marks that turn the direction of writing around hide what a name is.
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => c.escape_unicode().to_string(),
+        c if c.is_control() => c.escape_debug().to_string(),
+        c => c.to_string(),
+    };
+    name.chars().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("model.safetensors");
+        std::fs::write(&path, bytes).unwrap();
+        (dir, path)
+    }
+
+    fn with_header(header: &str, data: usize) -> Vec<u8> {
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.resize(bytes.len() + data, 0);
+        bytes
+    }
+
+    fn refusal(header: &str, data: usize) -> String {
+        let (_dir, path) = written(&with_header(header, data));
+        WeightsFile::open(&path).unwrap_err().problem.to_string()
+    }
+
+    #[test]
+    fn files_of_the_safetensors_crate_are_read() {
+        use safetensors::tensor::{Dtype as Stored, TensorView};
+        let halves: Vec<u8> =
+            [1.5f32, -2.0, 0.25].iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect();
+        let brain: Vec<u8> =
+            [3.0f32, -0.5].iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect();
+        let whole = [7u8, 255];
+        let odd = "\u{7b2c} layer\n\"quoted\"";
+        let views = HashMap::from([
+            (odd, TensorView::new(Stored::F16, vec![3, 1], &halves).unwrap()),
+            ("b", TensorView::new(Stored::BF16, vec![2], &brain).unwrap()),
+            ("int8", TensorView::new(Stored::U8, vec![2], &whole).unwrap()),
+        ]);
+        let notes = HashMap::from([("format".to_owned(), "pt".to_owned())]);
+        let (_dir, path) = written(&safetensors::serialize(views, Some(notes)).unwrap());
+        let file = WeightsFile::open(&path).unwrap();
+        assert_eq!(file.notes().get("format").map(String::as_str), Some("pt"));
+        let at = |name: &str| file.find(name).unwrap();
+        assert_eq!(file.read::<f64>(at(odd)).unwrap(), [1.5, -2.0, 0.25]);
+        assert_eq!(file.read::<f32>(at("b")).unwrap(), [3.0, -0.5]);
+        let mut copy = Vec::new();
+        file.copy(at("int8"), &mut copy).unwrap();
+        assert_eq!(copy, whole);
+        assert!(!is_float(file.entries()[at("int8")].dtype().unwrap()));
+    }
+
+    #[test]
+    fn shared_and_scattered_tensors_are_told() {
+        let shared = r#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"b":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}"#;
+        let said = refusal(shared, 16);
+        assert!(said.contains("'a' and 'b' share bytes 8 to 16"), "{said}");
+        let hole = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[16,24]}}"#;
+        let said = refusal(hole, 24);
+        assert!(said.contains("bytes 8 to 16 belong to no tensor"), "{said}");
+        let strided = r#"{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,24]}}"#;
+        let said = refusal(strided, 24);
+        assert!(said.contains("'a' of type F32 and shape 2 x 2 has 24 bytes, not 16"), "{said}");
+        assert!(said.contains("contiguous"), "{said}");
+        let twice = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}"#;
+        assert!(refusal(twice, 8).contains("two tensors are called 'a'"));
+        let one = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+        assert!(refusal(one, 3).contains("promises 4 bytes of data, but the file has 3"));
+        assert!(refusal(one, 5).contains("there are 5"));
+        assert!(
+            refusal(r#"{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}"#, 4)
+                .contains("'a'")
+        );
+        assert!(refusal(r#"{"a":7}"#, 4).contains("'a'"));
+        assert!(refusal("{]", 4).contains("bad safetensors header"));
+        let (_dir, path) = written(b"PK\x03\x04 what is this");
+        let said = WeightsFile::open(&path).unwrap_err().to_string();
+        assert!(said.ends_with("not a safetensors file"), "{said}");
+        assert!(WeightsFile::open(&path.join("none")).is_err());
+    }
+
+    #[test]
+    fn what_is_not_finite_is_named() {
+        let mut bytes = with_header(r#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#, 0);
+        bytes.extend(1f32.to_le_bytes());
+        bytes.extend(f32::NAN.to_le_bytes());
+        let (_dir, path) = written(&bytes);
+        let said = WeightsFile::open(&path).unwrap().read::<f32>(0).unwrap_err().to_string();
+        assert!(said.ends_with("tensor 'w' has a number that is not finite at 1"), "{said}");
+    }
+
+    #[test]
+    fn any_damage_is_refused_without_a_panic() {
+        let bytes = with_header(
+            r#"{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#,
+            8,
+        );
+        for length in 0..bytes.len() {
+            let (_dir, path) = written(&bytes[..length]);
+            assert!(WeightsFile::open(&path).is_err(), "{length}");
+        }
+        for at in 0..bytes.len() - 8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x15;
+            let (_dir, path) = written(&damaged);
+            let _ = WeightsFile::open(&path);
+        }
+    }
+
+    #[test]
+    fn numbers_survive_their_own_type() {
+        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
+            let numbers = [0.1, -3.25, 65000.0].map(|x: f64| rounded(dtype, x));
+            let mut bytes = Vec::new();
+            encode(dtype, &numbers, &mut bytes);
+            assert_eq!(bytes.len(), 3 * dtype.bytes());
+            let mut back: Vec<f64> = Vec::new();
+            dtype.decode(&bytes, false, &mut back);
+            assert_eq!(back, numbers);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A file of weights that grows tensor by tensor under another name, and can be gone on with.
+
+use crate::output::{OutputError, sync_folder};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// The file in which an output grows.
+pub fn part_path(output: &Path) -> PathBuf {
+    beside(output, ".part")
+}
+
+/// The journal of an output.
+pub fn journal_path(output: &Path) -> PathBuf {
+    beside(output, ".journal")
+}
+
+fn beside(output: &Path, more: &str) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(more);
+    name.into()
+}
+
+/// An output that grows. Dropped before [`PartFile::finish`], it stays as `OUTPUT.part`.
+#[derive(Debug)]
+pub struct PartFile {
+    file: BufWriter<File>,
+    path: PathBuf,
+    output: PathBuf,
+    length: u64,
+}
+
+impl PartFile {
+    /// Begins the file of `output` with a header.
+    pub fn begin(output: &Path, header: &[u8]) -> Result<Self, OutputError> {
+        let path = part_path(output);
+        let begun = || -> io::Result<File> {
+            let mut options = OpenOptions::new();
+            let mut file =
+                options.read(true).write(true).create(true).truncate(true).open(&path)?;
+            file.write_all(header)?;
+            Ok(file)
+        };
+        let file = begun().map_err(|e| OutputError::new(&path, &e))?;
+        let (output, length) = (output.to_owned(), header.len() as u64);
+        Ok(PartFile { file: BufWriter::new(file), path, output, length })
+    }
+
+    /// Goes on with a file that begins with this header and was at least `length` bytes long; what is beyond goes. None
+    /// where there is no such file.
+    pub fn resume(output: &Path, header: &[u8], length: u64) -> Option<Self> {
+        let path = part_path(output);
+        let mut file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
+        let mut start = vec![0u8; header.len()];
+        file.read_exact(&mut start).ok()?;
+        let whole = start == header && length >= header.len() as u64;
+        if !whole || file.metadata().ok()?.len() < length {
+            return None;
+        }
+        file.set_len(length).ok()?;
+        file.seek(SeekFrom::Start(length)).ok()?;
+        Some(PartFile { file: BufWriter::new(file), path, output: output.to_owned(), length })
+    }
+
+    /// How long it is.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Brings what was written to the disk.
+    pub fn sync(&mut self) -> Result<(), OutputError> {
+        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_data());
+        synced.map_err(|e| OutputError::new(&self.path, &e))
+    }
+
+    /// What is wrong with writing it.
+    pub fn failed(&self, e: &io::Error) -> OutputError {
+        OutputError::new(&self.path, e)
+    }
+
+    /// Gives the file its name; it is on the disk then.
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        self.sync()?;
+        let output = fs::canonicalize(&self.output).unwrap_or_else(|_| self.output.clone());
+        fs::rename(&self.path, &output).map_err(|e| OutputError::new(&self.output, &e))?;
+        let parent = output.parent().filter(|p| !p.as_os_str().is_empty());
+        sync_folder(parent.unwrap_or(Path::new(".")));
+        Ok(())
+    }
+}
+
+impl Write for PartFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.length += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Entry, Notes, WeightsFile, header_bytes};
+    use super::*;
+
+    #[test]
+    fn what_was_cut_off_is_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("out.safetensors");
+        let entry = |name: &str, start| Entry::new(name.into(), "U8".into(), vec![3], start, 3);
+        let notes = Notes::from([("a \"note\"".to_owned(), "b".to_owned())]);
+        let header = header_bytes(&[entry("one", 0), entry("two", 3)], &notes);
+        assert_eq!(header.len() % 8, 0);
+        let mut part = PartFile::begin(&output, &header).unwrap();
+        part.write_all(b"abc").unwrap();
+        let good = part.length();
+        part.write_all(b"x").unwrap();
+        part.sync().unwrap();
+        drop(part);
+        assert!(!output.exists());
+        assert!(PartFile::resume(&output, b"another header", good).is_none());
+        assert!(PartFile::resume(&output, &header, good + 2).is_none(), "it was never so long");
+        let mut part = PartFile::resume(&output, &header, good).unwrap();
+        part.write_all(b"def").unwrap();
+        part.finish().unwrap();
+        let file = WeightsFile::open(&output).unwrap();
+        let mut bytes = Vec::new();
+        (0..2).for_each(|k| file.copy(k, &mut bytes).unwrap());
+        assert_eq!((&bytes[..], file.notes()), (&b"abcdef"[..], &notes));
+        assert!(!part_path(&output).exists());
+    }
+}

@@ -1,0 +1,29 @@
+//! The weights of a model, made smaller: every matrix, embedding and kernel that gains, within one budget.
+//!
+//! A [`Job`] looks at every layer on its own ([`front`]): sums of Kronecker products and SVDs ([`sum`]), trees on factors of its
+//! sides ([`trees`]), each with what it costs and what it loses. One budget over all layers chooses ([`budget`]), and the
+//! cores of what was chosen are written, layer by layer, with a [`manifest`] that says what they are. [`restore`] makes dense weights
+//! of them again. See `docs/weights.md`.
+
+pub mod budget;
+pub mod calibration;
+pub mod error;
+pub mod front;
+pub mod job;
+pub mod layer;
+pub mod leading;
+pub mod manifest;
+pub mod metric;
+pub mod pairing;
+pub mod restore;
+pub mod sum;
+pub mod term;
+pub mod trees;
+mod weighted;
+
+pub use calibration::{Calibration, CalibrationError};
+pub use error::ModelError;
+pub use job::{Event, Job, Outcome, Trial, Written, forget, layers};
+pub use layer::{Cost, Goal, Layer, LeftAlone, Settings, Weigh, Why};
+pub use manifest::Manifest;
+pub use restore::restore;

@@ -1,0 +1,101 @@
+//! A compressed model as dense weights again: names, types and order as they were, one tensor at a time.
+
+use super::error::ModelError;
+use super::job::dense_bytes;
+use super::manifest::{KEY, Manifest, Stored, StoredTerm};
+use super::term::Term;
+use std::io::Write;
+use std::path::Path;
+use tnsearch::problem::Stop;
+use tnsearch::tensor::{Scalar, Tensor};
+use tnsearch_io::weights::{Entry, PartFile, WeightsFile, header_bytes, part_path};
+use tnsearch_io::{Dtype, Problem};
+
+/// Writes the dense weights of a compressed model; tells each tensor that has cores. What was written when it is stopped goes.
+pub fn restore(
+    file: &WeightsFile,
+    output: &Path,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Stored),
+) -> Result<Manifest, ModelError> {
+    let manifest = Manifest::read(file)?;
+    let mut entries = Vec::new();
+    let mut at = 0;
+    for stored in &manifest.tensors {
+        let bytes = match (&stored.terms, stored.float()) {
+            (Some(_), Some(dtype)) => {
+                let count: u64 = stored.shape.iter().map(|&d| d as u64).product();
+                count * dtype.bytes() as u64
+            }
+            _ => file.find(&stored.name).map_or(0, |k| file.entries()[k].bytes()),
+        };
+        entries.push(Entry::new(
+            stored.name.clone(),
+            stored.dtype.clone(),
+            stored.shape.clone(),
+            at,
+            bytes,
+        ));
+        at += bytes;
+    }
+    let mut notes = file.notes().clone();
+    notes.remove(KEY);
+    let mut part = PartFile::begin(output, &header_bytes(&entries, &notes))?;
+    let written = fill(file, &manifest, &mut part, stop, tell);
+    match written {
+        Ok(()) => part.finish()?,
+        Err(e) => {
+            drop(part);
+            let _ = std::fs::remove_file(part_path(output));
+            return Err(e);
+        }
+    }
+    Ok(manifest)
+}
+
+fn fill(
+    file: &WeightsFile,
+    manifest: &Manifest,
+    part: &mut PartFile,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Stored),
+) -> Result<(), ModelError> {
+    for stored in &manifest.tensors {
+        if stop.is_set() {
+            return Err(ModelError::Interrupted);
+        }
+        match (&stored.terms, stored.float()) {
+            (Some(terms), Some(dtype)) => {
+                tell(stored);
+                let entries = stored.shape.iter().product();
+                let bytes = match dtype {
+                    Dtype::F64 => dense_bytes(&read::<f64>(file, terms)?, entries, dtype)?,
+                    _ => dense_bytes(&read::<f32>(file, terms)?, entries, dtype)?,
+                };
+                part.write_all(&bytes).map_err(|e| part.failed(&e))?;
+            }
+            _ => {
+                if let Some(k) = file.find(&stored.name) {
+                    file.copy(k, part).map_err(|e| ModelError::reading(file, e))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The terms of a tensor.
+fn read<T: Scalar>(file: &WeightsFile, terms: &[StoredTerm]) -> Result<Vec<Term<T>>, ModelError> {
+    let core = |name: &String| -> Result<Tensor<T>, ModelError> {
+        let missing = || Problem::Damaged(format!("core '{name}' is missing")).of(file.path());
+        let k = file.find(name).ok_or_else(missing)?;
+        let shape = file.entries()[k].shape.clone();
+        let data = file.read(k)?;
+        Tensor::new(shape, data).map_err(|e| Problem::from(e).of(file.path()).into())
+    };
+    let term = |t: &StoredTerm| -> Result<Term<T>, ModelError> {
+        let cores = t.cores.iter().map(core).collect::<Result<_, _>>()?;
+        Ok(Term { modes: t.modes.clone(), einsum: t.einsum.clone(), cores })
+    };
+    terms.iter().map(term).collect()
+}
