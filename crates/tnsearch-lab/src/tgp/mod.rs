@@ -11,6 +11,7 @@ mod compress;
 mod contract;
 mod data;
 mod evidence;
+mod file;
 mod fitter;
 mod grid;
 mod improve;
@@ -159,6 +160,6 @@ pub enum TgpError {
     #[error(transparent)]
     Decompose(#[from] tnsearch::decompose::DecomposeError),
     /// A stop was asked for before there was a model.
-    #[error("stopped before there was a model")]
+    #[error("the time was up before there was a model; give more --max-seconds")]
     Stopped,
 }

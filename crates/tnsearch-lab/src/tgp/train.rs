@@ -202,12 +202,19 @@ impl TrainSettings {
     /// Refuses what takes too much memory: vectors of all rows, and the normal equations of the largest core.
     fn check_memory(&self, points: &[usize], rows: usize) -> Result<(), TgpError> {
         let numbers: usize = points.iter().map(|m| m + 5).sum::<usize>().saturating_mul(rows);
-        let core = points.iter().max().map_or(0, |m| m.saturating_mul(self.rank.saturating_pow(2)));
-        let core = core.min(self.rank.saturating_mul(points[0]).saturating_mul(self.rank));
+        // A core has two edges, the first and the last one.
+        let last = points.len() - 1;
+        let edges = |k: usize| u32::from(k > 0) + u32::from(k < last);
+        let cores = points.iter().enumerate();
+        let cores = cores.map(|(k, m)| m.saturating_mul(self.rank.saturating_pow(edges(k))));
+        let core = cores.max().unwrap_or(0);
         if core > als::LARGEST_CORE {
             return Err(TgpError::Core { params: core });
         }
-        let needed = 8 * (2 * numbers as u128 + 4 * (core as u128).pow(2)) + (600 << 20) / 4;
+        // The matrix of the core, its factor, and the sums of all parts.
+        let squares = 8 * (core as u128).pow(2);
+        let sums = (16 * squares).min(als::SUMS as u128).max(squares);
+        let needed = 16 * numbers as u128 + 2 * squares + 2 * sums;
         match self.max_bytes.filter(|&limit| needed > u128::from(limit)) {
             Some(limit) => Err(TgpError::Memory { needed, limit }),
             None => Ok(()),
@@ -368,7 +375,9 @@ fn first_kernel(
     // Lengths far below the step have no slope.
     let lengths = grids.iter().map(|g| g.step.max(2.0)).collect();
     let from = Kernel::new(lengths, 1.0, 0.5);
-    evidence::learn(&rows, grids, &from, settings.evidence_steps, stop, &mut |step, evidence| {
+    // Half of the time is for the sweeps.
+    let part = stop.within_part(0.5);
+    evidence::learn(&rows, grids, &from, settings.evidence_steps, &part, &mut |step, evidence| {
         heard(Event::Evidence { step, evidence });
     })
 }

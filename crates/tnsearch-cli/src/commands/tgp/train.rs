@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch_io::{MemoryLimit, output::Output, table};
-use tnsearch_lab::tgp::{Event, Figures, Kernel, Model, TrainSettings, train};
+use tnsearch_lab::tgp::{Event, Figures, Kernel, Model, TgpError, TrainSettings, train};
 
 /// Train a model on a table.
 ///
@@ -150,7 +150,11 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
             }
             _ => {}
         })
-    })??;
+    })?;
+    let trained = match trained {
+        Err(TgpError::Stopped) if ctrl_c.is_set() => return Ok(Exit::Interrupted),
+        other => other?,
+    };
     kept?;
     let model = &trained.model;
     output.write(|w| model.write(w))?;
