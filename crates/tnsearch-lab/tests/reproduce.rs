@@ -196,8 +196,13 @@ fn means_of_models_are_compressed() {
         assert!(cell.params.unwrap() <= most && mse(cell) < mse(given) + 2e-3, "{cell:?}");
     }
     assert!(of("ours, fitted, 0.01").params <= of("ours, fitted").params);
-    let bound = of("ours, tensor").bound.unwrap();
-    assert!(bound <= of("ours, tensor").params.unwrap());
+    // The bound is over all trees: what is below it has a cycle, here of all three modes.
+    let tensor = of("ours, tensor");
+    let cyclic = tensor.ranks.iter().filter(|r| **r > 1).count() == 3;
+    assert!(
+        tensor.bound.unwrap() <= tensor.params.unwrap() || cyclic && !tensor.certified,
+        "{tensor:?}"
+    );
     let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
     let output = table.output(&cells, &setup);
     assert!(output.markdown.contains("| *paper's TNLS* | 2.24 (0.06) [1051] |"));

@@ -87,7 +87,7 @@ fn tables(done: &[Done]) -> String {
          stands in its place. TT is the trained model: 12, 8 and 4 inducing points for each feature, TT-rank 10. TNGA+, TNLS and the \
          walks (\"ours, ring\" and \"ours, any graph\") search the tensor of the mean by the paper's loss phi + lambda RSE, lambda 1e5, \
          1e7 and 1e3, with ranks up to 14. \"ours, tensor\" searches all formats for the tensor with its entries weighted by where the \
-         data are, for a rise of the validation MSE of at most half a percent of it, with a proven bound over all trees of that error; \
+         data are, for a rise of the validation MSE of at most half a percent of it (0.001 where that is more), with a proven bound over all trees of that error; \
          \"ours, fitted\" fits the cores of searched structures to the training rows, for the same rise and for one of 0.01. Every \
          choice is made by validation rows, a tenth of those for learning; the test rows are 20 in 100.\n\n"
         .to_owned();
