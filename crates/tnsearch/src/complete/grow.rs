@@ -189,10 +189,12 @@ impl<'g> Grower<'g> {
             }
             self.few = Some(std::mem::replace(&mut self.folds, all));
         }
-        let first = match &begun {
+        let first = match begun {
             Some(begun) => {
                 let structure = begun.networks[0].structure();
-                self.fit(structure, Some(begun), (begun.ridge, SWEEPS), until)?
+                let way = (begun.ridge, SWEEPS);
+                // Where no time is left for all, what few entries gave is something.
+                Some(self.fit(structure, Some(&begun), way, until)?.unwrap_or(begun))
             }
             None => self.first(template, other, until)?,
         };

@@ -145,7 +145,10 @@ impl Task<'_> {
         let mut starts: Vec<Fitted> = first.into_iter().collect();
         for data in [Some(target.clone()), target.tamed()].into_iter().flatten() {
             let rival = starts.iter().map(|start| start.error).fold(f64::INFINITY, f64::min);
-            let near = fit(&data, ws.plan().graph, &near, seed, warm, stop)?;
+            let near = match fit(&data, ws.plan().graph, &near, seed, warm, stop) {
+                Err(FitError::Interrupted | FitError::Time) if !starts.is_empty() => break,
+                near => near?,
+            };
             let cores: Vec<_> = near.cores.iter().filter_map(AnyTensor::as_f64).collect();
             ws.set_cores(&cores);
             let (error, steps) = self.descend(ws, entries, rival, limit);
