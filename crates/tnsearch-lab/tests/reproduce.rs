@@ -177,6 +177,44 @@ fn holes_of_pictures_are_filled() {
 }
 
 #[test]
+fn means_of_models_are_compressed() {
+    let table = quick("table-tgp");
+    let cells = cells(&table);
+    let of = |method: &str| {
+        let task = table.tasks.iter().position(|t| t.method == method).unwrap();
+        &cells[task]
+    };
+    let given = of("TT");
+    assert_eq!(given.params, Some(5 * 3 + 3 * 5 * 3 + 3 * 5));
+    let mse = |cell: &Cell| cell.test_mse.unwrap();
+    assert!(mse(given) < 0.01, "{given:?}");
+    for method in ["TNGA+", "TNLS", "ours, ring", "ours, any graph", "ours, tensor", "ours, fitted"]
+    {
+        let cell = of(method);
+        // A short genetic search need not find anything smaller than the train; the tensor has 125 entries.
+        let most = if method.starts_with("ours") { 75 } else { 125 };
+        assert!(cell.params.unwrap() <= most && mse(cell) < mse(given) + 2e-3, "{cell:?}");
+    }
+    assert!(of("ours, fitted, 0.01").params <= of("ours, fitted").params);
+    // The bound is over all trees: what is below it has a cycle, here of all three modes.
+    let tensor = of("ours, tensor");
+    let cyclic = tensor.ranks.iter().filter(|r| **r > 1).count() == 3;
+    assert!(
+        tensor.bound.unwrap() <= tensor.params.unwrap() || cyclic && !tensor.certified,
+        "{tensor:?}"
+    );
+    let setup = Setup::new(Method::Als, 1, Some(2), Stop::new()).unwrap();
+    let output = table.output(&cells, &setup);
+    assert!(output.markdown.contains("| *paper's TNLS* | 2.24 (0.06) [1051] |"));
+    assert_eq!(output.csv.lines().count(), 9);
+    assert!(output.figures[0].1.starts_with("<svg"));
+    let without = Experiment::new("table-tgp", Options::default(), Vec::new());
+    assert!(
+        without.err().unwrap().to_string().starts_with("this experiment needs tables: --data DIR")
+    );
+}
+
+#[test]
 fn bad_options_are_named() {
     let options = |trials| {
         Options::default().with(|o| {

@@ -18,6 +18,10 @@ use tnsearch::search::{
 use tnsearch::{Search, SettingError};
 use tnsearch_io::Picture;
 
+/// The part of a validation error by which it may rise and be the same to two digits.
+const SAME: f64 = 0.005;
+/// The smallest rise that is asked for.
+const LEAST_LOSS: f64 = 0.001;
 /// How long ours may take to make a model smaller.
 const MODEL_SECONDS: f64 = 120.0;
 
@@ -229,8 +233,11 @@ impl Attempt<'_> {
     }
 
     /// A smaller mean for so much more of the validation error.
-    fn compress(&self, loss: f64, tune: bool) -> Result<Found, ReproduceError> {
+    fn compress(&self, loss: Option<f64>, tune: bool) -> Result<Found, ReproduceError> {
         let process = self.process()?;
+        let part =
+            || process.model.figures.map_or(0.01, |f| (SAME * f.validation_mse).max(LEAST_LOSS));
+        let loss = loss.unwrap_or_else(part);
         let settings = CompressSettings::default().with(|s| {
             (s.max_mse_loss, s.tune) = (loss, tune);
             (s.seed, s.threads) = (self.seed, self.setup.threads);

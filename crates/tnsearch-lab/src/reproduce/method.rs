@@ -43,8 +43,9 @@ pub(super) enum Kind {
     Complete,
     /// A trained model as it is.
     Given,
-    /// Its mean made smaller: by so much of the validation error, its cores fitted to the data or not.
-    Compress(f64, bool),
+    /// Its mean made smaller, its cores fitted to the data or not: by how much the validation error may rise, or by which part
+    /// of it where that is not given.
+    Compress(Option<f64>, bool),
 }
 
 /// A method: a decomposition with adaptive ranks, or a search.
@@ -273,12 +274,13 @@ impl Method {
 
     /// The tensor of the mean by all formats, weighted by the data.
     pub(super) fn reparameterised() -> Method {
-        Method::model("ours, tensor", Kind::Compress(0.001, false))
+        Method::model("ours, tensor", Kind::Compress(None, false))
     }
 
     /// Structures fitted to the data.
-    pub(super) fn fitted(loss: f64) -> Method {
-        Method::model(&format!("ours, fitted, {loss}"), Kind::Compress(loss, true))
+    pub(super) fn fitted(loss: Option<f64>) -> Method {
+        let name = loss.map_or("ours, fitted".to_owned(), |l| format!("ours, fitted, {l}"));
+        Method::model(&name, Kind::Compress(loss, true))
     }
 
     /// The best ranks for a given place of every mode.

@@ -19,7 +19,7 @@ const RIDGE: f64 = 1e-10;
 /// The largest core, in params: its matrix has the square of it.
 pub const LARGEST_CORE: usize = 8192;
 /// Bytes for the sums of all parts together, about.
-const SUMS: usize = 256 << 20;
+pub const SUMS: usize = 256 << 20;
 
 /// The values `g` of all rows, on all threads or on this one.
 pub fn values(

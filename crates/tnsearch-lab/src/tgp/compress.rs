@@ -229,7 +229,7 @@ fn plain_settings(settings: &CompressSettings, order: usize) -> Result<PlainSett
         template,
         search,
         by_data: settings.by_data,
-        rounds: 4,
+        rounds: 3,
         looser: if settings.tune { 3 } else { 0 },
     })
 }

@@ -11,8 +11,10 @@ mod compress;
 mod contract;
 mod data;
 mod evidence;
+mod file;
 mod fitter;
 mod grid;
+mod improve;
 mod kernel;
 mod model;
 mod plain;
@@ -154,7 +156,10 @@ pub enum TgpError {
     /// The mean is no tensor.
     #[error(transparent)]
     Tensor(#[from] tnsearch::tensor::TensorError),
+    /// A decomposition failed.
+    #[error(transparent)]
+    Decompose(#[from] tnsearch::decompose::DecomposeError),
     /// A stop was asked for before there was a model.
-    #[error("stopped before there was a model")]
+    #[error("the time was up before there was a model; give more --max-seconds")]
     Stopped,
 }

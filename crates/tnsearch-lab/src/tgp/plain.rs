@@ -10,6 +10,7 @@ use super::TgpError;
 use super::model::Model;
 use super::rows::Rows;
 use std::sync::Arc;
+use tnsearch::decompose::{Goal, Limits, tt_svd};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
 use tnsearch::problem::{LowerBound, Stop, Target};
@@ -20,6 +21,9 @@ use tnsearch::tensor::{AnyTensor, Tensor, size};
 pub(super) const MOST_ENTRIES: usize = 1 << 24;
 /// What is added to `C_k`, relative to its largest entry on the diagonal: points without data count a little.
 const RIDGE: f64 = 1e-4;
+
+/// The smallest error that is searched with.
+const LEAST: f64 = 1e-12;
 
 /// How the tensor of the mean is searched.
 #[derive(Debug, Clone)]
@@ -163,7 +167,18 @@ pub(super) fn search(
     let norm = tensor.norm_squared() / if settings.by_data { 1.0 } else { tensor.len() as f64 };
     let target = Target::new(tensor)?;
     let allowed = (limit - before).max(1e-12);
-    let mut eps = (allowed / norm.max(1e-300)).clamp(1e-10, 0.5);
+    let mut eps = (allowed / norm.max(1e-300)).clamp(LEAST, 0.5);
+    // Features depend on each other, so the metric may be far off: what errors do is first seen on trains by SVDs.
+    let order: Vec<usize> = (0..target.dims().len()).collect();
+    let limits = Limits::none().with(|l| l.stop = stop.clone());
+    while eps > LEAST && !stop.is_set() {
+        let Ok(train) = tt_svd(&target, &order, &Goal::max_rse(eps)?, &limits) else { break };
+        let mse = model.with_mean(metric.back(&train.network)?).mse(validation)?;
+        if mse <= limit {
+            break;
+        }
+        eps *= 0.3;
+    }
     let mut best: Option<Plain> = None;
     let (mut evaluations, mut tried): (u64, Vec<f64>) = (0, Vec::new());
     let mut networks = Vec::new();
@@ -199,7 +214,7 @@ pub(super) fn search(
         }
         // About in proportion, and never as before.
         let factor = (0.9 * allowed / rise.max(0.02 * allowed)).clamp(0.02, 20.0);
-        let next = (eps * factor).clamp(1e-10, 0.5);
+        let next = (eps * factor).clamp(LEAST, 0.5);
         if tried.iter().any(|t| (t / next - 1.0).abs() < 0.05) {
             break;
         }

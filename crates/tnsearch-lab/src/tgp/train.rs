@@ -2,13 +2,12 @@
 //! minibatches of the bound.
 
 use super::TgpError;
-use super::adam::Adam;
 use super::als;
-use super::bound::{Posterior, Problem};
 use super::contract::Contraction;
 use super::data::{Shares, Split, Standard, fingerprint};
 use super::evidence;
 use super::grid::Grid;
+use super::improve::Run;
 use super::kernel::{Kernel, sides};
 use super::model::{Figures, Model};
 use super::rows::Rows;
@@ -32,6 +31,9 @@ pub struct TrainSettings {
     pub sweeps: usize,
     /// Sweeps without a smaller error on the validation rows, after which it ends.
     pub patience: usize,
+    /// Whether all lengths are made shorter or longer by one factor as long as that lowers the validation error: on few rows
+    /// the evidence likes longer ones than all rows would bear.
+    pub stretch: bool,
     /// Rows that the evidence is computed on, at the beginning.
     pub evidence_rows: usize,
     /// Steps of Adam on that evidence; 0: begin with lengths of 2, signal 1 and noise 0.5.
@@ -55,6 +57,7 @@ impl Default for TrainSettings {
             rank: 10,
             sweeps: 20,
             patience: 2,
+            stretch: true,
             evidence_rows: 1000,
             evidence_steps: 60,
             batch: 2048,
@@ -65,6 +68,9 @@ impl Default for TrainSettings {
         }
     }
 }
+
+/// How far the grid goes beyond the rows that it is laid over, at most, in units of their range.
+const BEYOND: f64 = 0.1;
 
 /// What happens during training.
 #[derive(Debug)]
@@ -196,12 +202,19 @@ impl TrainSettings {
     /// Refuses what takes too much memory: vectors of all rows, and the normal equations of the largest core.
     fn check_memory(&self, points: &[usize], rows: usize) -> Result<(), TgpError> {
         let numbers: usize = points.iter().map(|m| m + 5).sum::<usize>().saturating_mul(rows);
-        let core = points.iter().max().map_or(0, |m| m.saturating_mul(self.rank.saturating_pow(2)));
-        let core = core.min(self.rank.saturating_mul(points[0]).saturating_mul(self.rank));
+        // A core has two edges, the first and the last one.
+        let last = points.len() - 1;
+        let edges = |k: usize| u32::from(k > 0) + u32::from(k < last);
+        let cores = points.iter().enumerate();
+        let cores = cores.map(|(k, m)| m.saturating_mul(self.rank.saturating_pow(edges(k))));
+        let core = cores.max().unwrap_or(0);
         if core > als::LARGEST_CORE {
             return Err(TgpError::Core { params: core });
         }
-        let needed = 8 * (2 * numbers as u128 + 4 * (core as u128).pow(2)) + (600 << 20) / 4;
+        // The matrix of the core, its factor, and the sums of all parts.
+        let squares = 8 * (core as u128).pow(2);
+        let sums = (16 * squares).min(als::SUMS as u128).max(squares);
+        let needed = 16 * numbers as u128 + 2 * squares + 2 * sums;
         match self.max_bytes.filter(|&limit| needed > u128::from(limit)) {
             Some(limit) => Err(TgpError::Memory { needed, limit }),
             None => Ok(()),
@@ -296,12 +309,22 @@ pub(super) fn same_table(model: &Model, table: &Table) -> Result<(), TgpError> {
     }
 }
 
+/// The grids: over the range of each feature, but for what is far beyond all but two rows of a thousand.
 fn grids(table: &Table, standard: &Standard, rows: &[usize], points: &[usize]) -> Vec<Grid> {
     let grid = |(k, &m): (usize, &usize)| {
-        let values = rows.iter().map(|&r| standard.apply(k, table.row(r)[k]));
-        let (low, high) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        Grid::over(low, high, m)
+        let mut values: Vec<f64> =
+            rows.iter().map(|&r| standard.apply(k, table.row(r)[k])).collect();
+        values.sort_by(f64::total_cmp);
+        let (first, last) = (values[0], values[values.len() - 1]);
+        let rare = values.len() / 1000;
+        let (low, high) = (values[rare], values[values.len() - 1 - rare]);
+        match high > low {
+            true => {
+                let margin = BEYOND * (high - low);
+                Grid::over(first.max(low - margin), last.min(high + margin), m)
+            }
+            false => Grid::over(first, last, m),
+        }
     };
     points.iter().enumerate().map(grid).collect()
 }
@@ -349,110 +372,12 @@ fn first_kernel(
 ) -> Result<Kernel, TgpError> {
     let rows =
         some_rows(&data.train, settings.evidence_rows, settings.shares.seed, b"tgp evidence");
-    let from = Kernel::new(vec![2.0; grids.len()], 1.0, 0.5);
-    evidence::learn(&rows, grids, &from, settings.evidence_steps, stop, &mut |step, evidence| {
+    // Lengths far below the step have no slope.
+    let lengths = grids.iter().map(|g| g.step.max(2.0)).collect();
+    let from = Kernel::new(lengths, 1.0, 0.5);
+    // Half of the time is for the sweeps.
+    let part = stop.within_part(0.5);
+    evidence::learn(&rows, grids, &from, settings.evidence_steps, &part, &mut |step, evidence| {
         heard(Event::Evidence { step, evidence });
     })
-}
-
-struct Run<'a> {
-    data: &'a Prepared,
-    settings: &'a TrainSettings,
-    stop: &'a Stop,
-}
-
-impl Run<'_> {
-    fn improve(&self, begun: Model, heard: &mut dyn FnMut(Event<'_>)) -> Result<Trained, TgpError> {
-        let Run { data, settings, stop } = *self;
-        let structure = begun.mean.structure().clone();
-        let mut model = begun;
-        let mut sides = model.sides()?;
-        let (plan, cores) = model.whitened(&sides)?;
-        let mut at = Posterior { cores, roots: model.whitened_roots(&sides) };
-        let mut best: Option<(f64, Model, f64)> = None;
-        let (mut worse, mut adam) = (0, Adam::new(model.kernel.logs().len()));
-        let first = model.sweeps;
-        while model.sweeps < settings.sweeps.max(first + 1)
-            && worse < settings.patience
-            && !stop.is_set()
-        {
-            let problem = Problem {
-                rows: &data.train,
-                sides: &sides,
-                kernel: &model.kernel,
-                plan: &plan,
-                weight: data.train.len() as f64,
-                parallel: true,
-            };
-            let phi = data.train.vectors(&sides);
-            als::sweep(&problem, &mut at.cores, &phi, model.sweeps % 2 == 1, stop)?;
-            if stop.is_set() && best.is_some() {
-                break;
-            }
-            problem.improve_roots(&mut at.roots)?;
-            let bound = problem.bound(&at);
-            model.sweeps += 1;
-            let made = model.with_posterior(&structure, &plan, &at, &sides)?;
-            let validation_mse = made.mse(&data.validation)?;
-            let better = best.as_ref().is_none_or(|(least, ..)| validation_mse < *least);
-            // An improvement too small to see is none to wait for.
-            let clearly =
-                best.as_ref().is_none_or(|(least, ..)| validation_mse < least * (1.0 - 1e-3));
-            worse = if clearly { 0 } else { worse + 1 };
-            if better {
-                best = Some((validation_mse, made, bound.bound));
-            }
-            let (sweep, train_mse) = (model.sweeps, bound.mse);
-            let improved = best.as_ref().filter(|_| better).map(|(_, m, _)| m);
-            heard(Event::Sweep {
-                sweep,
-                bound: bound.bound,
-                train_mse,
-                validation_mse,
-                best: improved,
-            });
-            if settings.bound_steps > 0 {
-                self.learn(&mut model, &mut at, &plan, &mut adam)?;
-                sides = model.sides()?;
-            }
-        }
-        let (_, mut model, bound) = best.ok_or(TgpError::Stopped)?;
-        model.figures = Some(data.figures(&model, bound)?);
-        let Split { train, validation, test } = &data.split;
-        let rows = [train.len(), validation.len(), test.len()];
-        Ok(Trained { model, rows, stopped: stop.is_set() })
-    }
-
-    /// Steps of Adam on the bound by the hyperparameters, each on another minibatch.
-    fn learn(
-        &self,
-        model: &mut Model,
-        at: &mut Posterior,
-        plan: &Contraction,
-        adam: &mut Adam,
-    ) -> Result<(), TgpError> {
-        let rows = &self.data.train;
-        for step in 0..self.settings.bound_steps {
-            if self.stop.is_set() {
-                return Ok(());
-            }
-            let label = format!("tgp batch {} {step}", model.sweeps);
-            let batch =
-                some_rows(rows, self.settings.batch, self.settings.shares.seed, label.as_bytes());
-            let sides = model.sides()?;
-            let problem = Problem {
-                rows: &batch,
-                sides: &sides,
-                kernel: &model.kernel,
-                plan,
-                weight: rows.len() as f64,
-                parallel: true,
-            };
-            let (_, gradient) = problem.gradient(at);
-            let mut logs = model.kernel.logs();
-            adam.step(&mut logs, &gradient.logs, self.settings.rate);
-            model.kernel = Kernel::from_logs(&logs);
-        }
-        Ok(())
-    }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch_io::{MemoryLimit, output::Output, table};
-use tnsearch_lab::tgp::{Event, Figures, Kernel, Model, TrainSettings, train};
+use tnsearch_lab::tgp::{Event, Figures, Kernel, Model, TgpError, TrainSettings, train};
 
 /// Train a model on a table.
 ///
@@ -39,6 +39,9 @@ pub struct Train {
     /// Sweeps over the cores at most
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     sweeps: usize,
+    /// Do not try shorter and longer lengths, which the validation rows decide on
+    #[arg(long, help_heading = "Training")]
+    no_stretch: bool,
     /// Rows on which hyperparameters begin, by the exact evidence
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     evidence_rows: usize,
@@ -125,6 +128,7 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
         s.inducing.clone_from(&args.inducing);
         (s.rank, s.sweeps, s.evidence_rows) = (args.tt_rank, args.sweeps, args.evidence_rows);
         (s.bound_steps, s.batch, s.rate) = (args.bound_steps, args.batch, args.rate);
+        s.stretch = !args.no_stretch;
         s.shares.seed = args.seed;
         s.max_bytes = Some(limit.bytes());
     });
@@ -146,7 +150,11 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
             }
             _ => {}
         })
-    })??;
+    })?;
+    let trained = match trained {
+        Err(TgpError::Stopped) if ctrl_c.is_set() => return Ok(Exit::Interrupted),
+        other => other?,
+    };
     kept?;
     let model = &trained.model;
     output.write(|w| model.write(w))?;
