@@ -99,6 +99,12 @@ pub enum Problem {
     /// The array cannot be searched or fitted.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// A table of numbers that is none.
+    #[error(transparent)]
+    Table(#[from] crate::table::TableError),
+    /// A safetensors file that is not the model that was expected.
+    #[error("not a {0}")]
+    NotAModel(String),
     /// A safetensors file that is not one of our networks.
     #[error("not a network written by tnsearch: {0}")]
     NotANetwork(String),

@@ -25,10 +25,12 @@ pub mod journal;
 pub mod lines;
 mod literal;
 mod memory;
+pub mod named;
 pub mod network;
 pub mod output;
 pub mod picture;
 pub mod registry;
+pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -41,3 +43,4 @@ pub use error::{FileError, Problem, io_text};
 pub use memory::MemoryLimit;
 pub use picture::Picture;
 pub use registry::{Listed, list_arrays, read_tensor, split_key, write_npy_as, write_tensor};
+pub use table::Table;

@@ -1,4 +1,5 @@
-//! Synthetic data, examples of tensors as users have them, tensors of pictures, and the experiments of the paper.
+//! Synthetic data, examples of tensors as users have them, tensors of pictures, Gaussian processes, and the experiments of the
+//! paper.
 
 pub mod compress;
 pub mod examples;
@@ -6,6 +7,7 @@ pub mod model;
 pub mod reproduce;
 pub mod synthetic;
 pub mod tensorise;
+pub mod tgp;
 
 pub use examples::{Example, ExampleError};
 pub use synthetic::{Generated, Synthetic, SyntheticError};

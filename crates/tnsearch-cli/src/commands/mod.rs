@@ -30,6 +30,7 @@ mod round;
 mod search;
 mod space;
 mod structures;
+mod tgp;
 mod watch;
 
 use crate::Exit;
@@ -56,6 +57,7 @@ use clap::{Parser, Subcommand};
   tnsearch round net.safetensors --max-re 0.01 -o small.safetensors
   tnsearch compress photo.png -o photo.safetensors --page photo.html
   tnsearch compress-model model.safetensors --keep-re 0.05 -o small.safetensors
+  tnsearch tgp train train.csv -o model.safetensors  Gaussian process regression
 
 Exit codes: 0 done; 1 the target was not reached (the best so far is still written);
 2 bad usage or bad input; 130 on Ctrl-C (the best so far is written)."
@@ -85,6 +87,7 @@ enum Command {
     Report(report::Report),
     Watch(watch::Watch),
     Info(info::Info),
+    Tgp(Box<tgp::Tgp>),
     Demo(demo::Demo),
     Generate(generate::Generate),
     Reproduce(reproduce::Reproduce),
@@ -112,6 +115,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Report(args) => report::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Tgp(args) => tgp::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -28,18 +28,20 @@ const RESULTS: &str = "results.jsonl";
 ///
 /// table2 (rings, all methods), table3 (trees, lattices, HT, MERA), fig-cover (ranks under different maps of the
 /// modes), fig-convergence (loss against evaluations), fig-lambda (the weight of the error); on pictures of --data:
-/// table-compression, table-completion. Tables (Markdown, CSV) and pictures (SVG, PNG) go to the folder, with the
+/// table-compression, table-completion; on tables of --data: table-tgp. Tables (Markdown, CSV) and pictures (SVG, PNG) go to the folder, with the
 /// paper's numbers beside ours. What is done stays done: the same command goes on where it was stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch reproduce table2 --quick -o /tmp/table2      see it work, within a minute
   tnsearch reproduce table2 -o results/table2           all of it: about an hour on 2 cores
   tnsearch reproduce table3 -o results/table3           90 minutes; --only TNLS for a part of it
-  tnsearch reproduce table-compression --data DIR --only TNLS -o results/compression")]
+  tnsearch reproduce table-compression --data DIR --only TNLS -o results/compression
+  tnsearch reproduce table-tgp --data DIR --only ours -o results/tgp")]
 pub struct Reproduce {
-    /// table2, table3, fig-cover, fig-convergence, fig-lambda, table-compression or table-completion
+    /// table2, table3, fig-cover, fig-convergence, fig-lambda, table-compression, table-completion or table-tgp
     name: String,
-    /// The folder of the measured data, for experiments on pictures: images/bsd-gray256/*.png, images/usc-sipi/*.png
+    /// The folder of the measured data, for experiments on pictures (images/bsd-gray256/*.png, images/usc-sipi/*.png) and models
+    /// (regression/*.csv)
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The folder for the results; made if it is not there

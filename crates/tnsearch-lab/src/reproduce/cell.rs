@@ -1,7 +1,9 @@
 //! One result: a method on a tensor.
 
 use super::method::{By, Decompose, Kind, Method};
+use super::processes::Ready;
 use super::{ReproduceError, Trial};
+use crate::tgp::CompressSettings;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tnsearch::complete::{CompleteSettings, complete};
@@ -15,6 +17,9 @@ use tnsearch::search::{
 };
 use tnsearch::{Search, SettingError};
 use tnsearch_io::Picture;
+
+/// How long ours may take to make a model smaller.
+const MODEL_SECONDS: f64 = 120.0;
 
 /// What all methods of an experiment share.
 #[derive(Debug, Clone)]
@@ -59,6 +64,9 @@ pub struct Cell {
     /// Its relative error on the entries that were removed, where any were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_re: Option<f64>,
+    /// The error of the model with this mean on its test rows, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_mse: Option<f64>,
     /// Whether the error asked for was reached (always for other objectives).
     pub reached: bool,
     /// Whether the structure found has the template's format; none where that was not decided.
@@ -137,8 +145,13 @@ impl Attempt<'_> {
             Kind::Decompose(decompose) => self.decompose(decompose)?,
             Kind::Search(by) => self.search(by)?,
             Kind::Complete => self.complete()?,
+            Kind::Given => self.given()?,
+            Kind::Compress(loss, tune) => self.compress(*loss, *tune)?,
         };
         cell.seconds = begun.elapsed().as_secs_f64();
+        if let Some((process, mean)) = self.trial.process.as_ref().zip(network.as_ref()) {
+            cell.test_mse = Some(process.test_mse(mean)?);
+        }
         let Some((scene, network)) = self.trial.scene.as_ref().zip(network) else {
             return Ok(Made { cell, pictures: None });
         };
@@ -206,6 +219,51 @@ impl Attempt<'_> {
         Ok((cell, Some(network)))
     }
 
+    /// The mean as it is.
+    fn given(&self) -> Result<Found, ReproduceError> {
+        let process = self.process()?;
+        let mean = process.model.mean.clone();
+        let cell =
+            Cell { params: Some(mean.params()), rse: Some(0.0), reached: true, ..self.empty() };
+        Ok((cell, Some(mean)))
+    }
+
+    /// A smaller mean for so much more of the validation error.
+    fn compress(&self, loss: f64, tune: bool) -> Result<Found, ReproduceError> {
+        let process = self.process()?;
+        let settings = CompressSettings::default().with(|s| {
+            (s.max_mse_loss, s.tune) = (loss, tune);
+            (s.seed, s.threads) = (self.seed, self.setup.threads);
+        });
+        let stop = self.setup.stop.within_seconds(MODEL_SECONDS);
+        let found = process.compressed(&settings, &stop)?;
+        if self.setup.stop.is_set() {
+            return Err(ReproduceError::Interrupted);
+        }
+        let mean = found.model.mean;
+        let plain = found.plain.as_ref().map(|(plain, _)| plain);
+        let searched = plain.map_or(0, |p| p.evaluations);
+        let bound = plain.and_then(|p| p.lower_bound).and_then(|b| b.params).filter(|_| !tune);
+        let cell = Cell {
+            params: Some(mean.params()),
+            rse: plain.filter(|_| !found.tuned).map(|p| p.rse),
+            reached: mean.params() < found.before.params,
+            evaluations: Some(found.evaluations + searched),
+            bound,
+            certified: plain.is_some_and(|p| !found.tuned && p.certified_optimal),
+            ranks: mean.structure().ranks().to_vec(),
+            ..self.empty()
+        };
+        Ok((cell, Some(mean)))
+    }
+
+    fn process(&self) -> Result<&Ready, ReproduceError> {
+        let expected = "it is for the means of models";
+        let none =
+            || SettingError::new("method", format!("'{}'", self.method.name), expected).into();
+        self.trial.process.as_deref().ok_or_else(none)
+    }
+
     fn search(&self, by: &By) -> Result<Found, ReproduceError> {
         let &Attempt { method, trial, objective, seed, setup, .. } = self;
         // Without an error to be reached, a fit goes on to the end.
@@ -256,6 +314,7 @@ impl Attempt<'_> {
             rse: None,
             loss: None,
             missing_re: None,
+            test_mse: None,
             reached: false,
             format_preserved: None,
             evaluations: None,

@@ -41,6 +41,10 @@ pub(super) enum Kind {
     Search(By),
     /// Holes are filled by a structure chosen by entries held out.
     Complete,
+    /// A trained model as it is.
+    Given,
+    /// Its mean made smaller: by so much of the validation error, its cores fitted to the data or not.
+    Compress(f64, bool),
 }
 
 /// A method: a decomposition with adaptive ranks, or a search.
@@ -256,6 +260,25 @@ impl Method {
             max_runs: 1,
             ..Method::named("ours, held out", StrategySpec::default())
         }
+    }
+
+    fn model(name: &str, kind: Kind) -> Method {
+        Method { kind, max_runs: 1, ..Method::named(name, StrategySpec::default()) }
+    }
+
+    /// The trained model itself.
+    pub(super) fn given() -> Method {
+        Method::model("TT", Kind::Given)
+    }
+
+    /// The tensor of the mean by all formats, weighted by the data.
+    pub(super) fn reparameterised() -> Method {
+        Method::model("ours, tensor", Kind::Compress(0.001, false))
+    }
+
+    /// Structures fitted to the data.
+    pub(super) fn fitted(loss: f64) -> Method {
+        Method::model(&format!("ours, fitted, {loss}"), Kind::Compress(loss, true))
     }
 
     /// The best ranks for a given place of every mode.

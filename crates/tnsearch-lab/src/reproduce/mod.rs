@@ -14,6 +14,7 @@ mod method;
 mod options;
 mod pictures;
 mod plan;
+mod processes;
 mod published;
 mod ranks_only;
 mod table;
@@ -72,6 +73,17 @@ pub enum ReproduceError {
         /// Where they are looked for in the data.
         folder: String,
     },
+    /// The experiment needs tables.
+    #[error(
+        "this experiment needs tables: --data DIR, with {folder}/ccpp.csv, mg.csv and protein.csv in it (or --quick, which makes its own)"
+    )]
+    NoTables {
+        /// Where they are looked for in the data.
+        folder: &'static str,
+    },
+    /// A Gaussian process could not be trained or made smaller.
+    #[error(transparent)]
+    Tgp(#[from] crate::tgp::TgpError),
     /// The folder of the pictures cannot be read, or holds none.
     #[error("no pictures in {folder}: {why}")]
     Folder {
@@ -86,7 +98,7 @@ pub enum ReproduceError {
         /// The picture.
         name: String,
     },
-    /// A picture could not be read.
+    /// A picture or a table could not be read.
     #[error(transparent)]
     Picture(#[from] tnsearch_io::FileError),
     /// A picture does not become a tensor.

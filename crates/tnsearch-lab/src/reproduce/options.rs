@@ -14,7 +14,7 @@ pub struct Options {
     pub runs: Option<usize>,
     /// Another seed, other tensors and other searches.
     pub seed: u64,
-    /// Where the measured data are, for the experiments on pictures (`images/` in it).
+    /// Where the measured data are, for the experiments on pictures (`images/` in it) and models (`regression/`).
     pub data: Option<PathBuf>,
 }
 

@@ -44,7 +44,7 @@ impl Task {
 
     /// Makes the result and, of a picture, what became of it.
     pub fn make(&self, setup: &Setup) -> Result<Made, ReproduceError> {
-        let trial = self.source.trial(self.seed, self.trial)?;
+        let trial = self.source.trial(self.seed, self.trial, &setup.stop)?;
         let objective = trial.objective(self.objective).check()?;
         // Run k has the same seed with every method and on every tensor; they draw other things from it.
         let seed = derived_seed(self.seed, self.run);
@@ -133,6 +133,27 @@ impl Plan<'_> {
                 order: shot.order(),
                 name: shot.name.clone(),
                 ..self.task(&data, source, trial, by, objective, run)
+            };
+            self.tasks.push(task);
+        }
+    }
+
+    /// Results on the mean of a model.
+    pub fn add_process(
+        &mut self,
+        study: &Arc<super::processes::Study>,
+        trial: usize,
+        by: &Arc<Method>,
+        objective: Objective,
+    ) {
+        let name = study.recipe.name;
+        for run in 0..self.options.runs.unwrap_or(1).min(by.max_runs) {
+            let source = Source::Process(study.clone());
+            let task = Task {
+                template: "ring",
+                order: study.recipe.features,
+                name: name.to_owned(),
+                ..self.task(name, source, trial, by, objective, run)
             };
             self.tasks.push(task);
         }

@@ -2,12 +2,13 @@
 
 use super::ReproduceError;
 use super::pictures::{Scene, Shot};
+use super::processes::{Ready, Study};
 use crate::Synthetic;
 use std::sync::Arc;
 use tnsearch::graph::Template;
-use tnsearch::problem::{Objective, Target};
+use tnsearch::problem::{Objective, Stop, Target};
 
-/// One tensor: generated (the paper's trials A, B, C, ...), or a picture.
+/// One tensor: generated (the paper's trials A, B, C, ...), a picture, or the mean of a model.
 #[derive(Debug)]
 pub struct Trial {
     /// The format, which is the template of the searches too.
@@ -19,6 +20,7 @@ pub struct Trial {
     /// The parameters of the structure it was generated from: Eff. is these / those found. Of a picture its entries.
     pub hidden_params: u128,
     pub(super) scene: Option<Scene>,
+    pub(super) process: Option<Arc<Ready>>,
 }
 
 impl Trial {
@@ -38,13 +40,16 @@ pub(super) enum Source {
     Hidden(Recipe),
     /// A picture.
     Picture(Arc<Shot>),
+    /// The mean of a Gaussian process.
+    Process(Arc<Study>),
 }
 
 impl Source {
     /// The tensor of a trial.
-    pub fn trial(&self, seed: u64, number: usize) -> Result<Trial, ReproduceError> {
+    pub fn trial(&self, seed: u64, number: usize, stop: &Stop) -> Result<Trial, ReproduceError> {
         let shot = match self {
             Source::Hidden(recipe) => return recipe.generate(seed, number),
+            Source::Process(study) => return mean_of(study, number, stop),
             Source::Picture(shot) => shot,
         };
         // What is removed is the same for every method.
@@ -52,8 +57,18 @@ impl Source {
         let (scene, target) = Scene::new(shot, seed)?;
         let template = Arc::new(Template::ring(target.dims().len())?);
         let hidden_params = target.entries() as u128;
-        Ok(Trial { template, number, target, hidden_params, scene: Some(scene) })
+        Ok(Trial { template, number, target, hidden_params, scene: Some(scene), process: None })
     }
+}
+
+/// The tensor of a model's mean.
+fn mean_of(study: &Study, number: usize, stop: &Stop) -> Result<Trial, ReproduceError> {
+    let ready = study.ready(stop)?;
+    let target = Target::new(ready.tensor()?).map_err(tnsearch::fit::FitError::from)?;
+    let template = Arc::new(Template::ring(target.dims().len())?);
+    let hidden_params = target.entries() as u128;
+    let process = Some(ready);
+    Ok(Trial { template, number, target, hidden_params, scene: None, process })
 }
 
 /// What a trial is generated from.
@@ -88,7 +103,7 @@ impl Recipe {
         let made = recipe.generate(seed)?;
         let hidden_params = made.network.params();
         let target = Target::new(made.tensor).map_err(tnsearch::fit::FitError::from)?;
-        Ok(Trial { template, number, target, hidden_params, scene: None })
+        Ok(Trial { template, number, target, hidden_params, scene: None, process: None })
     }
 }
 

@@ -165,13 +165,23 @@ impl Spectra {
     }
 
     /// Computes all cuts in parallel on the current thread pool, until it is told to stop. What is left out
-    /// then bounds nothing. A cut that would take longer than the time left is not begun.
+    /// then bounds nothing. A cut that would take longer than the time left is not begun. Those of single modes and of
+    /// the first modes against the others, which direct methods ask for, come before all others.
     pub fn prepare(&self, stop: &Stop) {
-        (1..self.known.len()).into_par_iter().for_each(|cut| match stop.is_set() {
+        let order = self.order();
+        let asked = |cut: usize| {
+            let ones = cut.count_ones() as usize;
+            // Beside mode 0: one mode, or all but some; the last ones.
+            ones == 1 || ones + 2 >= order || ones + cut.trailing_zeros() as usize == order - 1
+        };
+        let compute = |cut: usize| match stop.is_set() {
             false if stop.has_time_for(self.flops(cut)) => drop(self.of((cut as ModeSet) << 1)),
             false => {}
             true => self.abandoned.store(true, Ordering::Relaxed),
-        });
+        };
+        for first in [true, false] {
+            (1..self.known.len()).into_par_iter().filter(|&k| asked(k) == first).for_each(compute);
+        }
     }
 
     /// What was asked for and is not known, with the reason.

@@ -4,7 +4,7 @@ use super::{CheckedComplete, CompleteError, HeldOut, Step, squares};
 use crate::fit::{self, CheckedFit, FitError, FitSettings};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::Network;
-use crate::problem::{Mask, Stop, Target};
+use crate::problem::{DataError, Mask, Stop, Target};
 use crate::search::{carried, grown};
 use crate::tensor::{AnyTensor, Tensor};
 use rayon::prelude::*;
@@ -71,6 +71,8 @@ fn constant(target: &Target, graph: &ModeGraph) -> Option<Vec<AnyTensor>> {
 /// Fits structures to the folds of the data.
 pub(super) struct Grower<'g> {
     folds: Folds,
+    /// The same with fewer entries to be fitted, where there are many.
+    few: Option<Folds>,
     max_rank: usize,
     settings: FitSettings,
     tell: &'g mut dyn FnMut(Step),
@@ -80,6 +82,33 @@ pub(super) struct Grower<'g> {
 }
 
 impl Folds {
+    fn new(targets: Vec<Target>, seed: u64) -> Self {
+        let squares = |t: &Target| t.held().map_or(0.0, |held| squares(t, held));
+        let norms = targets.iter().map(squares).collect();
+        Folds { targets, norms, seed }
+    }
+
+    /// The same with at most so many entries to be fitted in each fold; none where no fold has more.
+    fn with_entries(&self, most: usize) -> Result<Option<Self>, CompleteError> {
+        let count = |t: &Target| t.fitted().map_or(0, Mask::count);
+        if self.targets.iter().all(|target| count(target) <= most) {
+            return Ok(None);
+        }
+        let fewer = |target: &Target| -> Result<Target, DataError> {
+            let (Some(fitted), Some(held)) = (target.fitted(), target.held()) else {
+                return Ok(target.clone());
+            };
+            let share = 1.0 - most as f64 / fitted.count() as f64;
+            let (few, _) = match share > 0.0 {
+                true => fitted.without(share, self.seed)?,
+                false => return Ok(target.clone()),
+            };
+            target.fitting_only(&few, held)
+        };
+        let targets = self.targets.iter().map(fewer).collect::<Result<_, _>>()?;
+        Ok(Some(Folds::new(targets, self.seed)))
+    }
+
     /// Fits a structure to every fold; none where a stop came first or it would take too much memory.
     fn fit(
         &self,
@@ -127,11 +156,10 @@ impl<'g> Grower<'g> {
         settings: &CheckedComplete,
         tell: &'g mut dyn FnMut(Step),
     ) -> Result<Self, CompleteError> {
-        let squares = |t: &Target| t.held().map_or(0.0, |held| squares(t, held));
-        let norms = targets.iter().map(squares).collect();
-        let folds = Folds { targets, norms, seed: settings.seed };
+        let folds = Folds::new(targets, settings.seed);
+        let few = folds.with_entries(settings.first_entries)?;
         let (max_rank, settings, best) = (settings.max_rank, settings.fit.clone(), None);
-        Ok(Grower { folds, max_rank, settings, tell, best, structures: 0, sweeps: 0 })
+        Ok(Grower { folds, few, max_rank, settings, tell, best, structures: 0, sweeps: 0 })
     }
 
     /// The settings of a fit with this ridge and at most so many sweeps.
@@ -144,9 +172,35 @@ impl<'g> Grower<'g> {
         self.folds.targets[0].dims()
     }
 
-    /// Grows all ranks of a format alike, until the entries held out are predicted no better. A format that predicts
-    /// worse than the best of another with twice its params is left.
+    /// Grows all ranks of a format alike, until the entries held out are predicted no better: on few entries first,
+    /// where there are many.
     pub fn grow(
+        &mut self,
+        template: &Arc<Template>,
+        other: Option<&Grown>,
+        until: &Stop,
+    ) -> Result<Option<Grown>, CompleteError> {
+        let mut begun = None;
+        if let Some(few) = self.few.take() {
+            let all = std::mem::replace(&mut self.folds, few);
+            let found = self.first(template, other, until)?;
+            if let Some(first) = found {
+                begun = Some(self.grow_from(first, None, &until.within_part(0.5))?);
+            }
+            self.few = Some(std::mem::replace(&mut self.folds, all));
+        }
+        let first = match &begun {
+            Some(begun) => {
+                let structure = begun.networks[0].structure();
+                self.fit(structure, Some(begun), (begun.ridge, SWEEPS), until)?
+            }
+            None => self.first(template, other, until)?,
+        };
+        first.map(|first| self.grow_from(first, other, until)).transpose()
+    }
+
+    /// The fit with ranks 1.
+    fn first(
         &mut self,
         template: &Arc<Template>,
         other: Option<&Grown>,
@@ -157,7 +211,17 @@ impl<'g> Grower<'g> {
         let restarts = std::mem::replace(&mut self.settings.restarts, FIRST_STARTS);
         let first = self.fit(&structure, None, (ridge, SWEEPS), until);
         self.settings.restarts = restarts;
-        let Some(mut now) = first? else { return Ok(None) };
+        first
+    }
+
+    /// Grows all ranks alike from these. A format that predicts worse than the best of another with twice its params
+    /// is left.
+    fn grow_from(
+        &mut self,
+        mut now: Grown,
+        other: Option<&Grown>,
+        until: &Stop,
+    ) -> Result<Grown, CompleteError> {
         let mut best = now.clone();
         let mut idle = 0;
         while idle < IDLE && !until.is_set() {
@@ -193,7 +257,7 @@ impl<'g> Grower<'g> {
             }
             now = next;
         }
-        Ok(Some(best))
+        Ok(best)
     }
 
     /// The same ranks with another ridge, as long as that gains; none where it does not.

@@ -16,6 +16,8 @@ pub struct CompleteSettings {
     /// How many times entries are held out: with more than one, the observed entries are parted in so many, and each
     /// part is held out once. Five where 1 would hold out fewer than 40 entries.
     pub folds: usize,
+    /// Where more entries are fitted, ranks grow on so many of them first, and then go on growing on all.
+    pub first_entries: usize,
     /// The format; none: several are tried.
     pub template: Option<Arc<Template>>,
     /// The largest rank of an edge.
@@ -37,6 +39,7 @@ impl Default for CompleteSettings {
         CompleteSettings {
             held_out: 0.1,
             folds: 1,
+            first_entries: 1 << 16,
             template: None,
             max_rank: 64,
             fit,
@@ -55,6 +58,7 @@ impl CompleteSettings {
             return Err(SettingError::new("held-out", self.held_out, expected));
         }
         count("folds", self.folds)?;
+        count("first-entries", self.first_entries)?;
         count("max-rank", self.max_rank)?;
         self.fit.clone().check()?;
         crate::search::Budget { max_seconds: self.max_seconds, ..Default::default() }.check()?;

@@ -53,6 +53,26 @@ fn a_noisy_ring_is_predicted_nearly_to_its_noise() {
 }
 
 #[test]
+fn ranks_that_begin_on_few_entries_go_on_growing_on_all() {
+    let dims = [7, 8, 7, 8];
+    let (clean, noisy) = (Target::new(ring(&dims, 0.0)).unwrap(), ring(&dims, 0.5));
+    let (known, missing) = Mask::all(&dims).unwrap().without(0.2, 1).unwrap();
+    let target = Target::with_holes(noisy, &known).unwrap();
+    let ring = Arc::new(Template::ring(4).unwrap());
+    let off = |first: usize| {
+        let settings = settings(|s| (s.first_entries, s.template) = (first, Some(ring.clone())));
+        let found = complete(&target, &settings, &Stop::new(), &mut |_| ()).unwrap();
+        assert_eq!(found, complete(&target, &settings, &Stop::new(), &mut |_| ()).unwrap());
+        // The network is fitted to all that is known.
+        let z = found.network.to_tensor(None).unwrap();
+        assert!((target.rse_on(&known, &z) - found.rse).abs() < 1e-9);
+        clean.rse_on(&missing, &z)
+    };
+    let (few, all) = (off(200), off(usize::MAX));
+    assert!(few < 1.5 * all && all < 1e-3, "{few} {all}");
+}
+
+#[test]
 fn positive_data_of_many_modes_is_not_lost_at_the_first_fit() {
     let dims = [3; 8];
     let value = |k: usize| 1.0 + 0.2 * (k as f64 / 300.0).sin() + 0.1 * (k % 9) as f64;

@@ -129,6 +129,16 @@ impl ModeGraph {
         !self.groups.is_empty()
     }
 
+    /// Whether no edges make a cycle.
+    pub fn is_forest(&self) -> bool {
+        let mut part: Vec<usize> = (0..self.vertices()).collect();
+        self.edges().iter().all(|&(u, v, _)| {
+            let (p, q) = (part[u], part[v]);
+            part.iter_mut().filter(|x| **x == q).for_each(|x| *x = p);
+            p != q
+        })
+    }
+
     /// The modes of each vertex that carries some, in increasing order.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         (0..self.external()).map(|v| self.modes_at(v)).collect()

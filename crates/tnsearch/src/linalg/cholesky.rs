@@ -111,6 +111,27 @@ fn solve_plainly<T: Scalar>(l: &[T], b: &mut [T], n: usize) {
     }
 }
 
+/// Puts L of `A = L L^H` in the place of A (n x n, column-major; only the lower triangle is read and written). False if A is
+/// not positive definite; what is left there then is of no use.
+///
+/// ```
+/// use tnsearch::linalg::{cholesky, cholesky_solve};
+/// let mut a = [4.0, 2.0, 0.0, 2.0];
+/// assert!(cholesky(&mut a, 2));
+/// assert_eq!(a, [2.0, 1.0, 0.0, 1.0]);
+/// let mut b = [8.0, 5.0];
+/// cholesky_solve(&a, &mut b, 2);
+/// assert_eq!(b, [1.5, 1.0]);
+/// ```
+pub fn cholesky<T: Scalar>(a: &mut [T], n: usize) -> bool {
+    Cholesky::new::<T>(n, 1).factor(a, n, Route::of_size(n))
+}
+
+/// Puts the solution of `L L^H x = b` in the place of every column of `b`, L as [`cholesky`] makes it.
+pub fn cholesky_solve<T: Scalar>(l: &[T], b: &mut [T], n: usize) {
+    Cholesky::new::<T>(n, b.len() / n).solve(l, b, n, Route::of_size(n));
+}
+
 /// The inverse of a positive definite matrix given by its entries (i, j), in the lower triangle of the result; none
 /// if it is not positive definite.
 pub fn inverse<T: Scalar>(n: usize, entry: impl FnMut(usize, usize) -> T) -> Option<Mat<T>> {

@@ -3,7 +3,7 @@
 //!
 //! Everything runs on one thread, so that no result depends on their number: products ([`matmul`]), eigenvalues of
 //! Hermitian matrices and singular values ([`eigenvalues`], [`eigen`], [`singular_values`], [`left_singular`]),
-//! and Cholesky factors. What fits do in their inner loop takes a workspace and allocates nothing.
+//! and Cholesky factors ([`cholesky`], [`cholesky_solve`]). What fits do in their inner loop takes a workspace and allocates nothing.
 
 mod cholesky;
 mod narrow;
@@ -11,6 +11,7 @@ mod product;
 mod spectral;
 
 pub(crate) use cholesky::{Cholesky, Route, inverse};
+pub use cholesky::{cholesky, cholesky_solve};
 pub(crate) use narrow::narrowed;
 pub use product::{Factor, Strides, matmul};
 pub use spectral::{eigen, eigenvalues, gram, left_singular, singular_values};

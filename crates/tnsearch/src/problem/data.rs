@@ -70,6 +70,19 @@ impl Holes {
     }
 }
 
+/// The lower median of some numbers, and 1.4826 times their median distance from it, which is the standard deviation
+/// where they are normal; 0 of nothing.
+pub(super) fn robust(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let median = |values: &mut [f64]| match values.len() {
+        0 => 0.0,
+        n => *values.select_nth_unstable_by((n - 1) / 2, f64::total_cmp).1,
+    };
+    let mut values: Vec<f64> = values.collect();
+    let middle = median(&mut values);
+    values.iter_mut().for_each(|x| *x = (*x - middle).abs());
+    (middle, 1.4826 * median(&mut values))
+}
+
 impl Target {
     /// Checks the tensor (order, finite, not zero) and keeps its norm.
     pub fn new(tensor: impl Into<AnyTensor>) -> Result<Self, TensorError> {
@@ -130,6 +143,38 @@ impl Target {
         }
         let holes = Some(Holes { fitted, held: Some(held) });
         Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None, holes })))
+    }
+
+    /// The same data fitted on these entries alone, its error measured on those; of both only what is known counts.
+    pub(crate) fn fitting_only(&self, fitted: &Mask, held: &Mask) -> Result<Self, DataError> {
+        let both = fitted.as_slice().iter().zip(held.as_slice()).map(|(a, b)| *a || *b);
+        let known = Mask::new(fitted.dims().to_vec(), both.collect())?;
+        let Inner { tensor, exponent, .. } = &*self.0;
+        let holes = Some(Holes { fitted: known, held: None });
+        let (tensor, exponent, shrunk) = (tensor.clone(), *exponent, None);
+        let norm_squared = self.norm_squared();
+        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes })).holding_out(held)
+    }
+
+    /// The same data with its outliers brought in: entries further than 3 robust standard deviations (1.4826 times the
+    /// median distance) from the median of the fitted ones are moved there. None where that changes nothing, or leaves
+    /// nothing but zeros, and for complex numbers.
+    pub(crate) fn tamed(&self) -> Option<Target> {
+        let x = self.tensor().as_f64()?;
+        let fitted = |k: usize| self.fitted().is_none_or(|fitted| fitted.contains(k));
+        let (middle, spread) = robust((0..x.len()).filter(|&k| fitted(k)).map(|k| x.data()[k]));
+        let (low, high) = (middle - 3.0 * spread, middle + 3.0 * spread);
+        let outlies = |k: usize| fitted(k) && !(low..=high).contains(&x.data()[k]);
+        if spread == 0.0 || !(0..x.len()).any(outlies) {
+            return None;
+        }
+        let tame = |(k, x): (usize, &f64)| if outlies(k) { x.clamp(low, high) } else { *x };
+        let data: Vec<f64> = x.data().iter().enumerate().map(tame).collect();
+        let norm_squared = (0..data.len()).filter(|&k| fitted(k)).map(|k| data[k] * data[k]).sum();
+        let tensor = Tensor::new(x.dims().to_vec(), data).ok()?.into();
+        let (exponent, holes) = (self.0.exponent, self.0.holes.clone());
+        let inner = Inner { tensor, norm_squared, exponent, shrunk: None, holes };
+        (norm_squared > 0.0).then(|| Target(Arc::new(inner)))
     }
 
     /// Whether every entry is known and none is held out: what direct methods, bounds and shrinking need.

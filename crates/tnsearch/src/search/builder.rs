@@ -3,7 +3,7 @@
 use super::description::{Bounds, Context, Description, Graphs, Plan};
 use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
-use super::incumbents::{starts, usual_formats};
+use super::incumbents::{starts, usual_formats, usual_trees};
 use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
 use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
@@ -488,11 +488,13 @@ impl PreparedSearch<'_> {
             let templates = match graphs {
                 Graphs::Template if template.is_any() => usual_formats(dims.len()),
                 Graphs::Template => vec![template.clone()],
-                Graphs::Trees => Vec::new(),
+                Graphs::Trees => usual_trees(dims.len()),
                 Graphs::All => vec![searched.clone()],
                 Graphs::Formats => usual_formats(dims.len()),
             };
-            starts(small, bound.as_ref(), &templates, objective, widest_rank, &limits)
+            let grouped = matches!(graphs, Graphs::Trees | Graphs::Formats);
+            let templates = (&templates[..], grouped);
+            starts(small, bound.as_ref(), templates, objective, widest_rank, &limits)
         });
         let context = Context {
             starts: starts.as_deref(),

@@ -7,6 +7,7 @@ mod cover;
 mod lambda;
 mod table2;
 mod table3;
+mod tgp;
 
 use super::plan::Plan;
 use super::table::Done;
@@ -26,7 +27,7 @@ pub(super) struct Description {
 }
 
 /// The experiments there are.
-pub(super) const EXPERIMENTS: [&Description; 7] = [
+pub(super) const EXPERIMENTS: [&Description; 8] = [
     &table2::TABLE2,
     &table3::TABLE3,
     &cover::COVER,
@@ -34,4 +35,5 @@ pub(super) const EXPERIMENTS: [&Description; 7] = [
     &lambda::LAMBDA_WEIGHT,
     &compression::COMPRESSION,
     &completion::COMPLETION,
+    &tgp::TGP,
 ];

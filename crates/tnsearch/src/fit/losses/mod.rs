@@ -1,8 +1,9 @@
 //! Fits by other losses than the squared error, holes included: `L = sum of l(x, z) / baseline` over the entries that
 //! are fitted.
 //!
-//! - A network of any numbers begins at the least-squares fit, and goes down from there by quasi-Newton steps; the other
-//!   starts go down from random cores, since what least squares make of outliers may be far from the best.
+//! - A network of any numbers begins at two least-squares fits, one of the data and one of the data without its outliers
+//!   (`tamed`), since what least squares make of outliers may be far from the best; quasi-Newton steps go down from there.
+//!   The other starts go down from random cores.
 //! - One without negative numbers begins at random cores. A divergence is lowered by multiplicative updates first, which
 //!   need no step length and never raise it; quasi-Newton steps in the roots of the entries go on from there, since
 //!   updates alone take thousands of rounds to end.
@@ -140,15 +141,21 @@ impl Task<'_> {
         }
         // How near least squares comes to the error asked for says nothing about this one.
         let near = FitSettings { enough_rse: settings.stop_rse, ..FitSettings::clone(settings) };
-        let near = fit(target, ws.plan().graph, &near.check()?, seed, warm, stop)?;
-        let cores: Vec<_> = near.cores.iter().filter_map(AnyTensor::as_f64).collect();
-        ws.set_cores(&cores);
-        let rival = first.as_ref().map_or(f64::INFINITY, |first| first.error);
-        let (error, steps) = self.descend(ws, entries, rival, limit);
-        let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
-        let interrupted = near.interrupted || stop.is_set();
-        let second = Fitted { cores, error, sweeps: near.sweeps + steps, interrupted, ..near };
-        let mut starts: Vec<Fitted> = first.into_iter().chain([second.clone()]).collect();
+        let near = near.check()?;
+        let mut starts: Vec<Fitted> = first.into_iter().collect();
+        for data in [Some(target.clone()), target.tamed()].into_iter().flatten() {
+            let rival = starts.iter().map(|start| start.error).fold(f64::INFINITY, f64::min);
+            let near = fit(&data, ws.plan().graph, &near, seed, warm, stop)?;
+            let cores: Vec<_> = near.cores.iter().filter_map(AnyTensor::as_f64).collect();
+            ws.set_cores(&cores);
+            let (error, steps) = self.descend(ws, entries, rival, limit);
+            let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
+            let sweeps = near.sweeps + steps;
+            starts.push(Fitted { cores, error, sweeps, ..near });
+            if stop.is_set() {
+                break;
+            }
+        }
         let enough = settings.stop_rse.max(settings.enough_rse);
         for index in starts.len()..settings.restarts {
             let rival = starts.iter().map(|start| start.error).fold(f64::INFINITY, f64::min);
@@ -160,9 +167,11 @@ impl Task<'_> {
             ws.multiply_cores(target.scale());
             let (error, sweeps) = self.descend(ws, entries, rival, limit);
             let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
-            starts.push(Fitted { cores, error, sweeps, restarts: 1, ..second.clone() });
+            let (rescued, interrupted) = (false, stop.is_set());
+            let graph = None;
+            starts.push(Fitted { cores, error, sweeps, restarts: 1, rescued, interrupted, graph });
         }
-        let best = Fitted::best_of(&starts).unwrap_or(second);
+        let best = Fitted::best_of(&starts).ok_or(FitError::Interrupted)?;
         Ok(Fitted { interrupted: stop.is_set(), ..best })
     }
 

@@ -3,6 +3,7 @@
 use super::{Description, Loss, Measure};
 use crate::error::positive;
 use crate::problem::Target;
+use crate::problem::data::robust;
 use std::sync::Arc;
 
 pub(super) const HUBER: Description = Description {
@@ -51,25 +52,15 @@ impl Huber {
         let known = target.known();
         let inside = |k: &usize| known.as_ref().is_none_or(|known| known.contains(*k));
         let x = (0..target.entries()).filter(inside).map(|k| target.tensor().entry(k).re);
-        let mut x: Vec<f64> = x.map(|x| x * target.scale()).collect();
-        let middle = median(&mut x);
-        let mut away: Vec<f64> = x.iter().map(|x| (x - middle).abs()).collect();
-        let mean = away.iter().sum::<f64>() / away.len().max(1) as f64;
-        match 1.4826 * median(&mut away) {
+        let x: Vec<f64> = x.map(|x| x * target.scale()).collect();
+        let (middle, spread) = robust(x.iter().copied());
+        let mean = x.iter().map(|x| (x - middle).abs()).sum::<f64>() / x.len().max(1) as f64;
+        match spread {
             spread if spread > 0.0 => PART * 1.345 * spread,
             _ if mean > 0.0 => PART * 1.345 * mean,
             _ => 1.0,
         }
     }
-}
-
-/// The lower median; 0 of nothing.
-fn median(values: &mut [f64]) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let middle = (values.len() - 1) / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 impl Loss for Huber {

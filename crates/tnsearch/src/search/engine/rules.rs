@@ -101,7 +101,12 @@ impl Rules {
         }
         let costs =
             |limit: f64| sweep_cost(&job.graph, &self.data_dims) > limit * size(&self.dims) as f64;
-        let too_large = job.phi >= self.max_phi || self.max_cost.is_some_and(costs);
+        // Without cycles, truncated SVDs take the place of sweeps; direct starts make no more than they can afford.
+        let swept = match job.effort {
+            Effort::Direct => false,
+            effort => effort.is_full() || !job.graph.is_forest(),
+        };
+        let too_large = job.phi >= self.max_phi || swept && self.max_cost.is_some_and(costs);
         too_large.then(|| outcome(self.as_zero(job), Source::Refused))
     }
 

@@ -41,7 +41,7 @@ pub(super) fn fit_direct(
             FILL * rms * rng.sample::<f64, _>(StandardNormal)
         })
     };
-    let cycles = graph.edges().len() + parts(graph) > graph.vertices();
+    let cycles = !graph.is_forest();
     let settings = FitSettings { scouts: 1, rescue: 0, ..FitSettings::clone(settings) };
     let affordable = (WORK / sweep_cost(graph, target.dims())) as usize;
     let settings = match cycles {
@@ -81,21 +81,9 @@ pub(super) fn fit_direct(
             let Fitted { sweeps, restarts, interrupted, .. } = fitted;
             Ok(Fitted { sweeps, restarts, ..alone(interrupted)? })
         }
-        Err(FitError::Interrupted | FitError::Memory(_)) => alone(stop.is_set()),
+        Err(FitError::Interrupted | FitError::Memory(_) | FitError::Time) => alone(stop.is_set()),
         Err(error) => Err(error),
     }
-}
-
-/// The number of parts that hang together.
-fn parts(graph: &ModeGraph) -> usize {
-    let mut part: Vec<usize> = (0..graph.vertices()).collect();
-    for &(u, v, _) in graph.edges() {
-        let (p, q) = (part[u], part[v]);
-        part.iter_mut().filter(|x| **x == q).for_each(|x| *x = p);
-    }
-    part.sort_unstable();
-    part.dedup();
-    part.len()
 }
 
 #[cfg(test)]

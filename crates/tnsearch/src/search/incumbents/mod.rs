@@ -13,6 +13,7 @@ mod starts;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod unfolded;
 
 use crate::bound::{MAX_MODES, Spectra};
 use crate::decompose::Limits;
@@ -22,7 +23,7 @@ use crate::problem::{Objective, Target};
 use crate::tensor::size;
 use cuts::Cuts;
 use ring::RingIn;
-pub(super) use starts::{starts, usual_formats};
+pub(super) use starts::{starts, usual_formats, usual_trees};
 use std::sync::Arc;
 use tree::TreeIn;
 
@@ -119,11 +120,7 @@ pub fn incumbents(
     max_rank: usize,
     limits: &Limits,
 ) -> Vec<Structure> {
-    // Parameters are counted in full, also where the tensor was shrunk; what that lost is not there to be spent.
-    let objective = match objective {
-        Objective::MaxError(eps) => Objective::MaxError(target.net(eps)),
-        other => other,
-    };
+    let objective = net(target, objective);
     let dims = target.full_dims();
     let order = dims.len();
     if template.order() != order || order > MAX_MODES || order != spectra.order() {
@@ -162,6 +159,15 @@ pub fn incumbents(
         found = sequential::found(target, template, objective, mutual.as_deref(), max_rank, limits);
     }
     best_of(found, target, aim)
+}
+
+/// The objective without what shrinking lost, which is not there to be spent. (Parameters are counted in full, also where
+/// the tensor was shrunk.)
+fn net(target: &Target, objective: Objective) -> Objective {
+    match objective {
+        Objective::MaxError(eps) => Objective::MaxError(target.net(eps)),
+        other => other,
+    }
 }
 
 /// What the best of several starts lead to: so many orders of the modes, so many structures of each.

@@ -189,3 +189,32 @@ fn a_stop_ends_it_with_what_there_is() {
     let found = incumbents(&target, &spectra, &ring, Objective::MaxError(1e-3), 9, &limits);
     assert!(found.is_empty());
 }
+
+#[test]
+fn the_svd_of_an_unfolding_is_a_start() {
+    // A matrix of rank 3, 12 x 20, both sides split: noise in every other unfolding.
+    let mut rng = crate::rng::stream(5, b"unfolded");
+    let (u, v): (Vec<f64>, Vec<f64>) = (
+        (0..36).map(|_| f64::normal(&mut rng)).collect(),
+        (0..60).map(|_| f64::normal(&mut rng)).collect(),
+    );
+    let entry = |k: usize| (0..3).map(|r| u[k / 20 * 3 + r] * v[k % 20 * 3 + r]).sum::<f64>();
+    let x = Tensor::new(vec![3, 4, 5, 4], (0..240).map(entry).collect()).unwrap();
+    let x = Target::new(x).unwrap();
+    let groups = vec![vec![0, 1], vec![2, 3]];
+    for (objective, rank) in [
+        (Objective::MaxError(1e-9), 3),
+        (Objective::MaxParams(96), 3),
+        (Objective::MaxParams(95), 2),
+        (Objective::Lambda(100.0), 3),
+    ] {
+        let objective = objective.check().unwrap();
+        let found = starts(&x, None, (&[], true), objective, 9, &Limits::none());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].groups(), found[0].ranks()), (groups.clone(), &[rank][..]));
+    }
+    // What is not allowed is not proposed.
+    let objective = Objective::MaxError(1e-9).check().unwrap();
+    assert!(starts(&x, None, (&[], true), objective, 2, &Limits::none()).is_empty());
+    assert!(starts(&x, None, (&[], false), objective, 9, &Limits::none()).is_empty());
+}

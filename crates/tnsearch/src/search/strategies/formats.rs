@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Tensors with more entries are not walked over: a step takes seconds.
-const MOST_ENTRIES: usize = 1 << 17;
+const MOST_ENTRIES: usize = 1 << 21;
 
 /// Tensors of more modes are not walked over on all graphs.
 const MOST_MODES: usize = 12;

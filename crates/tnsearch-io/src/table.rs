@@ -1,0 +1,247 @@
+//! Tables of numbers: CSV files with a header, read by row.
+//!
+//! A cell that is no finite number is refused with its row and column. Rows count from 1, without the header; empty lines do
+//! not count.
+
+use crate::{FileError, MemoryLimit, Problem};
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::Path;
+use thiserror::Error;
+use tnsearch::tensor::Kind;
+
+/// A table of numbers, every row as long as the header.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Table {
+    /// The names of the columns.
+    pub names: Vec<String>,
+    /// The numbers, row after row.
+    pub cells: Vec<f64>,
+}
+
+/// What is wrong with a table.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// Nothing is in it.
+    #[error("the table is empty; the first line must name the columns")]
+    Empty,
+    /// The header is no header.
+    #[error(
+        "the first line must name the columns, but its cells are numbers ('{0}', ...); add a header"
+    )]
+    NoHeader(String),
+    /// A column without a name.
+    #[error("column {0} has no name in the header")]
+    Unnamed(usize),
+    /// Two columns of one name.
+    #[error("two columns are called '{0}'; every column needs a name of its own")]
+    Twice(String),
+    /// A row that is too short or too long.
+    #[error("row {row} has {found} cells, but the header names {expected} columns")]
+    Length {
+        /// The row, from 1.
+        row: usize,
+        /// Its cells.
+        found: usize,
+        /// The columns.
+        expected: usize,
+    },
+    /// A cell with nothing in it.
+    #[error("row {row}, column '{column}': the cell is empty; remove the row or fill it")]
+    Missing {
+        /// The row, from 1.
+        row: usize,
+        /// The column's name.
+        column: String,
+    },
+    /// A cell that is no number.
+    #[error("row {row}, column '{column}': '{cell}' is no finite number")]
+    Cell {
+        /// The row, from 1.
+        row: usize,
+        /// The column's name.
+        column: String,
+        /// What is in it.
+        cell: String,
+    },
+    /// The bytes are no CSV.
+    #[error("not a CSV table: {0}")]
+    Csv(String),
+}
+
+impl Table {
+    /// A table from its rows, one after the other.
+    ///
+    /// # Panics
+    /// If the cells are not whole rows.
+    pub fn new(names: Vec<String>, cells: Vec<f64>) -> Self {
+        assert!(names.is_empty() || cells.len().is_multiple_of(names.len()), "whole rows");
+        Table { names, cells }
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.cells.len().checked_div(self.columns()).unwrap_or(0)
+    }
+
+    /// A row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.cells[row * self.columns()..(row + 1) * self.columns()]
+    }
+
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|n| n == name)
+    }
+}
+
+/// Reads a CSV file with a header.
+pub fn read(path: &Path, limit: MemoryLimit) -> Result<Table, FileError> {
+    let open = || {
+        let about = std::fs::metadata(path)?;
+        if about.is_dir() {
+            return Err(Problem::NotAFile("a directory"));
+        }
+        // A number takes at least two bytes of text and eight of memory.
+        limit.check(u128::from(about.len()) / 2, Kind::F64)?;
+        Ok(std::fs::File::open(path)?)
+    };
+    let missing = |p: Problem| match p {
+        Problem::Io(e) if e.kind() == io::ErrorKind::NotFound => Problem::Missing,
+        other => other,
+    };
+    open().and_then(parse).map_err(|p| missing(p).of(path))
+}
+
+/// Reads a table from its bytes.
+pub fn parse(from: impl io::Read) -> Result<Table, Problem> {
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(from);
+    let names: Vec<String> = header(reader.headers().map_err(problem)?)?;
+    let mut cells = Vec::new();
+    let mut record = csv::StringRecord::new();
+    let mut row = 0;
+    while reader.read_record(&mut record).map_err(problem)? {
+        row += 1;
+        if record.len() != names.len() {
+            // What is missing at the end of a row is named.
+            let missing = names.get(record.len()).filter(|_| record.len() + 1 == names.len());
+            return Err(match missing {
+                Some(column) => TableError::Missing { row, column: column.clone() },
+                None => TableError::Length { row, found: record.len(), expected: names.len() },
+            }
+            .into());
+        }
+        for (cell, column) in record.iter().zip(&names) {
+            let column = || column.clone();
+            match cell.parse::<f64>() {
+                Ok(x) if x.is_finite() => cells.push(x),
+                _ if cell.is_empty() => {
+                    return Err(TableError::Missing { row, column: column() }.into());
+                }
+                _ => {
+                    let cell = cell.chars().take(40).collect();
+                    return Err(TableError::Cell { row, column: column(), cell }.into());
+                }
+            }
+        }
+    }
+    Ok(Table { names, cells })
+}
+
+fn header(found: &csv::StringRecord) -> Result<Vec<String>, TableError> {
+    let clean = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
+    let names: Vec<String> = found.iter().map(clean).collect();
+    if names.iter().all(String::is_empty) {
+        return Err(TableError::Empty);
+    }
+    if names.iter().all(|n| n.parse::<f64>().is_ok()) {
+        return Err(TableError::NoHeader(names[0].clone()));
+    }
+    let mut seen = HashSet::new();
+    for (k, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(TableError::Unnamed(k + 1));
+        }
+        if !seen.insert(name) {
+            return Err(TableError::Twice(name.clone()));
+        }
+    }
+    Ok(names)
+}
+
+fn problem(e: csv::Error) -> Problem {
+    let text = e.to_string();
+    match e.into_kind() {
+        csv::ErrorKind::Io(e) => Problem::Io(e),
+        _ => TableError::Csv(text).into(),
+    }
+}
+
+/// Writes a table: numbers so that they come back bit for bit.
+pub fn write(to: &mut dyn Write, table: &Table) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(to);
+    writer.write_record(&table.names)?;
+    for row in 0..table.rows() {
+        writer.write_record(table.row(row).iter().map(f64::to_string))?;
+    }
+    writer.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse(text.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn tables_come_back_bit_for_bit() {
+        let table = parse("\u{feff}a, \"b,c\" ,y\n1,2.5,-3e-4\n\n4,5,6\r\n".as_bytes()).unwrap();
+        assert_eq!(table.names, ["a", "b,c", "y"]);
+        assert_eq!(
+            (table.rows(), table.row(0), table.row(1)),
+            (2, &[1.0, 2.5, -3e-4][..], &[4.0, 5.0, 6.0][..])
+        );
+        assert_eq!((table.column("y"), table.column("z")), (Some(2), None));
+        let mut table = table;
+        table.cells[1] = 0.1 + 0.2;
+        let mut bytes = Vec::new();
+        write(&mut bytes, &table).unwrap();
+        assert_eq!(parse(&bytes[..]).unwrap(), table);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_by_row_and_column() {
+        for (text, said) in [
+            ("", "the table is empty; the first line must name the columns"),
+            (
+                "1,2\n3,4\n",
+                "the first line must name the columns, but its cells are numbers ('1', ...); add a header",
+            ),
+            ("a,,b\n", "column 2 has no name in the header"),
+            ("a,b,a\n", "two columns are called 'a'; every column needs a name of its own"),
+            ("a,b\n1,2\n3,x\n", "row 2, column 'b': 'x' is no finite number"),
+            ("a,b\n1,nan\n", "row 1, column 'b': 'nan' is no finite number"),
+            ("a,b\n1,2\n,4\n", "row 2, column 'a': the cell is empty; remove the row or fill it"),
+            ("a,b\n1\n", "row 1, column 'b': the cell is empty; remove the row or fill it"),
+            ("a,b\n1,2,3\n", "row 1 has 3 cells, but the header names 2 columns"),
+        ] {
+            assert_eq!(refused(text), said, "{text:?}");
+        }
+        assert!(
+            parse(&b"a,b\n1,\xff\n"[..]).unwrap_err().to_string().starts_with("not a CSV table")
+        );
+    }
+}
