@@ -341,8 +341,7 @@ impl Job<'_> {
     fn rest<T: Scalar>(&self, layer: &Layer, terms: &[Term<T>]) -> Result<Vec<T>, ModelError> {
         let mut w: Vec<T> = self.file.read(layer.index)?;
         for term in terms {
-            let z = term.dense()?;
-            w.iter_mut().zip(z.data()).for_each(|(w, z)| *w -= *z);
+            term.add_to(&mut w, -1.0)?;
         }
         Ok(w)
     }
@@ -525,8 +524,9 @@ impl Job<'_> {
             part.write_all(&bytes).map_err(|e| part.failed(&e))?;
         }
         one.norm = norm_squared(&self.file.read::<T>(layer.index)?, None);
-        let metric = self.metric::<T>(layer)?;
         let rest = self.rest(layer, &terms)?;
+        drop(terms);
+        let metric = self.metric::<T>(layer)?;
         one.error = norm_squared(&rest, None);
         one.weighted = norm_squared(&rest, metric.as_ref());
         Ok(())
@@ -606,15 +606,10 @@ pub(super) fn dense_bytes<T: Scalar>(
     entries: usize,
     dtype: Dtype,
 ) -> Result<Vec<u8>, ModelError> {
-    let mut sum: Vec<T> = Vec::new();
+    let mut sum = vec![T::ZERO; entries];
     for term in terms {
-        let z = term.dense()?;
-        match sum.is_empty() {
-            true => sum = z.into_data(),
-            false => sum.iter_mut().zip(z.data()).for_each(|(s, z)| *s += *z),
-        }
+        term.add_to(&mut sum, 1.0)?;
     }
-    sum.resize(entries, T::ZERO);
     let mut bytes = Vec::with_capacity(entries * dtype.bytes());
     weights::encode(dtype, &sum, &mut bytes);
     Ok(bytes)

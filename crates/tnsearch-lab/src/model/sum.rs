@@ -20,8 +20,9 @@ const STEP: f64 = 0.45;
 const ROUNDS: usize = 2;
 /// Rounds over the blocks of the sum that is written.
 const LAST_ROUNDS: usize = 12;
-/// Pairings that are compared: those of fewest entries.
+/// Pairings that are compared, and those of large matrices: the ones of fewest entries.
 const PAIRINGS: usize = 1000;
+const FEW_PAIRINGS: usize = 64;
 /// Entries of W that are looked at for each, and rows of the rearranged matrix at least.
 const SAMPLED: usize = 1 << 19;
 const LEAST_ROWS: usize = 16;
@@ -127,8 +128,9 @@ fn screen_rest<T: Scalar>(
     stop: &Stop,
 ) -> Option<Vec<Pairing>> {
     let small = |p: &Pairing| 4 * p.entries() <= w.len() && (wanted.rate)(p) <= wanted.most;
+    let most = if w.len() > LARGE { FEW_PAIRINGS } else { PAIRINGS };
     let mut left: Vec<Pairing> =
-        Pairing::all(rows, columns).into_iter().filter(small).take(PAIRINGS).collect();
+        Pairing::all(rows, columns).into_iter().filter(small).take(most).collect();
     let mut chosen: Vec<Product<T>> = Vec::new();
     let mut stopped = false;
     while chosen.len() < TOGETHER && !left.is_empty() {
