@@ -58,17 +58,18 @@ def weights():
 
 
 def test_errors_and_params_are_what_numpy_finds(weights, compress, tnsearch, read_model, tmp_path):
-    report, out = compress(weights, "--keep-re", 0.15, "--cores", "f32")
+    report, out = compress(weights, "--keep-re", 0.3, "--cores", "f32")
     tnsearch("decompress-model", out, "-o", tmp_path / "dense.safetensors")
     dense, cores = load_file(tmp_path / "dense.safetensors"), read_model(out)
     lost = whole = 0.0
     for layer in report["layers"]:
         x, z = weights[layer["name"]].astype("f8"), cores[layer["name"]].astype("f8")
-        assert layer["compressed"] and layer["re"] == pytest.approx(relative_error(x, z), rel=1e-4)
+        assert layer["re"] == pytest.approx(relative_error(x, z), rel=1e-4)
+        assert layer["compressed"] == (layer["params"] < x.size) == (layer["re"] > 0)
         kind = weights[layer["name"]].dtype
         assert dense[layer["name"]].dtype == kind and np.abs(dense[layer["name"]] - z).max() < np.finfo(kind).eps + 1e-6
         lost, whole = lost + np.sum((x - z) ** 2), whole + np.sum(x**2)
-    assert report["re"] == pytest.approx(np.sqrt(lost / whole), rel=1e-4) and report["re"] <= 0.15
+    assert report["re"] == pytest.approx(np.sqrt(lost / whole), rel=1e-4) and report["re"] <= 0.3
     for name in ("bias", "ids"):
         assert np.array_equal(dense[name], weights[name]) and np.array_equal(cores[name], weights[name])
     stored = sum(a.size for a in load_file(out).values())
@@ -78,7 +79,7 @@ def test_errors_and_params_are_what_numpy_finds(weights, compress, tnsearch, rea
     for layer in report["layers"]:
         w = weights[layer["name"]].astype("f8").reshape(layer["shape"][0], -1)
         s = np.linalg.svd(w, compute_uv=False) ** 2
-        rank = int(np.argmax(1 - np.cumsum(s) / s.sum() <= 0.15**2)) + 1
+        rank = int(np.argmax(1 - np.cumsum(s) / s.sum() <= 0.3**2)) + 1
         each += min(rank * sum(w.shape), w.size)
     assert report["params"] - 67 <= each
 
@@ -136,7 +137,7 @@ def test_bf16_goes_through(tnsearch, tmp_path, read_model):
 def test_the_example_beats_svds_of_each_layer(tmp_path):
     example = ROOT / "examples" / "python" / "compress_digits.py"
     line = [sys.executable, example, "--tnsearch", os.environ["TNSEARCH"], "--out", tmp_path / "digits", "--epochs", "24"]
-    subprocess.run([*map(str, line), "--parts", "0.2,0.3"], check=True, timeout=HANG)
+    subprocess.run([*map(str, line), "--parts", "0.25,0.3"], check=True, timeout=HANG)
     report = json.loads((tmp_path / "digits" / "digits.json").read_text())
     base = report["uncompressed"]["accuracy"]
     assert base > 0.9

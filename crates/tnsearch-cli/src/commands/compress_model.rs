@@ -45,8 +45,8 @@ pub struct CompressModel {
     /// What is kept low with --keep-re and --max-loss: params, bytes or multiply-adds (of applying each layer to one input)
     #[arg(long, value_name = "COST", default_value = "params", value_parser = str::parse::<Cost>, help_heading = "Objective")]
     cost: Cost,
-    /// How the errors of layers are added up: norm (as they are) or layer (each relative to its layer) [default: norm; layer
-    /// with --calibration]
+    /// How the errors of layers are added up: norm (as they are) or layer (each relative to its layer) [default: norm with
+    /// --keep-re and no --calibration, else layer]
     #[arg(long, value_name = "WAY", value_parser = str::parse::<Weigh>, help_heading = "Objective")]
     weigh: Option<Weigh>,
     /// Measure errors on the outputs of each layer: a safetensors file with a tensor for each, NAME for inputs (one to a row)
@@ -125,7 +125,9 @@ impl CompressModel {
         };
         let mut settings = Settings::new(goal);
         settings.cost = cost;
-        let weigh = if self.calibration.is_some() { Weigh::Layer } else { Weigh::Norm };
+        // An error that is asked for is that of all weights; else what counts is what the network does.
+        let as_they_are = self.calibration.is_none() && matches!(goal, Goal::KeepRe(_));
+        let weigh = if as_they_are { Weigh::Norm } else { Weigh::Layer };
         settings.weigh = self.weigh.unwrap_or(weigh);
         settings.min_entries = self.min_entries;
         settings.trees = !self.no_trees;

@@ -341,8 +341,7 @@ impl Job<'_> {
     fn rest<T: Scalar>(&self, layer: &Layer, terms: &[Term<T>]) -> Result<Vec<T>, ModelError> {
         let mut w: Vec<T> = self.file.read(layer.index)?;
         for term in terms {
-            let z = term.dense()?;
-            w.iter_mut().zip(z.data()).for_each(|(w, z)| *w -= *z);
+            term.add_to(&mut w, -1.0)?;
         }
         Ok(w)
     }
@@ -525,8 +524,9 @@ impl Job<'_> {
             part.write_all(&bytes).map_err(|e| part.failed(&e))?;
         }
         one.norm = norm_squared(&self.file.read::<T>(layer.index)?, None);
-        let metric = self.metric::<T>(layer)?;
         let rest = self.rest(layer, &terms)?;
+        drop(terms);
+        let metric = self.metric::<T>(layer)?;
         one.error = norm_squared(&rest, None);
         one.weighted = norm_squared(&rest, metric.as_ref());
         Ok(())
@@ -541,7 +541,7 @@ impl Job<'_> {
         rest: f64,
     ) -> Outcome {
         let mut layers = Vec::new();
-        let (mut error, mut whole, mut cost) = (0.0, 0.0, rest);
+        let (mut sum, mut cost) = (0.0, rest);
         let mut sums = [(0u64, 0u64); 3];
         let mut add = |k: usize, before: u64, after: u64| {
             sums[k].0 += before;
@@ -557,8 +557,7 @@ impl Job<'_> {
             let point = plan.point(k, chosen[k]);
             let one = &done[layer.index];
             let part = |a: f64, b: f64| if b > 0.0 { (a / b).sqrt() } else { 0.0 };
-            error += plan.weight(k) * one.weighted;
-            whole += plan.weight(k) * front.norm;
+            sum += plan.counted(k, one.weighted);
             let compressed = chosen[k] != Recipe::Dense;
             let (dense, width) = (layer.entries(), layer.dtype.bytes() as u64);
             let now = if compressed { layer.cores.bytes() as u64 } else { width };
@@ -576,7 +575,7 @@ impl Job<'_> {
                 weighted_re: front.weighted.then(|| part(one.weighted, front.norm)),
             });
         }
-        let re = if whole > 0.0 { (error / whole).sqrt() } else { 0.0 };
+        let re = plan.re_of(sum);
         let reached = match self.settings.goal {
             Goal::KeepRe(most) => re <= most * (1.0 + 1e-6),
             Goal::MaxCost(most) => cost <= most as f64,
@@ -607,15 +606,10 @@ pub(super) fn dense_bytes<T: Scalar>(
     entries: usize,
     dtype: Dtype,
 ) -> Result<Vec<u8>, ModelError> {
-    let mut sum: Vec<T> = Vec::new();
+    let mut sum = vec![T::ZERO; entries];
     for term in terms {
-        let z = term.dense()?;
-        match sum.is_empty() {
-            true => sum = z.into_data(),
-            false => sum.iter_mut().zip(z.data()).for_each(|(s, z)| *s += *z),
-        }
+        term.add_to(&mut sum, 1.0)?;
     }
-    sum.resize(entries, T::ZERO);
     let mut bytes = Vec::with_capacity(entries * dtype.bytes());
     weights::encode(dtype, &sum, &mut bytes);
     Ok(bytes)
@@ -642,7 +636,7 @@ impl<'a> Plan<'a> {
         let points: Vec<Vec<Point>> = all.map(|(l, f)| f.points(l, settings.cost)).collect();
         let mut plan = Plan { settings, layers, fronts, reaches, points, choices: Vec::new() };
         let choice =
-            |k: usize, p: &Point| Choice { cost: plan.cost(k, p), error: plan.weight(k) * p.error };
+            |k: usize, p: &Point| Choice { cost: plan.cost(k, p), error: plan.counted(k, p.error) };
         let choices =
             (0..layers.len()).map(|k| plan.points[k].iter().map(|p| choice(k, p)).collect());
         plan.choices = choices.collect();
@@ -656,11 +650,28 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What a squared error of a layer counts.
-    fn weight(&self, k: usize) -> f64 {
+    /// What a squared error of a layer counts in the sum of all.
+    fn counted(&self, k: usize, error: f64) -> f64 {
         match self.settings.weigh {
-            Weigh::Norm => 1.0,
-            Weigh::Layer => 1.0 / self.fronts[k].norm.max(f64::MIN_POSITIVE),
+            Weigh::Norm => error,
+            Weigh::Layer => (error / self.fronts[k].norm.max(f64::MIN_POSITIVE)).powf(1.5),
+        }
+    }
+
+    /// The sum that a relative error of the whole stands for, and the other way round.
+    fn allowed(&self, re: f64) -> f64 {
+        match self.settings.weigh {
+            Weigh::Norm => re * re * self.fronts.iter().map(|f| f.norm).sum::<f64>(),
+            Weigh::Layer => re.powi(3) * self.fronts.len() as f64,
+        }
+    }
+
+    fn re_of(&self, sum: f64) -> f64 {
+        let whole: f64 = self.fronts.iter().map(|f| f.norm).sum();
+        match self.settings.weigh {
+            Weigh::Norm if whole > 0.0 => (sum / whole).sqrt(),
+            Weigh::Norm => 0.0,
+            Weigh::Layer => (sum / self.fronts.len() as f64).cbrt(),
         }
     }
 
@@ -675,14 +686,13 @@ impl<'a> Plan<'a> {
 
     /// The cheapest with a relative error of at most this, less what rounding the cores adds.
     fn within_re(&self, re: f64) -> Vec<Recipe> {
-        let whole: f64 = (0..self.layers.len()).map(|k| self.weight(k) * self.fronts[k].norm).sum();
         let unit = |l: &Layer| match l.cores {
             Dtype::Bf16 => 2f64.powi(-9),
             Dtype::F16 => 2f64.powi(-12),
             _ => 2f64.powi(-24),
         };
         let rounding = self.layers.iter().map(unit).fold(0.0, f64::max).powi(2);
-        let allowed = (re * re - 4.0 * rounding).max(0.0) * whole;
+        let allowed = self.allowed((re * re - 4.0 * rounding).max(0.0).sqrt());
         let chosen = budget::within_error(&self.choices, allowed);
         chosen.map_or_else(|| vec![Recipe::Dense; self.layers.len()], |c| self.recipes(&c))
     }

@@ -40,7 +40,7 @@ impl FromStr for Cost {
 pub enum Weigh {
     /// As they are: the whole is `sum ||W - W'||^2 / sum ||W||^2`.
     Norm,
-    /// Each relative to its layer: the whole is the mean of the layers' squared relative errors.
+    /// Each relative to its layer: the whole is the mean of order 3 of the layers' relative errors.
     Layer,
 }
 

@@ -180,15 +180,17 @@ fn orthonormalise<T: Scalar>(a: &mut Vec<T>, side: usize, k: &mut usize) -> Opti
             (0..*k * *k).map(|p| gram[p] * scale[p % *k] * scale[p / *k]).collect();
         let (values, vectors) = eigen(&scaled, *k)?;
         let largest = values.last().copied().unwrap_or(0.0);
-        let least = largest * (*k as f64) * 4.0 * T::KIND.epsilon();
-        let kept: Vec<usize> =
-            (0..*k).rev().filter(|&j| values[j] > least && values[j] > 0.0).collect();
+        // Columns that rounding hides are made of rounding at first, and of what the next product makes of that later:
+        // nothing is lost by keeping them.
+        let least = largest * (*k as f64) * T::KIND.epsilon();
+        let keep = |v: f64| largest > 0.0 && (pass < 2 || v > 0.1);
+        let kept: Vec<usize> = (0..*k).rev().filter(|&j| keep(values[j])).collect();
         let count = kept.len();
         // Rows of the turn: the old columns.
         let mut turn = vec![T::ZERO; *k * count];
         for (c, &j) in kept.iter().enumerate() {
             for i in 0..*k {
-                let v = scale[i] * vectors[j * *k + i] / values[j].sqrt();
+                let v = scale[i] * vectors[j * *k + i] / values[j].max(least).sqrt();
                 turn[i * count + c] = T::from_parts(v, 0.0);
             }
         }

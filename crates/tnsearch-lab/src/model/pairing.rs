@@ -104,6 +104,15 @@ impl Pairing {
         }
     }
 
+    /// Appends a row of R.
+    pub fn row<T: Scalar>(&self, w: &[T], row: usize, out: &mut Vec<T>) {
+        let (n, i1, j1) = (self.columns(), row / self.c1, row % self.c1);
+        for i2 in 0..self.r2 {
+            let at = (i1 * self.r2 + i2) * n + j1 * self.c2;
+            out.extend_from_slice(&w[at..at + self.c2]);
+        }
+    }
+
     /// Calls a function with the rows of R of a band, and where they lie among the band's.
     fn pieces<T: Scalar>(&self, band: &[T], mut take: impl FnMut(&[T], usize)) {
         if self.is_plain() {
@@ -233,6 +242,10 @@ mod tests {
                     assert!((ry[j * k + c] - want).abs() < 1e-12, "{p:?}");
                 }
             }
+            let mut rows = Vec::new();
+            (0..p.left()).for_each(|i| p.row(&w, i, &mut rows));
+            let whole = (0..p.left() * p.right()).map(|k| at(k / p.right(), k % p.right()));
+            assert!(rows.iter().copied().eq(whole), "{p:?}");
             // Adding one product gives the Kronecker product of its factors.
             let (a, b) = (normals(p.left(), 4), normals(p.right(), 5));
             let mut z = vec![0.0; m * n];

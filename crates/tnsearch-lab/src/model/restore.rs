@@ -95,7 +95,7 @@ fn read<T: Scalar>(file: &WeightsFile, terms: &[StoredTerm]) -> Result<Vec<Term<
     };
     let term = |t: &StoredTerm| -> Result<Term<T>, ModelError> {
         let cores = t.cores.iter().map(core).collect::<Result<_, _>>()?;
-        Ok(Term { modes: t.modes.clone(), einsum: t.einsum.clone(), cores })
+        Ok(Term { modes: t.modes.clone(), einsum: t.einsum.clone(), cores, pairing: None })
     };
     terms.iter().map(term).collect()
 }

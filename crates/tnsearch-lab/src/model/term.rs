@@ -19,6 +19,8 @@ pub struct Term<T> {
     pub einsum: String,
     /// The cores.
     pub cores: Vec<Tensor<T>>,
+    /// The pairing of a sum of Kronecker products: it is added to a matrix without a matrix of its own.
+    pub pairing: Option<Pairing>,
 }
 
 /// A description of cores that does not go with them.
@@ -65,7 +67,7 @@ impl<T: Scalar> Term<T> {
         let Product { pairing, y, x, rank } = product;
         let (einsum, modes, [a, b]) = product_form(&pairing, rank);
         let core = |shape, data| Tensor::new(shape, data).unwrap_or_else(|e| unreachable!("{e}"));
-        Term { modes, einsum, cores: vec![core(a, y), core(b, x)] }
+        Term { modes, einsum, cores: vec![core(a, y), core(b, x)], pairing: Some(pairing) }
     }
 
     /// From a network whose modes are those of the layer. None where its cores are of another kind.
@@ -73,12 +75,27 @@ impl<T: Scalar> Term<T> {
         let einsum = tree_einsum(&network.structure().groups(), &network.structure().edges());
         let core = |core: &AnyTensor| T::of(core).cloned();
         let cores: Option<Vec<Tensor<T>>> = network.cores().iter().map(core).collect();
-        Some(Term { modes: network.dims().to_vec(), einsum, cores: cores? })
+        Some(Term { modes: network.dims().to_vec(), einsum, cores: cores?, pairing: None })
     }
 
     /// The entries of its cores.
     pub fn params(&self) -> u64 {
         self.cores.iter().map(|c| c.len() as u64).sum()
+    }
+
+    /// Adds `sign` times it to a layer.
+    pub fn add_to(&self, w: &mut [T], sign: f64) -> Result<(), TermError> {
+        match (&self.pairing, &self.cores[..]) {
+            (Some(pairing), [y, x]) => {
+                let rank = y.dims().last().copied().unwrap_or(0);
+                pairing.add(w, y.data(), x.data(), rank, sign);
+            }
+            _ => {
+                let z = self.dense()?;
+                w.iter_mut().zip(z.data()).for_each(|(w, z)| *w += z.scale(sign));
+            }
+        }
+        Ok(())
     }
 
     /// The tensor of its modes.
@@ -298,7 +315,9 @@ mod tests {
         assert_eq!((&term.einsum[..], &term.modes[..]), ("acA,bdA->abcd", &[2, 5, 3, 4][..]));
         assert_eq!(term.params(), 52);
         let found = term.dense().unwrap();
-        assert!(found.data().iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert!(found.data().iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-12));
+        term.add_to(&mut want, -1.0).unwrap();
+        assert!(want.iter().all(|w| w.abs() < 1e-12));
         let plain = product_form(&Pairing::plain(7, 9), 3);
         assert_eq!(plain, ("aA,bA->ab".to_owned(), vec![7, 9], [vec![7, 3], vec![9, 3]]));
         // A column of blocks: (2 x 1) (x) (3 x 5).
@@ -311,8 +330,12 @@ mod tests {
         let (a, b, c) = (tensor(&[2, 3], 1), tensor(&[2, 4, 5], 2), tensor(&[4, 6, 2], 3));
         let einsum = tree_einsum(&[vec![1], vec![0], vec![2, 3]], &[[0, 1, 2], [1, 2, 4]]);
         assert_eq!(einsum, "Ab,ABa,Bcd->abcd");
-        let term =
-            Term { modes: vec![5, 3, 6, 2], einsum, cores: vec![a.clone(), b.clone(), c.clone()] };
+        let term = Term {
+            modes: vec![5, 3, 6, 2],
+            einsum,
+            cores: vec![a.clone(), b.clone(), c.clone()],
+            pairing: None,
+        };
         let z = term.dense().unwrap();
         for (p, found) in z.data().iter().enumerate() {
             let at = tnsearch::tensor::unflatten(p, z.dims());

@@ -233,8 +233,8 @@ impl<'a> Summary<'a> {
         match (self.weigh, self.weighted()) {
             (Weigh::Norm, false) => "all layers together",
             (Weigh::Norm, true) => "outputs of all layers together",
-            (Weigh::Layer, false) => "root of the mean over layers",
-            (Weigh::Layer, true) => "outputs, root of the mean over layers",
+            (Weigh::Layer, false) => "mean of order 3 over layers",
+            (Weigh::Layer, true) => "of outputs, mean of order 3 over layers",
         }
     }
 
