@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tnsearch_io::weights::{WeightsFile, shown};
+use tnsearch_io::weights::{WeightsFile, journal_path, part_path, shown};
 use tnsearch_io::{Dtype, MemoryLimit, output::Output};
 use tnsearch_lab::model::{
     Calibration, Cost, Event, Goal, Job, LeftAlone, ModelError, Settings, Weigh, Why, layers,
@@ -148,6 +148,8 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
         &inputs,
         &[
             ("--output", Some(&args.output)),
+            ("the file in which --output grows", Some(&part_path(&args.output))),
+            ("the journal of --output", Some(&journal_path(&args.output))),
             ("--dense", args.dense.as_deref()),
             ("--report", args.page.as_deref()),
             ("--json", args.summary.json_path()),
@@ -172,6 +174,7 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
         calibration: calibration.as_ref(),
         settings: settings.clone(),
         output: &args.output,
+        command: args.goal.max_loss.as_deref(),
         resume: args.resume,
         max_bytes: MemoryLimit::new(args.max_memory).bytes(),
         stop: &stop,
@@ -202,7 +205,11 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
     };
     note_quantised(&file, &outcome.alone);
     if let Some(dense) = &args.dense {
-        restore(&WeightsFile::open(&args.output)?, dense, &stop, &mut |_| ())?;
+        let limit = MemoryLimit::new(args.max_memory).bytes();
+        match restore(&WeightsFile::open(&args.output)?, dense, limit, &stop, &mut |_| ()) {
+            Err(ModelError::Interrupted) => return Ok(Exit::Interrupted),
+            other => other?,
+        };
     }
     let summary =
         summary::Summary::new(args, &settings, &file, &outcome, begun.elapsed().as_secs_f64());

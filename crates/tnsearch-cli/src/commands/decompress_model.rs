@@ -1,12 +1,14 @@
 //! `tnsearch decompress-model`: the dense weights of a compressed model.
 
 use super::describe::line;
+use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
 use crate::{Exit, interrupt};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tnsearch_io::{output::Output, weights::WeightsFile};
+use tnsearch_io::weights::{WeightsFile, part_path};
+use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_lab::model::{ModelError, restore};
 
 /// Write the dense weights of a compressed model: names, types and order as they were.
@@ -21,6 +23,9 @@ pub struct DecompressModel {
     /// The file to write (safetensors)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
+    /// Refuse a tensor that needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
+    max_memory: Option<u64>,
     #[command(flatten)]
     report: ReportOptions,
 }
@@ -38,13 +43,18 @@ struct Summary<'a> {
 pub fn run(args: &DecompressModel) -> anyhow::Result<Exit> {
     check_distinct(
         &[("the model", &args.model)],
-        &[("--output", Some(&args.output)), ("--json", args.report.json_path())],
+        &[
+            ("--output", Some(&args.output)),
+            ("the file in which --output grows", Some(&part_path(&args.output))),
+            ("--json", args.report.json_path()),
+        ],
     )?;
     let report = args.report.check()?;
     Output::check(&args.output)?;
     let file = WeightsFile::open(&args.model)?;
     let stop = interrupt::on_ctrl_c()?;
-    let manifest = match restore(&file, &args.output, &stop, &mut |_| ()) {
+    let limit = MemoryLimit::new(args.max_memory).bytes();
+    let manifest = match restore(&file, &args.output, limit, &stop, &mut |_| ()) {
         Err(ModelError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };

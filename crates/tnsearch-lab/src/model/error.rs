@@ -63,6 +63,24 @@ pub enum ModelError {
         /// Bytes there are.
         limit: u64,
     },
+    /// A layer could not be computed.
+    #[error(
+        "layer '{layer}' cannot be decomposed: its numbers are too large, too small or not numbers"
+    )]
+    Numbers {
+        /// The layer.
+        layer: String,
+    },
+    /// The cores of a layer do not fit their type.
+    #[error(
+        "the cores of layer '{layer}' are too large or too small for {cores}; use --cores bf16, f32 or f64"
+    )]
+    Cores {
+        /// The layer.
+        layer: String,
+        /// The type.
+        cores: String,
+    },
     /// The evaluation command fails on the model as it is.
     #[error("the evaluation command fails on the uncompressed model: {0}")]
     Evaluation(String),

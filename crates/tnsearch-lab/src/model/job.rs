@@ -17,9 +17,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tnsearch::problem::Stop;
 use tnsearch::tensor::Scalar;
-use tnsearch_io::Dtype;
 use tnsearch_io::lines::{Kind, LinesFile};
-use tnsearch_io::weights::{self, PartFile, WeightsFile, header_bytes, journal_path, part_path};
+use tnsearch_io::weights::{
+    self, Entry, PartFile, WeightsFile, header_bytes, journal_path, part_path,
+};
+use tnsearch_io::{Dtype, Problem};
 
 /// The finest error that is looked at where a command measures the loss.
 const FINEST: f64 = 0.01;
@@ -112,6 +114,8 @@ pub struct Job<'a> {
     pub settings: Settings,
     /// The file to write.
     pub output: &'a Path,
+    /// The text of the command that measures the loss, if one does: a run goes on only with the same.
+    pub command: Option<&'a str>,
     /// Whether to go on with what the journal has.
     pub resume: bool,
     /// No layer may take more.
@@ -181,18 +185,27 @@ impl Job<'_> {
         evaluate: Option<Evaluate<'_>>,
         tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, ModelError> {
-        let result = self.compress(evaluate, tell);
-        if let Err(ModelError::TooFew { .. } | ModelError::Evaluation(_)) = &result {
-            forget(self.output);
+        let mut opened = false;
+        let result = self.compress(evaluate, tell, &mut opened);
+        match &result {
+            Err(ModelError::Interrupted | ModelError::Output(_) | ModelError::Journal(_)) => {}
+            // Nothing can go on from there: the model, the command or the goal has to be another one.
+            Err(_) if opened => forget(self.output),
+            _ => {}
         }
         result
     }
 
     fn compress(
         &self,
-        evaluate: Option<Evaluate<'_>>,
+        mut evaluate: Option<Evaluate<'_>>,
         tell: &mut dyn FnMut(Event<'_>),
+        opened: &mut bool,
     ) -> Result<Outcome, ModelError> {
+        if self.file.notes().contains_key(KEY) {
+            let why = "it was written by 'compress-model'; use 'decompress-model' first".to_owned();
+            return Err(ModelError::Nothing { file: self.file.path().display().to_string(), why });
+        }
         let (layers, alone) = layers(self.file, &self.settings);
         if layers.is_empty() {
             let why = alone.iter().find(|l| l.why == super::layer::Why::Quantised);
@@ -201,7 +214,7 @@ impl Job<'_> {
             return Err(ModelError::Nothing { file, why: why.to_owned() });
         }
         let rest = self.alone_cost(&alone);
-        let reaches: Vec<Reach> = self.reaches(&layers, rest)?;
+        let reaches: Vec<Reach> = self.reaches(&layers, rest);
         let memory_needed = self.check_memory(&layers, &reaches)?;
         let header = json!({
             "format": JOURNAL.format,
@@ -209,17 +222,38 @@ impl Job<'_> {
             "model": self.file.fingerprint(),
             "calibration": self.calibration.map(Calibration::fingerprint),
             "settings": self.settings,
+            "command": self.command,
         });
         let path = journal_path(self.output);
         let (mut journal, records) =
             LinesFile::open(&path, &JOURNAL, &header, self.resume, |_| Ok(Vec::<Record>::new()))?;
-        let (mut fronts, mut trials, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        *opened = true;
+        let (mut fronts, mut trials, mut done) = (Vec::new(), Vec::new(), Vec::<Done>::new());
         for record in records {
             match record {
                 Record::Front(front) => fronts.push(front),
                 Record::Trial(trial) => trials.push(trial),
-                Record::Done(one) => done.push(one),
+                Record::Done(one) => {
+                    // One that was begun anew has the first tensor twice.
+                    done.truncate(one.index);
+                    if done.len() == one.index {
+                        done.push(one);
+                    }
+                }
             }
+        }
+        if let Some(evaluate) = evaluate.as_deref_mut().filter(|_| trials.is_empty()) {
+            // Before the work: a command that fails on the model as it is fails on all.
+            tell(Event::Measuring { re: 0.0 });
+            let loss = evaluate(self.file.path());
+            if self.stop.is_set() {
+                return Err(ModelError::Interrupted);
+            }
+            let loss = Some(loss.map_err(ModelError::Evaluation)?);
+            let trial = Trial { re: 0.0, loss, failed: None };
+            journal.append(&Record::Trial(trial.clone()))?;
+            journal.sync()?;
+            trials.push(trial);
         }
         if !fronts.is_empty() {
             tell(Event::Resumed(fronts.len()));
@@ -264,7 +298,7 @@ impl Job<'_> {
     }
 
     /// How far the front of each layer is of use.
-    fn reaches(&self, layers: &[Layer], rest: f64) -> Result<Vec<Reach>, ModelError> {
+    fn reaches(&self, layers: &[Layer], rest: f64) -> Vec<Reach> {
         let cost = self.settings.cost;
         let whole: f64 = layers.iter().map(|l| l.dense_cost(cost)).sum();
         let one = |layer: &Layer| {
@@ -283,7 +317,7 @@ impl Job<'_> {
                 Goal::MaxLoss(_) => Reach { most: dense, enough: SMALL * FINEST * FINEST },
             }
         };
-        Ok(layers.iter().map(one).collect())
+        layers.iter().map(one).collect()
     }
 
     /// Refuses layers that need too much memory; what the largest needs.
@@ -315,7 +349,15 @@ impl Job<'_> {
         let metric = self.metric::<T>(layer)?;
         let w: Vec<T> = self.file.read(layer.index)?;
         let front = front::front(w, layer, metric.as_ref(), &self.settings, reach, self.stop);
-        front.ok_or(ModelError::Interrupted)
+        front.ok_or_else(|| self.ended(layer))
+    }
+
+    /// Why a layer was not computed.
+    fn ended(&self, layer: &Layer) -> ModelError {
+        match self.stop.is_set() {
+            true => ModelError::Interrupted,
+            false => ModelError::Numbers { layer: weights::shown(&layer.name) },
+        }
     }
 
     /// The terms of a layer, their cores rounded as they are written.
@@ -330,11 +372,37 @@ impl Job<'_> {
         let w: Vec<T> = self.file.read(layer.index)?;
         let how = (&plan.fronts[k], recipe, plan.reaches[k]);
         let terms = front::terms(w, layer, metric.as_ref(), &self.settings, how, self.stop);
-        let mut terms = terms.ok_or(ModelError::Interrupted)?;
-        for core in terms.iter_mut().flat_map(|t| &mut t.cores) {
+        let mut terms = terms.ok_or_else(|| self.ended(layer))?;
+        let shapes = plan.fronts[k].terms(recipe, layer);
+        let planned = shapes.iter().flat_map(|t| &t.cores);
+        let mut count = 0;
+        for (core, planned) in terms.iter_mut().flat_map(|t| &mut t.cores).zip(planned) {
+            let found = core.dims();
+            if found != planned {
+                // Ranks that came out smaller than planned are filled with zeros: the file's header is as planned.
+                let smaller = found.len() == planned.len()
+                    && found.iter().zip(planned).all(|(found, planned)| found <= planned);
+                if !smaller {
+                    return Err(self.ended(layer));
+                }
+                *core = core.widened(planned.clone(), || T::ZERO);
+            }
             core.data_mut().iter_mut().for_each(|x| *x = weights::rounded(layer.cores, *x));
+            if !core.data().iter().all(|x| x.is_finite()) {
+                return Err(self.too_coarse(layer));
+            }
+            count += 1;
         }
-        Ok(terms)
+        match count == shapes.iter().map(|t| t.cores.len()).sum::<usize>() {
+            true => Ok(terms),
+            false => Err(self.ended(layer)),
+        }
+    }
+
+    /// The cores of a layer cannot be written as the numbers asked for.
+    fn too_coarse(&self, layer: &Layer) -> ModelError {
+        let cores = layer.cores.stored().to_lowercase();
+        ModelError::Cores { layer: weights::shown(&layer.name), cores }
     }
 
     /// The layer less its terms.
@@ -421,10 +489,26 @@ impl Job<'_> {
     ) -> Result<(), ModelError> {
         let header = header_bytes(self.file.entries(), self.file.notes());
         let mut part = PartFile::begin(path, &header)?;
+        match self.fill_dense(plan, chosen, &mut part) {
+            Ok(()) => Ok(part.finish()?),
+            Err(e) => {
+                drop(part);
+                let _ = std::fs::remove_file(part_path(path));
+                Err(e)
+            }
+        }
+    }
+
+    fn fill_dense(
+        &self,
+        plan: &Plan<'_>,
+        chosen: &[Recipe],
+        part: &mut PartFile,
+    ) -> Result<(), ModelError> {
         for index in 0..self.file.entries().len() {
             let at = plan.layers.iter().position(|l| l.index == index);
             match at.filter(|&k| chosen[k] != Recipe::Dense) {
-                None => self.copy(index, &mut part)?,
+                None => self.copy(index, part)?,
                 Some(k) => {
                     let bytes = match plan.layers[k].is_wide() {
                         true => self.dense_bytes::<f64>(plan, k, chosen[k])?,
@@ -434,7 +518,7 @@ impl Job<'_> {
                 }
             }
         }
-        Ok(part.finish()?)
+        Ok(())
     }
 
     fn dense_bytes<T: Scalar>(
@@ -500,6 +584,17 @@ impl Job<'_> {
                 return Err(ModelError::Interrupted);
             }
         }
+        // What the header promises is there.
+        let promised = header.len() as u64 + entries.iter().map(Entry::bytes).sum::<u64>();
+        if part.length() != promised {
+            drop(part);
+            forget(self.output);
+            let found = format!(
+                "it came out with {} bytes instead of {promised}",
+                done.last().map_or(0, |d| d.length)
+            );
+            return Err(Problem::Damaged(found).of(self.output).into());
+        }
         part.finish()?;
         Ok(done)
     }
@@ -529,7 +624,12 @@ impl Job<'_> {
         let metric = self.metric::<T>(layer)?;
         one.error = norm_squared(&rest, None);
         one.weighted = norm_squared(&rest, metric.as_ref());
-        Ok(())
+        // What rounding may add is far below; numbers too small for their type vanish.
+        let front = &plan.fronts[k];
+        match one.weighted <= 2.0 * plan.point(k, recipe).error + 1e-3 * front.norm {
+            true => Ok(()),
+            false => Err(self.too_coarse(layer)),
+        }
     }
 
     fn outcome(

@@ -185,7 +185,8 @@ impl Layer {
             return leave(if is_weight { Why::Quantised } else { Why::Type });
         };
         let entries = entry.count();
-        let rows = entry.shape.first().copied().unwrap_or(1);
+        // Leading sides of 1 say nothing.
+        let rows = entry.shape.iter().copied().find(|d| *d != 1).unwrap_or(1);
         if sides < 2 || rows < 2 || entries == 0 {
             return leave(Why::Vector);
         }
@@ -251,6 +252,8 @@ mod tests {
         };
         let layer = of("BF16", &[64, 8, 3, 3]).unwrap();
         assert_eq!((layer.rows, layer.columns, layer.dtype), (64, 72, Dtype::Bf16));
+        let layer = of("F32", &[1, 196, 64]).unwrap();
+        assert_eq!((layer.rows, layer.columns), (196, 64));
         assert_eq!(of("F32", &[4096]), Err(Why::Vector));
         assert_eq!(of("F32", &[1, 4096]), Err(Why::Vector));
         assert_eq!(of("F32", &[4, 4]), Err(Why::Small));

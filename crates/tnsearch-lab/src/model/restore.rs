@@ -15,10 +15,12 @@ use tnsearch_io::{Dtype, Problem};
 pub fn restore(
     file: &WeightsFile,
     output: &Path,
+    max_bytes: u64,
     stop: &Stop,
     tell: &mut dyn FnMut(&Stored),
 ) -> Result<Manifest, ModelError> {
     let manifest = Manifest::read(file)?;
+    check_memory(&manifest, max_bytes)?;
     let mut entries = Vec::new();
     let mut at = 0;
     for stored in &manifest.tensors {
@@ -51,6 +53,21 @@ pub fn restore(
         }
     }
     Ok(manifest)
+}
+
+/// Refuses a tensor that would take too much memory: a few small cores can stand for any number of entries.
+fn check_memory(manifest: &Manifest, limit: u64) -> Result<(), ModelError> {
+    for stored in manifest.tensors.iter().filter(|t| t.terms.is_some()) {
+        let entries: f64 = stored.shape.iter().map(|&d| d as f64).product();
+        // The sum of its terms, one of them, and its bytes.
+        let wide = stored.float() == Some(Dtype::F64);
+        let needed = entries * if wide { 24.0 } else { 12.0 };
+        if needed > limit as f64 {
+            let layer = tnsearch_io::weights::shown(&stored.name);
+            return Err(ModelError::Memory { layer, needed: needed as u64, limit });
+        }
+    }
+    Ok(())
 }
 
 fn fill(

@@ -8,9 +8,14 @@ const SAID: usize = 400;
 
 /// Runs the command on a model file: the number in the last line that it prints, or why there is none.
 pub fn loss(command: &str, model: &Path) -> Result<f64, String> {
-    let line = line(command, &model.to_string_lossy());
+    let model = std::path::absolute(model).unwrap_or_else(|_| model.to_owned());
     let mut shell = if cfg!(windows) { Command::new("cmd") } else { Command::new("sh") };
-    shell.arg(if cfg!(windows) { "/C" } else { "-c" }).arg(line).stdin(Stdio::null());
+    match cfg!(windows) {
+        true => shell.arg("/C").arg(line(command, &format!("\"{}\"", model.display()))),
+        // The path is an argument of the shell, whatever is in it.
+        false => shell.arg("-c").arg(line(command, "\"$1\"")).arg("sh").arg(&model),
+    };
+    shell.stdin(Stdio::null());
     let done = shell.output().map_err(|e| format!("'{command}' cannot be run: {e}"))?;
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     if !done.status.success() {
@@ -24,14 +29,10 @@ pub fn loss(command: &str, model: &Path) -> Result<f64, String> {
     }
 }
 
-/// The command with the path in place of `{}`, or at its end.
+/// The command with the path, quoted, in place of `{}` (which may be in quotes), or at its end.
 fn line(command: &str, path: &str) -> String {
-    let path = match cfg!(windows) {
-        true => format!("\"{path}\""),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    };
     match command.contains("{}") {
-        true => command.replace("{}", &path),
+        true => command.replace("\"{}\"", "{}").replace("'{}'", "{}").replace("{}", path),
         false => format!("{command} {path}"),
     }
 }
@@ -50,8 +51,18 @@ mod tests {
 
     #[test]
     fn the_path_goes_where_it_is_asked_for() {
-        assert_eq!(line("python eval.py", "a b"), "python eval.py 'a b'");
-        assert_eq!(line("eval {} --fast", "it's"), "eval 'it'\\''s' --fast");
+        assert_eq!(line("python eval.py", "\"$1\""), "python eval.py \"$1\"");
+        assert_eq!(line("eval {} --fast", "\"$1\""), "eval \"$1\" --fast");
+        assert_eq!(line("a '{}' \"{}\"", "\"$1\""), "a \"$1\" \"$1\"");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_path_is_one_argument_whatever_is_in_it() {
+        for command in ["printf %s {} | wc -c", "printf %s '{}' | wc -c"] {
+            let path = Path::new("/tmp/it's a \"model\" $HOME;{}");
+            assert_eq!(loss(command, path), Ok(path.as_os_str().len() as f64));
+        }
     }
 
     #[cfg(unix)]
