@@ -235,13 +235,29 @@ fn what_is_no_model_is_refused() {
         "{}",
         ended.stderr
     );
-    std::fs::remove_file(place.path("s.safetensors.journal")).unwrap();
+    // Nothing can go on from there.
+    assert!(!place.path("s.safetensors.journal").exists());
     place.refuses("compress-model m.safetensors -o s.safetensors --keep-re 1.5", "keep-re is 1.5");
     place.refuses(
         "compress-model m.safetensors -o s.safetensors --keep-re 0.1 --max-params 10",
         "cannot be used with",
     );
     place.refuses("compress-model m.safetensors -o m.safetensors", "are the same file");
+    std::fs::copy(place.path("m.safetensors"), place.path("z.part")).unwrap();
+    place.refuses("compress-model z.part -o z", "are the same file");
+    assert_eq!(place.read("z.part"), place.read("m.safetensors"));
+    let mut large = entries(64, 64, 1);
+    large.iter_mut().for_each(|x| *x *= 1e20);
+    place.write("large.safetensors", model(&[("w", "F32", &[64, 64], f32s(&large))]));
+    place.refuses(
+        "compress-model large.safetensors -o s.safetensors --max-params 3000 --cores f16",
+        "the cores of layer 'w' are too large or too small for f16",
+    );
+    assert_eq!(place.run("compress-model m.safetensors -o c.safetensors").code, 0);
+    place.refuses(
+        "compress-model c.safetensors -o s.safetensors",
+        "it was written by 'compress-model'; use 'decompress-model' first",
+    );
     place.refuses(
         "compress-model m.safetensors -o s.safetensors --max-memory 1MB",
         "of memory, but only 1.0 MB may be taken",
@@ -333,7 +349,7 @@ fn a_command_that_fails_is_told_and_the_layers_are_kept() {
     // It reads the original, and nothing else.
     script(
         "picky",
-        "#!/bin/sh\ncase $1 in m.safetensors) echo 0.5;; *) echo odd weights >&2; exit 1;; esac\n",
+        "#!/bin/sh\ncase $1 in */m.safetensors) echo 0.5;; *) echo odd weights >&2; exit 1;; esac\n",
     );
     let ended = place.run("compress-model m.safetensors -o s.safetensors --max-loss ./picky");
     assert_eq!(ended.code, 1, "{ended:?}");
@@ -391,6 +407,69 @@ fn an_interrupted_run_goes_on_and_ends_with_the_same_bits() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_gone_on_with_is_the_same_model_and_whole() {
+    let place = Place::new();
+    place.write("m.safetensors", mixed());
+    let line = |out: &str| format!("compress-model m.safetensors --keep-re 0.1 -o {out}");
+    assert_eq!(place.run(&line("whole.safetensors")).code, 0);
+    let held = |point: &str, line: &str| {
+        Held::at(&place, point, line).kill();
+        let _ = std::fs::remove_file(place.path("hold"));
+    };
+    // What was written is lost, and the run that writes it anew is killed, too.
+    held("cores 2", &line("s.safetensors"));
+    std::fs::remove_file(place.path("s.safetensors.part")).unwrap();
+    held("cores 1", &format!("{} --resume", line("s.safetensors")));
+    let ended = place.run(&format!("{} --resume", line("s.safetensors")));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(place.read("s.safetensors"), place.read("whole.safetensors"));
+    // Other weights of the same shapes.
+    held("cores 2", &line("t.safetensors"));
+    let mut other = place.read("m.safetensors");
+    *other.last_mut().unwrap() ^= 1;
+    place.write("m.safetensors", other);
+    let ended = place.run(&format!("{} --resume", line("t.safetensors")));
+    assert!(ended.code == 2 && ended.stderr.contains("model"), "{ended:?}");
+}
+
+#[test]
+fn manifests_that_lie_are_refused_before_anything_is_written() {
+    let place = Place::new();
+    place.write("m.safetensors", model(&[("w", "F32", &[48, 32], f32s(&entries(48, 32, 1)))]));
+    assert_eq!(place.run("compress-model m.safetensors --keep-re 0.3 -o c.safetensors").code, 0);
+    let file = place.read("c.safetensors");
+    let size = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&file[8..8 + size]).unwrap();
+    let manifest = header["__metadata__"]["tnsearch_model"].as_str().unwrap();
+    let manifest: Value = serde_json::from_str(manifest).unwrap();
+    let refused = |change: &dyn Fn(&mut Value), said: &str| {
+        let (mut header, mut manifest) = (header.clone(), manifest.clone());
+        change(&mut manifest["tensors"][0]);
+        header["__metadata__"]["tnsearch_model"] = json!(manifest.to_string());
+        let text = header.to_string();
+        let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(text.as_bytes());
+        bytes.extend(&file[8 + size..]);
+        place.write("bad.safetensors", bytes);
+        place.refuses("decompress-model bad.safetensors -o d.safetensors", said);
+        assert!(!place.path("d.safetensors.part").exists());
+    };
+    let huge = json!([10_000_000_000u64, 10_000_000_000u64]);
+    refused(&|t| (t["shape"], t["terms"]) = (huge.clone(), json!([])), "'w' has no cores");
+    refused(&|t| t["shape"] = huge.clone(), "has another size");
+    refused(
+        &|t| {
+            t["shape"] = json!([1_000_000, 1_000_000]);
+            let cores = t["terms"][0]["cores"].clone();
+            t["terms"] =
+                json!([{"modes": [1_000_000, 1_000_000], "einsum": "a,b->ab", "cores": cores}]);
+        },
+        "of memory",
+    );
+}
+
 /// The peak of memory is that of one layer, however many there are: checked by the command's own account, on a model
 /// whose layers together are many times as large as what one needs.
 #[cfg(target_os = "linux")]
@@ -414,6 +493,6 @@ fn memory_is_that_of_the_largest_layer() {
         json["memory_peak"].as_u64().unwrap()
     };
     let (one, many) = (write("one.safetensors", 1), write("many.safetensors", 64));
-    // 64 layers of 1 MiB; a tenth of them more than one is far below all.
-    assert!(many < one + 8 * (1 << 20), "{one} {many}");
+    // 64 layers of 1 MiB; a quarter of them more than one is far below all.
+    assert!(many < one + 16 * (1 << 20), "{one} {many}");
 }
