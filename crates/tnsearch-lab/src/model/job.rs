@@ -201,7 +201,7 @@ impl Job<'_> {
             return Err(ModelError::Nothing { file, why: why.to_owned() });
         }
         let rest = self.alone_cost(&alone);
-        let reaches: Vec<Reach> = self.reaches(&layers, rest)?;
+        let reaches = self.reaches(&layers, rest);
         let memory_needed = self.check_memory(&layers, &reaches)?;
         let header = json!({
             "format": JOURNAL.format,
@@ -264,7 +264,7 @@ impl Job<'_> {
     }
 
     /// How far the front of each layer is of use.
-    fn reaches(&self, layers: &[Layer], rest: f64) -> Result<Vec<Reach>, ModelError> {
+    fn reaches(&self, layers: &[Layer], rest: f64) -> Vec<Reach> {
         let cost = self.settings.cost;
         let whole: f64 = layers.iter().map(|l| l.dense_cost(cost)).sum();
         let one = |layer: &Layer| {
@@ -283,7 +283,7 @@ impl Job<'_> {
                 Goal::MaxLoss(_) => Reach { most: dense, enough: SMALL * FINEST * FINEST },
             }
         };
-        Ok(layers.iter().map(one).collect())
+        layers.iter().map(one).collect()
     }
 
     /// Refuses layers that need too much memory; what the largest needs.
