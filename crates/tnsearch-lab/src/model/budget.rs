@@ -99,6 +99,9 @@ fn spend(
     }
 }
 
+/// One of the numbers of a point.
+type Part = fn(Choice) -> f64;
+
 /// More layers are not changed two at a time.
 const PAIRED: usize = 400;
 
@@ -108,7 +111,7 @@ fn exchange(
     layers: &[Vec<Choice>],
     chosen: &mut [usize],
     most: f64,
-    (limit, low): (fn(Choice) -> f64, fn(Choice) -> f64),
+    (limit, low): (Part, Part),
     fit: fn(&[Choice], f64) -> Option<usize>,
 ) {
     if layers.len() > PAIRED {

@@ -21,7 +21,7 @@ pub enum ModelError {
     File(#[from] FileError),
     /// What is known about inputs.
     #[error(transparent)]
-    Calibration(#[from] CalibrationError),
+    Calibration(Box<CalibrationError>),
     /// The journal.
     #[error(transparent)]
     Journal(#[from] LinesError),
@@ -87,6 +87,12 @@ pub enum ModelError {
     /// It was interrupted; what was done is in the journal.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<CalibrationError> for ModelError {
+    fn from(e: CalibrationError) -> Self {
+        ModelError::Calibration(Box::new(e))
+    }
 }
 
 impl ModelError {

@@ -214,7 +214,7 @@ impl Job<'_> {
             return Err(ModelError::Nothing { file, why: why.to_owned() });
         }
         let rest = self.alone_cost(&alone);
-        let reaches: Vec<Reach> = self.reaches(&layers, rest);
+        let reaches = self.reaches(&layers, rest);
         let memory_needed = self.check_memory(&layers, &reaches)?;
         let header = json!({
             "format": JOURNAL.format,

@@ -32,6 +32,11 @@ impl<T: Scalar> Leading<T> {
         self.squares.len()
     }
 
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.squares.is_empty()
+    }
+
     /// The first columns alone.
     pub fn truncated(&self, rank: usize) -> (Vec<T>, Vec<T>) {
         (columns(&self.y, self.len(), rank), columns(&self.x, self.len(), rank))
