@@ -44,8 +44,11 @@ fn bf16s(v: &[f32]) -> Vec<u8> {
     v.iter().flat_map(|x| x.to_le_bytes()[2..].to_vec()).collect()
 }
 
+/// Name, type, shape and bytes.
+type Stored = (String, String, Value, Vec<u8>);
+
 /// The names, types and shapes of a file in the order of their bytes, and the bytes of each.
-fn read(file: &[u8]) -> (Vec<(String, String, Value, Vec<u8>)>, Value) {
+fn read(file: &[u8]) -> (Vec<Stored>, Value) {
     let size = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     let mut header: Value = serde_json::from_slice(&file[8..size]).unwrap();
     let notes = header.as_object_mut().unwrap().remove("__metadata__").unwrap_or(Value::Null);
