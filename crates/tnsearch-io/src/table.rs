@@ -35,6 +35,12 @@ pub enum TableError {
     /// A column without a name.
     #[error("column {0} has no name in the header")]
     Unnamed(usize),
+    /// Too many columns.
+    #[error("the header names {found} columns; the most is {MOST_COLUMNS}")]
+    Wide {
+        /// The columns.
+        found: usize,
+    },
     /// Two columns of one name.
     #[error("two columns are called '{0}'; every column needs a name of its own")]
     Twice(String),
@@ -70,6 +76,9 @@ pub enum TableError {
     #[error("not a CSV table: {0}")]
     Csv(String),
 }
+
+/// The most columns.
+const MOST_COLUMNS: usize = 1 << 14;
 
 impl Table {
     /// A table from its rows, one after the other.
@@ -107,10 +116,23 @@ impl Table {
 
 /// Reads a CSV file with a header.
 pub fn read(path: &Path, limit: MemoryLimit) -> Result<Table, FileError> {
+    read_for(path, limit, None)
+}
+
+/// The same where only some columns are needed: cells of others may be anything, and are NaN where they are no numbers.
+pub fn read_for(
+    path: &Path,
+    limit: MemoryLimit,
+    needed: Option<&[String]>,
+) -> Result<Table, FileError> {
     let open = || {
         let about = std::fs::metadata(path)?;
         if about.is_dir() {
             return Err(Problem::NotAFile("a directory"));
+        }
+        // Opening a pipe would wait for who writes into it.
+        if !about.is_file() {
+            return Err(Problem::NotAFile("a pipe or a device"));
         }
         // A number takes at least two bytes of text and eight of memory.
         limit.check(u128::from(about.len()) / 2, Kind::F64)?;
@@ -120,14 +142,20 @@ pub fn read(path: &Path, limit: MemoryLimit) -> Result<Table, FileError> {
         Problem::Io(e) if e.kind() == io::ErrorKind::NotFound => Problem::Missing,
         other => other,
     };
-    open().and_then(parse).map_err(|p| missing(p).of(path))
+    open().and_then(|file| parse_for(file, needed)).map_err(|p| missing(p).of(path))
 }
 
 /// Reads a table from its bytes.
 pub fn parse(from: impl io::Read) -> Result<Table, Problem> {
+    parse_for(from, None)
+}
+
+fn parse_for(from: impl io::Read, needed: Option<&[String]>) -> Result<Table, Problem> {
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(from);
     let names: Vec<String> = header(reader.headers().map_err(problem)?)?;
+    let aside: Vec<bool> =
+        names.iter().map(|name| needed.is_some_and(|n| !n.contains(name))).collect();
     let mut cells = Vec::new();
     let mut record = csv::StringRecord::new();
     let mut row = 0;
@@ -142,10 +170,11 @@ pub fn parse(from: impl io::Read) -> Result<Table, Problem> {
             }
             .into());
         }
-        for (cell, column) in record.iter().zip(&names) {
+        for ((cell, column), aside) in record.iter().zip(&names).zip(&aside) {
             let column = || column.clone();
             match cell.parse::<f64>() {
                 Ok(x) if x.is_finite() => cells.push(x),
+                _ if *aside => cells.push(f64::NAN),
                 _ if cell.is_empty() => {
                     return Err(TableError::Missing { row, column: column() }.into());
                 }
@@ -162,6 +191,9 @@ pub fn parse(from: impl io::Read) -> Result<Table, Problem> {
 fn header(found: &csv::StringRecord) -> Result<Vec<String>, TableError> {
     let clean = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
     let names: Vec<String> = found.iter().map(clean).collect();
+    if names.len() > MOST_COLUMNS {
+        return Err(TableError::Wide { found: names.len() });
+    }
     if names.iter().all(String::is_empty) {
         return Err(TableError::Empty);
     }
@@ -223,6 +255,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_regular_file_is_refused_before_it_is_opened() {
+        if cfg!(unix) {
+            let said = read(Path::new("/dev/zero"), MemoryLimit::new(None)).unwrap_err();
+            assert!(said.to_string().contains("a pipe or a device"), "{said}");
+        }
+    }
+
+    #[test]
+    fn columns_that_are_not_needed_may_hold_anything() {
+        let text = "a,note,y\n1,hello,2\n3,,4\n".as_bytes();
+        let needed = ["a", "y"].map(str::to_owned);
+        let table = parse_for(text, Some(&needed)).unwrap();
+        assert_eq!((table.row(1)[0], table.row(1)[2]), (3.0, 4.0));
+        assert!(table.row(0)[1].is_nan() && table.row(1)[1].is_nan());
+        assert!(parse_for(text, Some(&needed[..1])).is_ok() && parse(text).is_err());
+        assert!(parse_for("a,y\nx,2\n".as_bytes(), Some(&needed)).is_err());
+    }
+
+    #[test]
     fn what_is_wrong_is_named_by_row_and_column() {
         for (text, said) in [
             ("", "the table is empty; the first line must name the columns"),
@@ -240,6 +291,8 @@ mod tests {
         ] {
             assert_eq!(refused(text), said, "{text:?}");
         }
+        let wide: String = (0..20_000).map(|k| format!("c{k},")).collect();
+        assert_eq!(refused(&wide), "the header names 20001 columns; the most is 16384");
         assert!(
             parse(&b"a,b\n1,\xff\n"[..]).unwrap_err().to_string().starts_with("not a CSV table")
         );

@@ -146,14 +146,14 @@ impl Plan<'_> {
         by: &Arc<Method>,
         objective: Objective,
     ) {
-        let name = study.recipe.name;
+        let (name, data) = (study.recipe.name, study.key());
         for run in 0..self.options.runs.unwrap_or(1).min(by.max_runs) {
             let source = Source::Process(study.clone());
             let task = Task {
                 template: "ring",
                 order: study.recipe.features,
                 name: name.to_owned(),
-                ..self.task(name, source, trial, by, objective, run)
+                ..self.task(&data, source, trial, by, objective, run)
             };
             self.tasks.push(task);
         }

@@ -1,9 +1,10 @@
 //! The Gaussian processes whose means are compressed: trained on tables of a folder or, for quick versions, made by a formula.
 
 use super::{Options, ReproduceError};
-use crate::tgp::{CompressSettings, Compressed, Model, TrainSettings, compress, train};
+use crate::tgp::{
+    CompressSettings, Compressed, Model, TrainSettings, compress, fingerprint, train,
+};
 use rand::RngExt as _;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tnsearch::network::Network;
 use tnsearch::problem::Stop;
@@ -31,7 +32,7 @@ pub(super) struct Recipe {
 #[derive(Debug)]
 pub(super) struct Study {
     pub recipe: Recipe,
-    file: Option<PathBuf>,
+    table: Table,
     seed: u64,
     trained: Mutex<Option<Arc<Ready>>>,
 }
@@ -57,9 +58,18 @@ impl Study {
                 Some(_) => recipe.clone(),
                 None => Recipe { inducing: 5, features: 3, rank: 3, ..recipe.clone() },
             };
-            Ok(Arc::new(Study { recipe, file, seed: options.seed, trained: Mutex::new(None) }))
+            let table = match &file {
+                Some(path) => table::read(path, MemoryLimit::new(None))?,
+                None => made(recipe.features, options.seed),
+            };
+            Ok(Arc::new(Study { recipe, table, seed: options.seed, trained: Mutex::new(None) }))
         };
         recipes.iter().take(count).map(study).collect()
+    }
+
+    /// What results are kept under: the name, and a mark of the table, so that another table of that name has its own.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.recipe.name, fingerprint(&self.table))
     }
 
     /// The model, trained where it was not yet.
@@ -69,19 +79,15 @@ impl Study {
         if let Some(ready) = trained.as_ref() {
             return Ok(ready.clone());
         }
-        let table = match &self.file {
-            Some(path) => table::read(path, MemoryLimit::new(None))?,
-            None => made(self.recipe.features, self.seed),
-        };
         let settings = TrainSettings::default().with(|s| {
             (s.inducing, s.rank) = (vec![self.recipe.inducing], self.recipe.rank);
             s.shares.seed = self.seed;
         });
-        let made = train(&table, &settings, None, stop, &mut |_| ())?;
+        let made = train(&self.table, &settings, None, stop, &mut |_| ())?;
         if made.stopped {
             return Err(ReproduceError::Interrupted);
         }
-        let ready = Arc::new(Ready { table, model: made.model });
+        let ready = Arc::new(Ready { table: self.table.clone(), model: made.model });
         *trained = Some(ready.clone());
         Ok(ready)
     }

@@ -10,9 +10,12 @@
 //! `bound = sum_i [-log(2 pi s^2) / 2 - ((y_i - signal g_i)^2 + signal^2 a_i) / (2 s^2)] - KL`,
 //! `g_i = <c, phi_i>`, `a_i = prod_k |S_k^T phi_ik|^2`,
 //! `KL = (<c, c> + prod_k |S_k|_F^2 - M - sum_k (M / m_k) log det S_k S_k^T) / 2`.
+//!
+//! The last three terms are as large as M each, their sum is not: `factors.rs` computes it.
 
 use super::TgpError;
 use super::contract::Contraction;
+use super::factors::{beyond_line, inverse_root, logs, spread, squared};
 use super::grid::NEAR;
 use super::kernel::{Kernel, Side};
 use super::rows::{Rows, each_part, parts};
@@ -34,6 +37,8 @@ pub struct Posterior {
 pub struct Bound {
     /// The bound, over all rows.
     pub bound: f64,
+    /// The same where M is so small that rounding does not hide it: factors are known to an ulp, the divergence to M of them.
+    pub reported: Option<f64>,
     /// Its KL divergence.
     pub divergence: f64,
     /// The mean of `(y - f)^2`, standardised.
@@ -120,13 +125,17 @@ fn others(values: &[f64]) -> Vec<f64> {
     out
 }
 
-/// `|S^T x|^2` of a lower factor.
-fn spread(root: &[f64], x: &[f64]) -> f64 {
-    let m = x.len();
-    (0..m).map(|j| (j..m).map(|i| root[i * m + j] * x[i]).sum::<f64>().powi(2)).sum()
-}
+impl<'a> Problem<'a> {
+    /// That of all the rows, on all threads.
+    pub fn new(
+        rows: &'a Rows,
+        sides: &'a [Side],
+        kernel: &'a Kernel,
+        plan: &'a Contraction,
+    ) -> Self {
+        Problem { rows, sides, kernel, plan, weight: rows.len() as f64, parallel: true }
+    }
 
-impl Problem<'_> {
     /// The bound at a posterior.
     pub fn bound(&self, at: &Posterior) -> Bound {
         self.sums(at, false).0
@@ -208,15 +217,15 @@ impl Problem<'_> {
         let variances = signal * signal * sums.variances;
         let log = (2.0 * std::f64::consts::PI * noise * noise).ln();
         let data = -0.5 * n * log - (sums.squares + variances) / (2.0 * noise * noise);
-        let (traces, cells) = self.traces(at);
-        let logs = at.roots.iter().zip(&points).map(|(s, &m)| {
-            let det: f64 = (0..m).map(|i| (s[i * m + i] * s[i * m + i]).ln()).sum();
-            cells / m as f64 * det
-        });
+        let (_, cells) = self.traces(at);
+        let logs = at.roots.iter().zip(&points).map(|(s, &m)| logs(s, m));
+        let (ratio, rest) = logs.fold((0.0, 0.0), |(t, r), (t_k, r_k)| (t + t_k, r + r_k));
         let norm = self.plan.norm_squared(&at.cores);
-        let divergence = 0.5 * (norm + traces.iter().product::<f64>() - cells - logs.sum::<f64>());
+        let divergence = 0.5 * (norm + cells * (beyond_line(ratio) + rest));
+        let bound = self.weight / n * data - divergence;
         let bound = Bound {
-            bound: self.weight / n * data - divergence,
+            bound,
+            reported: (cells * f64::EPSILON <= 1.0).then_some(bound),
             divergence,
             mse: sums.squares / n,
             variance: variances / n,
@@ -370,29 +379,4 @@ impl Problem<'_> {
         }
         Ok(())
     }
-}
-
-/// `S S^T`, row-major.
-pub fn squared(root: &[f64], m: usize) -> Vec<f64> {
-    let entry = |k: usize| (0..m).map(|c| root[k / m * m + c] * root[k % m * m + c]).sum();
-    (0..m * m).map(entry).collect()
-}
-
-/// The lower factor S of `A^-1 = S S^T`: with the rows and columns of A in reverse, `A = U U^T`, U upper, so `S = U^-T`.
-fn inverse_root(matrix: Vec<f64>, m: usize) -> Option<Vec<f64>> {
-    let mut reversed: Vec<f64> = matrix.into_iter().rev().collect();
-    if !tnsearch::linalg::cholesky(&mut reversed, m) {
-        return None;
-    }
-    // Column-major lower L of the reversed matrix: U_ij = L_(m-1-i)(m-1-j).
-    let upper = |i: usize, j: usize| reversed[(m - 1 - j) * m + (m - 1 - i)];
-    // S^T = U^-1, upper; so S U^T = I: forward substitution by rows of S.
-    let mut s = vec![0.0; m * m];
-    for i in 0..m {
-        for j in (0..=i).rev() {
-            let sum: f64 = (j + 1..=i).map(|c| s[i * m + c] * upper(j, c)).sum();
-            s[i * m + j] = (if i == j { 1.0 } else { 0.0 } - sum) / upper(j, j);
-        }
-    }
-    Some(s)
 }

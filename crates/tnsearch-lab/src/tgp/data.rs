@@ -82,9 +82,16 @@ impl Standard {
             let scale = variance.sqrt();
             let first = table.row(rows[0])[c];
             let constant = rows.iter().all(|&r| table.row(r)[c] == first);
-            if constant || !scale.is_normal() {
+            if constant {
                 let (column, value) = (table.names[c].clone(), first);
                 return Err(TgpError::Constant { column, value, response: c + 1 == columns });
+            }
+            if !(mean.is_finite() && scale.is_normal()) {
+                let of = |pick: fn(f64, f64) -> f64| {
+                    rows.iter().map(|&r| table.row(r)[c]).fold(first, pick)
+                };
+                let (low, high) = (of(f64::min), of(f64::max));
+                return Err(TgpError::Range { column: table.names[c].clone(), low, high });
             }
             standard.mean.push(mean);
             standard.scale.push(scale);

@@ -8,7 +8,8 @@ use super::contract::Contraction;
 use super::data::Split;
 use super::kernel::Kernel;
 use super::model::Model;
-use super::train::{Event, Prepared, TrainSettings, Trained, some_rows};
+use super::settings::TrainSettings;
+use super::train::{Event, Prepared, Trained, some_rows};
 use tnsearch::problem::Stop;
 
 /// All lengths are multiplied by this, or divided.
@@ -28,7 +29,8 @@ pub(super) struct Run<'a> {
 struct Found {
     mse: f64,
     model: Model,
-    bound: f64,
+    /// None where it cannot be told from rounding.
+    bound: Option<f64>,
 }
 
 impl Run<'_> {
@@ -39,8 +41,13 @@ impl Run<'_> {
         heard: &mut dyn FnMut(Event<'_>),
     ) -> Result<Trained, TgpError> {
         let Run { data, settings, stop } = *self;
-        let fresh = begun.sweeps == 0;
-        let mut best = self.sweeps(begun, f64::INFINITY, heard)?.ok_or(TgpError::Stopped)?;
+        let given = self.given(&begun)?;
+        let fresh = given.is_none();
+        let least = given.as_ref().map_or(f64::INFINITY, |g| g.mse);
+        let found = self.sweeps(begun, least, settings.patience, heard)?;
+        // A model to go on with stays where nothing better was found.
+        let found = found.filter(|f| f.mse < least);
+        let mut best = found.or(given).ok_or(TgpError::Stopped)?;
         if settings.stretch && fresh {
             for factor in [STRETCH, 1.0 / STRETCH] {
                 let mut helped = false;
@@ -48,7 +55,7 @@ impl Run<'_> {
                     let mut other = best.model.clone();
                     other.kernel.lengths.iter_mut().for_each(|l| *l *= factor);
                     other.kernel.noise = other.kernel.noise.min(best.mse.sqrt());
-                    let Some(found) = self.sweeps(other, best.mse, heard)? else { break };
+                    let Some(found) = self.sweeps(other, best.mse, 1, heard)? else { break };
                     let clearly = found.mse < best.mse * (1.0 - LITTLE);
                     if found.mse < best.mse {
                         best = found;
@@ -70,12 +77,27 @@ impl Run<'_> {
         Ok(Trained { model, rows, stopped: stop.is_set() })
     }
 
-    /// Sweeps with the model's hyperparameters. The model of the smallest error; none where a stop came before the first sweep
-    /// was done.
+    /// The model to go on with, measured; none where nothing was swept yet.
+    fn given(&self, begun: &Model) -> Result<Option<Found>, TgpError> {
+        if begun.sweeps == 0 {
+            return Ok(None);
+        }
+        let bound = match &begun.figures {
+            Some(figures) => figures.bound,
+            None => begun.bound(&self.data.train)?.reported,
+        };
+        let mse = begun.mse(&self.data.validation)?;
+        Ok(Some(Found { mse, model: begun.clone(), bound }))
+    }
+
+    /// Sweeps with the model's hyperparameters, until so many have not lowered the error; a model is the best so far where its
+    /// error is below `least`, too. The model of the smallest error; none where a stop came before the first sweep was done (of
+    /// a new model's very first sweep what there is).
     fn sweeps(
         &self,
         begun: Model,
         least: f64,
+        patience: usize,
         heard: &mut dyn FnMut(Event<'_>),
     ) -> Result<Option<Found>, TgpError> {
         let Run { data, settings, stop } = *self;
@@ -87,19 +109,10 @@ impl Run<'_> {
         let mut best: Option<Found> = None;
         let (mut worse, mut adam) = (0, Adam::new(model.kernel.logs().len()));
         for _ in 0..settings.sweeps {
-            // With other lengths it begins near the answer.
-            let patience = if least.is_finite() { 1 } else { settings.patience };
             if worse >= patience || stop.is_set() {
                 break;
             }
-            let problem = Problem {
-                rows: &data.train,
-                sides: &sides,
-                kernel: &model.kernel,
-                plan: &plan,
-                weight: data.train.len() as f64,
-                parallel: true,
-            };
+            let problem = Problem::new(&data.train, &sides, &model.kernel, &plan);
             let phi = data.train.vectors(&sides);
             als::sweep(&problem, &mut at.cores, &phi, model.sweeps % 2 == 1, stop)?;
             if stop.is_set() && (best.is_some() || least.is_finite()) {
@@ -114,13 +127,13 @@ impl Run<'_> {
             worse = if mse < before * (1.0 - LITTLE) { 0 } else { worse + 1 };
             heard(Event::Sweep {
                 sweep: model.sweeps,
-                bound: bound.bound,
+                bound: bound.reported,
                 train_mse: bound.mse,
                 validation_mse: mse,
                 best: (mse < before.min(least)).then_some(&made),
             });
             if mse < before {
-                best = Some(Found { mse, model: made, bound: bound.bound });
+                best = Some(Found { mse, model: made, bound: bound.reported });
             }
             if settings.bound_steps > 0 {
                 self.learn(&mut model, &at, &plan, &mut adam)?;
@@ -146,14 +159,8 @@ impl Run<'_> {
             let label = format!("tgp batch {} {step}", model.sweeps);
             let batch = some_rows(rows, settings.batch, settings.shares.seed, label.as_bytes());
             let sides = model.sides()?;
-            let problem = Problem {
-                rows: &batch,
-                sides: &sides,
-                kernel: &model.kernel,
-                plan,
-                weight: rows.len() as f64,
-                parallel: true,
-            };
+            let problem = Problem::new(&batch, &sides, &model.kernel, plan);
+            let problem = Problem { weight: rows.len() as f64, ..problem };
             let (_, gradient) = problem.gradient(at);
             let mut logs = model.kernel.logs();
             adam.step(&mut logs, &gradient.logs, settings.rate);

@@ -11,6 +11,7 @@ mod compress;
 mod contract;
 mod data;
 mod evidence;
+mod factors;
 mod file;
 mod fitter;
 mod grid;
@@ -19,9 +20,11 @@ mod kernel;
 mod model;
 mod plain;
 mod rows;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod train;
+mod tune;
 
 pub use bound::Bound;
 pub use compress::{CompressSettings, Compressed, FrontPoint, compress};
@@ -31,7 +34,8 @@ pub use kernel::Kernel;
 pub use model::{Figures, Model, Prediction};
 pub use plain::{Plain, PlainSettings};
 pub use rows::Rows;
-pub use train::{Event, TrainSettings, Trained, train};
+pub use settings::TrainSettings;
+pub use train::{Event, Trained, train};
 
 use thiserror::Error;
 
@@ -62,6 +66,29 @@ pub enum TgpError {
         "the table has one column, '{0}'; features are needed before the response, which comes last"
     )]
     NoFeature(String),
+    /// One feature, or too many.
+    #[error(
+        "the table has {features} {} before the response; from 2 to {} can be modelled{}",
+        if *features == 1 { "feature" } else { "features" },
+        tnsearch::graph::MAX_ORDER,
+        if *features == 1 { ", since a train needs two cores" } else { ": leave columns out" }
+    )]
+    Features {
+        /// The features there are.
+        features: usize,
+    },
+    /// Numbers whose deviation cannot be computed.
+    #[error(
+        "column '{column}' has numbers from {low:e} to {high:e}, which are too large or too near each other to be standardised; rescale it"
+    )]
+    Range {
+        /// The column.
+        column: String,
+        /// The smallest.
+        low: f64,
+        /// The largest.
+        high: f64,
+    },
     /// A column that says nothing.
     #[error(
         "{} '{column}' is constant ({value} in every row to learn from){}",
@@ -137,7 +164,7 @@ pub enum TgpError {
     #[error("{0}: the features may be of very different sizes, or repeat each other")]
     Numbers(&'static str),
     /// It would take more memory than it may.
-    #[error("training needs about {} of memory, but only {} is available or allowed; use fewer inducing points or a smaller rank", tnsearch_io::text::bytes(*needed), tnsearch_io::text::bytes(u128::from(*limit)))]
+    #[error("training needs about {} of memory, but only {} is available or allowed; use fewer inducing points, a smaller rank or fewer evidence rows", tnsearch_io::text::bytes(*needed), tnsearch_io::text::bytes(u128::from(*limit)))]
     Memory {
         /// Bytes needed, about.
         needed: u128,

@@ -2,7 +2,7 @@
 
 use super::TgpError;
 use super::als::values;
-use super::bound::Posterior;
+use super::bound::{Bound, Posterior, Problem};
 use super::contract::Contraction;
 use super::data::{Shares, Standard};
 use super::grid::Grid;
@@ -20,8 +20,9 @@ use tnsearch_io::Table;
 pub struct Figures {
     /// The entries of the cores of the mean.
     pub params: u128,
-    /// The evidence lower bound on the rows it was trained with.
-    pub bound: f64,
+    /// The evidence lower bound on the rows it was trained with; none where the grid has so many points that it cannot be told
+    /// from rounding.
+    pub bound: Option<f64>,
     /// The mean squared error on the rows it was trained with.
     pub train_mse: f64,
     /// The same on the rows that choices were made by.
@@ -69,8 +70,20 @@ pub struct Prediction {
     pub deviation: Vec<f64>,
 }
 
+/// `A x` of a square matrix, row-major, and a matrix of so many rows.
+pub(super) fn times(a: &[f64], m: usize, x: &[f64]) -> Vec<f64> {
+    let n = x.len() / m;
+    let entry = |at: usize| (0..m).map(|j| a[at / n * m + j] * x[j * n + at % n]).sum();
+    (0..m * n).map(entry).collect()
+}
+
 /// A core with a matrix along an axis: `out[.., i, ..] = sum_j A_ij core[.., j, ..]`.
-fn along(core: &[f64], dims: &[usize], axis: usize, a: &dyn Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+pub(super) fn along(
+    core: &[f64],
+    dims: &[usize],
+    axis: usize,
+    a: &dyn Fn(&[f64]) -> Vec<f64>,
+) -> Vec<f64> {
     let inner: usize = dims[axis + 1..].iter().product();
     core.chunks_exact(dims[axis] * inner).flat_map(a).collect()
 }
@@ -91,13 +104,7 @@ fn transformed(
         let mut core = core.clone();
         for (place, &k) in modes.iter().enumerate() {
             let side = &sides[k];
-            let times = |x: &[f64]| -> Vec<f64> {
-                let (m, n) = (side.points, x.len() / side.points);
-                let entry = |at: usize| {
-                    (0..=at / n).map(|j| side.factor[at / n * m + j] * x[j * n + at % n]).sum()
-                };
-                (0..m * n).map(entry).collect()
-            };
+            let times = |x: &[f64]| times(&side.factor, side.points, x);
             let solve = |x: &[f64]| side.solve_lower(x);
             let by: &dyn Fn(&[f64]) -> Vec<f64> = if whiten { &solve } else { &times };
             core = along(&core, &dims, edges + place, by);
@@ -169,15 +176,11 @@ impl Model {
         roots: &[Vec<f64>],
     ) -> Vec<Vec<f64>> {
         let of = |(k, (side, root)): (usize, (&Side, &Vec<f64>))| {
-            let m = side.points;
-            let factor = if k == 0 { kernel.signal } else { 1.0 };
-            let entry = |at: usize| {
-                factor
-                    * (0..m)
-                        .map(|c| side.factor[at / m * m + c] * root[c * m + at % m])
-                        .sum::<f64>()
-            };
-            (0..m * m).map(entry).collect()
+            let mut out = times(&side.factor, side.points, root);
+            if k == 0 {
+                out.iter_mut().for_each(|x| *x *= kernel.signal);
+            }
+            out
         };
         sides.iter().zip(roots).enumerate().map(of).collect()
     }
@@ -185,6 +188,14 @@ impl Model {
     /// The sides of its kernel.
     pub(super) fn sides(&self) -> Result<Vec<Side>, TgpError> {
         sides(&self.grids, &self.kernel)
+    }
+
+    /// Its evidence lower bound on rows.
+    pub(super) fn bound(&self, rows: &Rows) -> Result<Bound, TgpError> {
+        let sides = self.sides()?;
+        let (plan, cores) = self.whitened(&sides)?;
+        let at = Posterior { cores, roots: self.whitened_roots(&sides) };
+        Ok(Problem::new(rows, &sides, &self.kernel, &plan).bound(&at))
     }
 
     /// Replaces the mean.

@@ -7,7 +7,7 @@
 //! what the mean squared error rises by.
 
 use super::TgpError;
-use super::model::Model;
+use super::model::{Model, along, times};
 use super::rows::Rows;
 use std::sync::Arc;
 use tnsearch::decompose::{Goal, Limits, tt_svd};
@@ -119,17 +119,7 @@ impl Metric {
                 .ok_or(TgpError::Numbers("the mean is not real"))?;
             for (place, &k) in modes.iter().enumerate() {
                 let axis = dims.len() - modes.len() + place;
-                let inner: usize = dims[axis + 1..].iter().product();
-                let m = dims[axis];
-                let times = |x: &[f64]| -> Vec<f64> {
-                    let entry = |at: usize| {
-                        (0..m)
-                            .map(|j| matrices[k][at / inner * m + j] * x[j * inner + at % inner])
-                            .sum()
-                    };
-                    (0..m * inner).map(entry).collect()
-                };
-                data = data.chunks_exact(m * inner).flat_map(times).collect();
+                data = along(&data, &dims, axis, &|x| times(&matrices[k], dims[axis], x));
             }
             cores.push(Tensor::new(dims, data)?);
         }

@@ -1,5 +1,7 @@
 //! The bound against finite differences, and against exact Gaussian process regression by dense matrices.
 
+mod training;
+
 use super::als::{energy, sweep, values};
 use super::bound::{Posterior, Problem};
 use super::contract::Contraction;
@@ -60,26 +62,10 @@ fn the_gradient_is_that_of_finite_differences() {
         let at = Posterior { cores: random_cores(&plan, 9), roots: roots(&dims) };
         let bound = |kernel: &Kernel, at: &Posterior| {
             let sides = sides(&grids, kernel).unwrap();
-            Problem {
-                rows: &rows,
-                sides: &sides,
-                kernel,
-                plan: &plan,
-                weight: 100.0,
-                parallel: true,
-            }
-            .bound(at)
-            .bound
+            Problem { weight: 100.0, ..Problem::new(&rows, &sides, kernel, &plan) }.bound(at).bound
         };
         let sides = sides(&grids, &kernel).unwrap();
-        let problem = Problem {
-            rows: &rows,
-            sides: &sides,
-            kernel: &kernel,
-            plan: &plan,
-            weight: 100.0,
-            parallel: true,
-        };
+        let problem = Problem { weight: 100.0, ..Problem::new(&rows, &sides, &kernel, &plan) };
         let (value, gradient) = problem.gradient(&at);
         assert_eq!(value.bound, bound(&kernel, &at));
         let h = 1e-5;
@@ -174,14 +160,7 @@ fn the_bound_is_that_of_dense_matrices() {
         let kernel = kernel(dims.len());
         let at = Posterior { cores: random_cores(&plan, 3), roots: roots(&dims) };
         let sides = sides(&grids, &kernel).unwrap();
-        let problem = Problem {
-            rows: &rows,
-            sides: &sides,
-            kernel: &kernel,
-            plan: &plan,
-            weight: 7.0,
-            parallel: true,
-        };
+        let problem = Problem::new(&rows, &sides, &kernel, &plan);
         let want = dense_bound(&rows, &grids, &kernel, &at.cores, &at.roots, &graph);
         close(problem.bound(&at).bound, want, 1e-10, &graph.to_string());
     }
@@ -242,14 +221,7 @@ fn one_feature_is_exact_regression_bound_included() {
     let kernel = Kernel::new(vec![0.4], 1.2, 0.3);
     let plan = Contraction::new(&ModeGraph::new(1, 0, vec![]), &[240]).unwrap();
     let sides = sides(&grids, &kernel).unwrap();
-    let problem = Problem {
-        rows: &rows,
-        sides: &sides,
-        kernel: &kernel,
-        plan: &plan,
-        weight: 60.0,
-        parallel: true,
-    };
+    let problem = Problem::new(&rows, &sides, &kernel, &plan);
     let mut at = Posterior { cores: random_cores(&plan, 1), roots: roots(&[240]) };
     let mean = swept(&problem, &mut at.cores, 1);
     problem.improve_roots(&mut at.roots).unwrap();
@@ -277,14 +249,7 @@ fn two_and_three_features_of_full_rank_have_the_exact_mean() {
         let kernel = kernel(dims.len());
         let plan = Contraction::new(&graph, &dims).unwrap();
         let sides = sides(&grids, &kernel).unwrap();
-        let problem = Problem {
-            rows: &rows,
-            sides: &sides,
-            kernel: &kernel,
-            plan: &plan,
-            weight: 50.0,
-            parallel: true,
-        };
+        let problem = Problem::new(&rows, &sides, &kernel, &plan);
         let mut cores = random_cores(&plan, 1);
         let mean = swept(&problem, &mut cores, 400);
         let (want, log) =
@@ -310,12 +275,7 @@ fn the_interpolated_kernel_comes_near_the_kernel_as_grids_get_finer() {
     let worst = |m: usize| {
         let (grids, features, rows) = rows(&[m, m], 20);
         let kernel = kernel(2);
-        let rbf = |i: usize, j: usize| {
-            let apart = |k: usize| {
-                ((features[2 * i + k] - features[2 * j + k]) / kernel.lengths[k]).powi(2)
-            };
-            kernel.signal.powi(2) * (-0.5 * (apart(0) + apart(1))).exp()
-        };
+        let rbf = |i: usize, j: usize| rbf(&features, &kernel, i, j);
         let error = |p: usize| {
             (interpolated(&rows, &grids, &kernel, p / 20, p % 20) - rbf(p / 20, p % 20)).abs()
         };
@@ -342,5 +302,57 @@ fn the_evidence_and_its_gradient_are_right() {
             evidence(&rows, &grids, &Kernel::from_logs(&logs)).unwrap().0
         };
         close(slope, (at(h) - at(-h)) / (2.0 * h), 1e-6, &format!("hyperparameter {e}"));
+    }
+}
+
+/// The kernel itself of two rows.
+fn rbf(features: &[f64], kernel: &Kernel, i: usize, j: usize) -> f64 {
+    let d = kernel.lengths.len();
+    let apart = |(k, l): (usize, &f64)| ((features[d * i + k] - features[d * j + k]) / l).powi(2);
+    kernel.signal.powi(2) * (-0.5 * kernel.lengths.iter().enumerate().map(apart).sum::<f64>()).exp()
+}
+
+#[test]
+fn on_fine_grids_two_and_three_features_are_regression_with_the_kernel_itself() {
+    // Cores of full rank would be too large on such grids; for kernels so long rank 4 is enough.
+    let cases = [
+        (vec![100, 100], vec![1.5, 1.7], vec![(0, 1, 4)]),
+        (vec![48; 3], vec![3.0, 3.2, 3.4], vec![(0, 1, 4), (1, 2, 4)]),
+    ];
+    for (dims, lengths, edges) in cases {
+        let (grids, features, rows) = rows(&dims, 20);
+        let kernel = Kernel::new(lengths, 1.3, 0.4);
+        let plan = Contraction::new(&ModeGraph::new(dims.len(), 0, edges), &dims).unwrap();
+        let sides = sides(&grids, &kernel).unwrap();
+        let problem = Problem::new(&rows, &sides, &kernel, &plan);
+        let (mut cores, phi) = (random_cores(&plan, 1), rows.vectors(&sides));
+        for k in 0..20 {
+            sweep(&problem, &mut cores, &phi, k % 2 == 1, &Stop::new()).unwrap();
+        }
+        let g = values(&plan, &cores, &phi, rows.len(), true);
+        let (want, _) = exact(&rows.y, kernel.noise, &|i, j| rbf(&features, &kernel, i, j));
+        g.iter().zip(&want).for_each(|(g, f)| close(kernel.signal * g, *f, 1e-6, "mean"));
+    }
+}
+
+#[test]
+fn the_divergence_of_large_grids_is_not_lost_in_rounding() {
+    // Factors (1 + h) I: KL = M (exp(x) - 1 - x) / 2 with x = 2 d ln(1 + h), for a mean of 0.
+    let h = 2f64.powi(-24);
+    for (d, known) in [(16usize, true), (30, false)] {
+        let dims = vec![8; d];
+        let (grids, _, rows) = rows(&dims, 5);
+        let kernel = kernel(d);
+        let edges = (1..d).map(|v| (v - 1, v, 1)).collect();
+        let plan = Contraction::new(&ModeGraph::new(d, 0, edges), &dims).unwrap();
+        let sides = sides(&grids, &kernel).unwrap();
+        let root = (0..64).map(|k| if k % 9 == 0 { 1.0 + h } else { 0.0 }).collect();
+        let cores = plan.vertices().iter().map(|v| vec![0.0; v.params()]).collect();
+        let at = Posterior { cores, roots: vec![root; d] };
+        let found = Problem::new(&rows, &sides, &kernel, &plan).bound(&at);
+        let x = 2.0 * d as f64 * h.ln_1p();
+        let want = 8f64.powi(d as i32) * x * x / 4.0 * (1.0 + x / 3.0);
+        close(found.divergence / want, 1.0, 1e-6, "divergence");
+        assert_eq!(found.reported, known.then_some(found.bound));
     }
 }

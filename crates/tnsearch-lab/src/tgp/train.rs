@@ -2,7 +2,6 @@
 //! minibatches of the bound.
 
 use super::TgpError;
-use super::als;
 use super::contract::Contraction;
 use super::data::{Shares, Split, Standard, fingerprint};
 use super::evidence;
@@ -11,63 +10,14 @@ use super::improve::Run;
 use super::kernel::{Kernel, sides};
 use super::model::{Figures, Model};
 use super::rows::Rows;
+use super::settings::TrainSettings;
 use rand::seq::SliceRandom as _;
 use rand_distr::{Distribution as _, StandardNormal};
 use std::sync::Arc;
-use tnsearch::graph::{Structure, Template};
+use tnsearch::graph::{MAX_ORDER, Structure, Template};
 use tnsearch::problem::Stop;
 use tnsearch::rng::stream;
 use tnsearch_io::Table;
-
-/// The settings of training.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct TrainSettings {
-    /// The inducing points of each feature; one number for all of them, or one for each.
-    pub inducing: Vec<usize>,
-    /// The rank of every edge of the train.
-    pub rank: usize,
-    /// Sweeps over the cores at most.
-    pub sweeps: usize,
-    /// Sweeps without a smaller error on the validation rows, after which it ends.
-    pub patience: usize,
-    /// Whether all lengths are made shorter or longer by one factor as long as that lowers the validation error: on few rows
-    /// the evidence likes longer ones than all rows would bear.
-    pub stretch: bool,
-    /// Rows that the evidence is computed on, at the beginning.
-    pub evidence_rows: usize,
-    /// Steps of Adam on that evidence; 0: begin with lengths of 2, signal 1 and noise 0.5.
-    pub evidence_steps: usize,
-    /// Rows of a minibatch of the bound.
-    pub batch: usize,
-    /// Steps of Adam on the bound after each sweep; 0: hyperparameters stay as the evidence gave them.
-    pub bound_steps: usize,
-    /// Their rate.
-    pub rate: f64,
-    /// How rows are divided.
-    pub shares: Shares,
-    /// Refuse what needs more memory.
-    pub max_bytes: Option<u64>,
-}
-
-impl Default for TrainSettings {
-    fn default() -> Self {
-        TrainSettings {
-            inducing: vec![8],
-            rank: 10,
-            sweeps: 20,
-            patience: 2,
-            stretch: true,
-            evidence_rows: 1000,
-            evidence_steps: 60,
-            batch: 2048,
-            bound_steps: 0,
-            rate: 0.02,
-            shares: Shares::new(0),
-            max_bytes: None,
-        }
-    }
-}
 
 /// How far the grid goes beyond the rows that it is laid over, at most, in units of their range.
 const BEYOND: f64 = 0.1;
@@ -87,8 +37,8 @@ pub enum Event<'a> {
     Sweep {
         /// Its number, from 1.
         sweep: usize,
-        /// The bound.
-        bound: f64,
+        /// The bound; none where it cannot be told from rounding.
+        bound: Option<f64>,
         /// The error on the rows trained with.
         train_mse: f64,
         /// The error on the rows to choose by.
@@ -139,7 +89,7 @@ impl Prepared {
     }
 
     /// How near a model is.
-    pub fn figures(&self, model: &Model, bound: f64) -> Result<Figures, TgpError> {
+    pub fn figures(&self, model: &Model, bound: Option<f64>) -> Result<Figures, TgpError> {
         let test_mse = model.mse(&self.test)?;
         let n = self.test.len() as f64;
         let mean = self.test.y.iter().sum::<f64>() / n;
@@ -152,73 +102,6 @@ impl Prepared {
             test_mse,
             test_mse_respective: if variance > 0.0 { test_mse / variance } else { test_mse },
         })
-    }
-}
-
-impl TrainSettings {
-    /// The same with something changed.
-    #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
-    }
-
-    /// The points of every feature, checked.
-    fn points(&self, features: usize, rows: usize) -> Result<Vec<usize>, TgpError> {
-        let points = match self.inducing.as_slice() {
-            [one] => vec![*one; features],
-            many if many.len() == features => many.to_vec(),
-            many => return Err(TgpError::Points { given: many.len(), features }),
-        };
-        for &m in &points {
-            if m < 2 {
-                let expected = "a feature needs at least 2 points (4 for interpolation by cubics without its ends)";
-                return Err(TgpError::Setting { name: "inducing", value: m.to_string(), expected });
-            }
-            if m > rows {
-                return Err(TgpError::ManyPoints { points: m, rows });
-            }
-        }
-        Ok(points)
-    }
-
-    fn check(&self) -> Result<(), TgpError> {
-        let bad = |name, value: String, expected| Err(TgpError::Setting { name, value, expected });
-        if self.rank == 0 {
-            return bad("tt-rank", self.rank.to_string(), "it must be at least 1");
-        }
-        if self.sweeps == 0 {
-            return bad("sweeps", self.sweeps.to_string(), "it must be at least 1");
-        }
-        if !(self.rate > 0.0 && self.rate <= 1.0) {
-            return bad("rate", self.rate.to_string(), "it must be above 0 and at most 1");
-        }
-        if self.batch == 0 || self.evidence_rows < 2 {
-            return bad("batch", self.batch.to_string(), "it must be at least 1");
-        }
-        Ok(())
-    }
-
-    /// Refuses what takes too much memory: vectors of all rows, and the normal equations of the largest core.
-    fn check_memory(&self, points: &[usize], rows: usize) -> Result<(), TgpError> {
-        let numbers: usize = points.iter().map(|m| m + 5).sum::<usize>().saturating_mul(rows);
-        // A core has two edges, the first and the last one.
-        let last = points.len() - 1;
-        let edges = |k: usize| u32::from(k > 0) + u32::from(k < last);
-        let cores = points.iter().enumerate();
-        let cores = cores.map(|(k, m)| m.saturating_mul(self.rank.saturating_pow(edges(k))));
-        let core = cores.max().unwrap_or(0);
-        if core > als::LARGEST_CORE {
-            return Err(TgpError::Core { params: core });
-        }
-        // The matrix of the core, its factor, and the sums of all parts.
-        let squares = 8 * (core as u128).pow(2);
-        let sums = (16 * squares).min(als::SUMS as u128).max(squares);
-        let needed = 16 * numbers as u128 + 2 * squares + 2 * sums;
-        match self.max_bytes.filter(|&limit| needed > u128::from(limit)) {
-            Some(limit) => Err(TgpError::Memory { needed, limit }),
-            None => Ok(()),
-        }
     }
 }
 
@@ -235,10 +118,18 @@ pub fn train(
     if d == 0 {
         return Err(TgpError::NoFeature(table.names[0].clone()));
     }
+    // What no network can carry is refused before anything is computed.
+    if !(2..=MAX_ORDER).contains(&d) {
+        return Err(TgpError::Features { features: d });
+    }
     let split = settings.shares.split(table.rows())?;
     let known: Vec<usize> = split.train.iter().chain(&split.validation).copied().collect();
     let points = settings.points(d, split.train.len())?;
-    settings.check_memory(&points, table.rows())?;
+    let evidence = match from.is_some() || settings.evidence_steps == 0 {
+        true => 0,
+        false => settings.evidence_rows.min(split.train.len()),
+    };
+    settings.check_memory(&points, table.rows(), evidence)?;
     let standard = Standard::of(table, &known)?;
     let grids = grids(table, &standard, &known, &points);
     let data = Prepared::new(table, &settings.shares, &standard, &grids)?;

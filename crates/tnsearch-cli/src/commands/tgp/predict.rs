@@ -62,7 +62,7 @@ pub fn run(args: &Predict) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     let model = Model::read(&args.model, limit)?;
-    let table = table::read(&args.table, limit)?;
+    let table = table::read_for(&args.table, limit, Some(&model.names))?;
     let output = Output::check(&args.output)?;
     let (_, response) = model.columns(&table)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build();

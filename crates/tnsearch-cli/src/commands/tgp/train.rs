@@ -27,7 +27,7 @@ pub struct Train {
     /// The model to write (safetensors); also written whenever a better one was found
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
-    /// Go on with the model in --output, where there is one
+    /// Go on with the model in --output, where there is one; it stays where nothing better is found
     #[arg(long, help_heading = "Output")]
     resume: bool,
     /// Inducing points of each feature; several numbers, one for each: 12,12,8,4
@@ -83,7 +83,7 @@ struct Summary<'a> {
 /// Figures without the params, which the structure has.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Measured {
-    bound: f64,
+    bound: Option<f64>,
     train_mse: f64,
     validation_mse: f64,
     test_mse: f64,
@@ -142,7 +142,10 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
             }
             Event::Sweep { sweep, bound, train_mse, validation_mse, best } => {
                 let star = if best.is_some() { " *" } else { "" };
-                let text = format!("bound {bound:.1}, MSE {train_mse:.4} training, {validation_mse:.4} validation{star}");
+                let bound = bound.map_or(String::new(), |b| format!("bound {b:.1}, "));
+                let text = format!(
+                    "{bound}MSE {train_mse:.4} training, {validation_mse:.4} validation{star}"
+                );
                 args.means.show(&format!("sweep {sweep}"), &text);
                 if let Some(model) = best {
                     kept = output.write(|w| model.write(w));
@@ -187,7 +190,9 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
         line(&mut out, "rows", format!("{train} to train, {validation} to choose, {test} to test"));
         size_line(&mut out, structure, dims);
         line(&mut out, "MSE", measured.text());
-        line(&mut out, "bound", number(measured.bound));
+        let unknown =
+            || "not known: the grid has so many points that it is lost in rounding".to_owned();
+        line(&mut out, "bound", measured.bound.map_or_else(unknown, number));
         let lengths: Vec<String> = model.kernel.lengths.iter().map(|&l| number(l)).collect();
         let (signal, noise) = (number(model.kernel.signal), number(model.kernel.noise));
         line(
