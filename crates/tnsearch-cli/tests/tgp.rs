@@ -139,7 +139,7 @@ fn bad_tables_and_settings_are_named() {
     bad("a,y\n1,2\n3,NaN\n", "row 2, column 'y': 'NaN' is no finite number");
     bad("a,a\n1,2\n", "two columns are called 'a'");
     bad("1,2\n3,4\n", "the first line must name the columns");
-    bad("a,y\n1,2\n", "the table has 1 row; at least 10 are needed");
+    bad("a,b,y\n1,2,3\n", "the table has 1 row; at least 10 are needed");
     bad("y\n1\n2\n", "the table has one column, 'y'");
     let flat: String = (0..50).map(|k| format!("{k},7,{}\n", k * k)).collect();
     bad(&format!("a,flat,y\n{flat}"), "feature 'flat' is constant (7 in every row to learn from)");

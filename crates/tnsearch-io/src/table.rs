@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn tables_come_back_bit_for_bit() {
-        let table = parse("\u{feff}a, \"b,c\" ,y\n1,2.5,-3e-4\n\n4,5,6\r\n".as_bytes()).unwrap();
+        let table = parse("\u{feff}a,\"b,c\", y\n1, 2.5 ,-3e-4\n\n4,5,6\r\n".as_bytes()).unwrap();
         assert_eq!(table.names, ["a", "b,c", "y"]);
         assert_eq!(
             (table.rows(), table.row(0), table.row(1)),
