@@ -3,30 +3,25 @@
 //! Only one layer is in memory at a time. What was done is in `OUTPUT.journal` (fronts, evaluations, layers) and `OUTPUT.part` (the
 //! file so far), so a run that was ended goes on where it was, and ends with the same bits.
 
-use super::budget::{self, Choice};
 use super::calibration::Calibration;
 use super::error::ModelError;
-use super::front::{self, Front, Point, Reach, Recipe, TermShape, bytes_needed};
-use super::layer::{Cost, Goal, Layer, LeftAlone, Settings, Weigh};
-use super::manifest::{KEY, Manifest};
-use super::metric::norm_squared;
+use super::front::{self, Front, Reach, Recipe, bytes_needed};
+use super::layer::{Cost, Goal, Layer, LeftAlone, Settings};
+use super::manifest::KEY;
+use super::measure::trial_path;
+use super::plan::Plan;
 use super::term::Term;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tnsearch::problem::Stop;
 use tnsearch::tensor::Scalar;
+use tnsearch_io::Dtype;
 use tnsearch_io::lines::{Kind, LinesFile};
-use tnsearch_io::weights::{
-    self, Entry, PartFile, WeightsFile, header_bytes, journal_path, part_path,
-};
-use tnsearch_io::{Dtype, Problem};
+use tnsearch_io::weights::{self, WeightsFile, journal_path, part_path};
 
 /// The finest error that is looked at where a command measures the loss.
-const FINEST: f64 = 0.01;
-/// Models that are measured at most, the uncompressed one not counted.
-const TRIALS: usize = 8;
+pub(super) const FINEST: f64 = 0.01;
 /// A layer of more than so many entries may take so many times its share of a budget.
 const LARGE: u64 = 1 << 20;
 const SHARES: f64 = 4.0;
@@ -39,7 +34,7 @@ static JOURNAL: Kind =
 /// A record of the journal.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Record {
+pub(super) enum Record {
     /// What a layer can be.
     Front(Front),
     /// A model that was measured.
@@ -62,17 +57,17 @@ pub struct Trial {
 
 /// A tensor that was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Done {
+pub(super) struct Done {
     /// Its place in the model.
-    index: usize,
+    pub index: usize,
     /// How long the part file is behind it.
-    length: u64,
+    pub length: u64,
     /// The squared error of its cores as they are written.
-    error: f64,
+    pub error: f64,
     /// The same in its metric.
-    weighted: f64,
+    pub weighted: f64,
     /// Its squared norm.
-    norm: f64,
+    pub norm: f64,
 }
 
 /// What happens, for those who wait.
@@ -335,7 +330,7 @@ impl Job<'_> {
         Ok(most)
     }
 
-    fn metric<T: Scalar>(
+    pub(super) fn metric<T: Scalar>(
         &self,
         layer: &Layer,
     ) -> Result<Option<super::metric::Metric<T>>, ModelError> {
@@ -353,282 +348,10 @@ impl Job<'_> {
     }
 
     /// Why a layer was not computed.
-    fn ended(&self, layer: &Layer) -> ModelError {
+    pub(super) fn ended(&self, layer: &Layer) -> ModelError {
         match self.stop.is_set() {
             true => ModelError::Interrupted,
             false => ModelError::Numbers { layer: weights::shown(&layer.name) },
-        }
-    }
-
-    /// The terms of a layer, their cores rounded as they are written.
-    fn terms<T: Scalar>(
-        &self,
-        plan: &Plan<'_>,
-        k: usize,
-        recipe: Recipe,
-    ) -> Result<Vec<Term<T>>, ModelError> {
-        let layer = &plan.layers[k];
-        let metric = self.metric::<T>(layer)?;
-        let w: Vec<T> = self.file.read(layer.index)?;
-        let how = (&plan.fronts[k], recipe, plan.reaches[k]);
-        let terms = front::terms(w, layer, metric.as_ref(), &self.settings, how, self.stop);
-        let mut terms = terms.ok_or_else(|| self.ended(layer))?;
-        let shapes = plan.fronts[k].terms(recipe, layer);
-        let planned = shapes.iter().flat_map(|t| &t.cores);
-        let mut count = 0;
-        for (core, planned) in terms.iter_mut().flat_map(|t| &mut t.cores).zip(planned) {
-            let found = core.dims();
-            if found != planned {
-                // Ranks that came out smaller than planned are filled with zeros: the file's header is as planned.
-                let smaller = found.len() == planned.len()
-                    && found.iter().zip(planned).all(|(found, planned)| found <= planned);
-                if !smaller {
-                    return Err(self.ended(layer));
-                }
-                *core = core.widened(planned.clone(), || T::ZERO);
-            }
-            core.data_mut().iter_mut().for_each(|x| *x = weights::rounded(layer.cores, *x));
-            if !core.data().iter().all(|x| x.is_finite()) {
-                return Err(self.too_coarse(layer));
-            }
-            count += 1;
-        }
-        match count == shapes.iter().map(|t| t.cores.len()).sum::<usize>() {
-            true => Ok(terms),
-            false => Err(self.ended(layer)),
-        }
-    }
-
-    /// The cores of a layer cannot be written as the numbers asked for.
-    fn too_coarse(&self, layer: &Layer) -> ModelError {
-        let cores = layer.cores.stored().to_lowercase();
-        ModelError::Cores { layer: weights::shown(&layer.name), cores }
-    }
-
-    /// The layer less its terms.
-    fn rest<T: Scalar>(&self, layer: &Layer, terms: &[Term<T>]) -> Result<Vec<T>, ModelError> {
-        let mut w: Vec<T> = self.file.read(layer.index)?;
-        for term in terms {
-            term.add_to(&mut w, -1.0)?;
-        }
-        Ok(w)
-    }
-
-    /// Finds the largest error with which the measured loss rises by no more than it may.
-    fn measured(
-        &self,
-        plan: &Plan<'_>,
-        rise: f64,
-        evaluate: Evaluate<'_>,
-        (trials, journal): (&mut Vec<Trial>, &mut LinesFile),
-        tell: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Vec<Recipe>, ModelError> {
-        let mut known = trials.clone().into_iter();
-        let mut measure = |re: f64,
-                           path: &dyn Fn() -> Result<PathBuf, ModelError>,
-                           trials: &mut Vec<Trial>,
-                           tell: &mut dyn FnMut(Event<'_>)| {
-            if let Some(trial) = known.next() {
-                return Ok::<Trial, ModelError>(trial);
-            }
-            tell(Event::Measuring { re });
-            let result = evaluate(&path()?);
-            if self.stop.is_set() {
-                return Err(ModelError::Interrupted);
-            }
-            let (loss, failed) = match result {
-                Ok(loss) => (Some(loss), None),
-                Err(said) => (None, Some(said)),
-            };
-            let trial = Trial { re, loss, failed };
-            trials.push(trial.clone());
-            journal.append(&Record::Trial(trial.clone()))?;
-            journal.sync()?;
-            Ok(trial)
-        };
-        let first = measure(0.0, &|| Ok(self.file.path().to_owned()), trials, tell)?;
-        let Some(base) = first.loss else {
-            return Err(ModelError::Evaluation(first.failed.unwrap_or_default()));
-        };
-        tell(Event::Trial(&first));
-        let (mut good, mut bad) = (FINEST, 1.0f64);
-        let mut best = vec![Recipe::Dense; plan.layers.len()];
-        for trial in 0..TRIALS {
-            // The finest first: where that is too much, nothing will do.
-            let re = if trial == 0 { FINEST } else { (good * bad).sqrt() };
-            let chosen = plan.within_re(re);
-            // What is known to do is not measured again.
-            if chosen == best {
-                good = re;
-                continue;
-            }
-            let path = trial_path(self.output);
-            let made = || {
-                self.write_dense(plan, &chosen, &path)?;
-                Ok(path.clone())
-            };
-            let found = measure(re, &made, trials, tell);
-            let _ = std::fs::remove_file(&path);
-            let found = found?;
-            tell(Event::Trial(&found));
-            match found.loss.is_some_and(|loss| loss <= base + rise) {
-                true => (good, best) = (re, chosen),
-                false if trial == 0 => return Ok(best),
-                false => bad = re,
-            }
-        }
-        Ok(best)
-    }
-
-    /// Writes the model with the layers as they would be: dense.
-    fn write_dense(
-        &self,
-        plan: &Plan<'_>,
-        chosen: &[Recipe],
-        path: &Path,
-    ) -> Result<(), ModelError> {
-        let header = header_bytes(self.file.entries(), self.file.notes());
-        let mut part = PartFile::begin(path, &header)?;
-        match self.fill_dense(plan, chosen, &mut part) {
-            Ok(()) => Ok(part.finish()?),
-            Err(e) => {
-                drop(part);
-                let _ = std::fs::remove_file(part_path(path));
-                Err(e)
-            }
-        }
-    }
-
-    fn fill_dense(
-        &self,
-        plan: &Plan<'_>,
-        chosen: &[Recipe],
-        part: &mut PartFile,
-    ) -> Result<(), ModelError> {
-        for index in 0..self.file.entries().len() {
-            let at = plan.layers.iter().position(|l| l.index == index);
-            match at.filter(|&k| chosen[k] != Recipe::Dense) {
-                None => self.copy(index, part)?,
-                Some(k) => {
-                    let bytes = match plan.layers[k].is_wide() {
-                        true => self.dense_bytes::<f64>(plan, k, chosen[k])?,
-                        false => self.dense_bytes::<f32>(plan, k, chosen[k])?,
-                    };
-                    part.write_all(&bytes).map_err(|e| part.failed(&e))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn dense_bytes<T: Scalar>(
-        &self,
-        plan: &Plan<'_>,
-        k: usize,
-        recipe: Recipe,
-    ) -> Result<Vec<u8>, ModelError> {
-        let terms = self.terms::<T>(plan, k, recipe)?;
-        dense_bytes(&terms, plan.layers[k].entries() as usize, plan.layers[k].dtype)
-    }
-
-    fn copy(&self, index: usize, part: &mut PartFile) -> Result<(), ModelError> {
-        self.file.copy(index, part).map_err(|e| part.failed(&e).into())
-    }
-
-    /// Writes the file, tensor by tensor, going on behind those that are done.
-    fn write(
-        &self,
-        plan: &Plan<'_>,
-        chosen: &[Recipe],
-        (journal, done): (&mut LinesFile, Vec<Done>),
-        tell: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Vec<Done>, ModelError> {
-        let shapes: Vec<(&Layer, Vec<TermShape>)> = (0..plan.layers.len())
-            .map(|k| (&plan.layers[k], plan.fronts[k].terms(chosen[k], &plan.layers[k])))
-            .collect();
-        let (manifest, entries) = Manifest::plan(self.file, &shapes);
-        let mut notes = self.file.notes().clone();
-        notes.insert(KEY.to_owned(), serde_json::to_string(&manifest).unwrap_or_default());
-        let header = header_bytes(&entries, &notes);
-        let resumed = done.last().and_then(|d| PartFile::resume(self.output, &header, d.length));
-        let (mut part, mut done) = match resumed {
-            Some(part) => (part, done),
-            None => (PartFile::begin(self.output, &header)?, Vec::new()),
-        };
-        let count = self.file.entries().len();
-        for index in done.len()..count {
-            let at = plan.layers.iter().position(|l| l.index == index);
-            let mut one = Done { index, length: 0, error: 0.0, weighted: 0.0, norm: 0.0 };
-            match at {
-                None => self.copy(index, &mut part)?,
-                Some(k) => {
-                    let layer = &plan.layers[k];
-                    tell(Event::Layer { layer, number: k, of: plan.layers.len(), writing: true });
-                    match layer.is_wide() {
-                        true => {
-                            self.write_layer::<f64>(plan, k, chosen[k], (&mut part, &mut one))?
-                        }
-                        false => {
-                            self.write_layer::<f32>(plan, k, chosen[k], (&mut part, &mut one))?
-                        }
-                    }
-                }
-            }
-            // On the disk before the journal says so.
-            part.sync()?;
-            one.length = part.length();
-            journal.append(&Record::Done(one.clone()))?;
-            journal.sync()?;
-            done.push(one);
-            if self.stop.is_set() && index + 1 < count {
-                return Err(ModelError::Interrupted);
-            }
-        }
-        // What the header promises is there.
-        let promised = header.len() as u64 + entries.iter().map(Entry::bytes).sum::<u64>();
-        if part.length() != promised {
-            drop(part);
-            forget(self.output);
-            let found = format!(
-                "it came out with {} bytes instead of {promised}",
-                done.last().map_or(0, |d| d.length)
-            );
-            return Err(Problem::Damaged(found).of(self.output).into());
-        }
-        part.finish()?;
-        Ok(done)
-    }
-
-    fn write_layer<T: Scalar>(
-        &self,
-        plan: &Plan<'_>,
-        k: usize,
-        recipe: Recipe,
-        (part, one): (&mut PartFile, &mut Done),
-    ) -> Result<(), ModelError> {
-        let layer = &plan.layers[k];
-        if recipe == Recipe::Dense {
-            one.norm = norm_squared(&self.file.read::<T>(layer.index)?, None);
-            return self.copy(layer.index, part);
-        }
-        let terms = self.terms::<T>(plan, k, recipe)?;
-        let mut bytes = Vec::new();
-        for core in terms.iter().flat_map(|t| &t.cores) {
-            bytes.clear();
-            weights::encode(layer.cores, core.data(), &mut bytes);
-            part.write_all(&bytes).map_err(|e| part.failed(&e))?;
-        }
-        one.norm = norm_squared(&self.file.read::<T>(layer.index)?, None);
-        let rest = self.rest(layer, &terms)?;
-        drop(terms);
-        let metric = self.metric::<T>(layer)?;
-        one.error = norm_squared(&rest, None);
-        one.weighted = norm_squared(&rest, metric.as_ref());
-        // What rounding may add is far below; numbers too small for their type vanish.
-        let front = &plan.fronts[k];
-        match one.weighted <= 2.0 * plan.point(k, recipe).error + 1e-3 * front.norm {
-            true => Ok(()),
-            false => Err(self.too_coarse(layer)),
         }
     }
 
@@ -686,13 +409,6 @@ impl Job<'_> {
     }
 }
 
-/// The file that is measured.
-fn trial_path(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".trial.safetensors");
-    name.into()
-}
-
 /// Removes what an interrupted run has left beside an output.
 pub fn forget(output: &Path) {
     for path in [journal_path(output), part_path(output), trial_path(output)] {
@@ -713,103 +429,4 @@ pub(super) fn dense_bytes<T: Scalar>(
     let mut bytes = Vec::with_capacity(entries * dtype.bytes());
     weights::encode(dtype, &sum, &mut bytes);
     Ok(bytes)
-}
-
-/// The fronts of all layers as one problem.
-struct Plan<'a> {
-    settings: &'a Settings,
-    layers: &'a [Layer],
-    fronts: &'a [Front],
-    reaches: &'a [Reach],
-    points: Vec<Vec<Point>>,
-    choices: Vec<Vec<Choice>>,
-}
-
-impl<'a> Plan<'a> {
-    fn new(
-        settings: &'a Settings,
-        layers: &'a [Layer],
-        fronts: &'a [Front],
-        reaches: &'a [Reach],
-    ) -> Self {
-        let all = layers.iter().zip(fronts);
-        let points: Vec<Vec<Point>> = all.map(|(l, f)| f.points(l, settings.cost)).collect();
-        let mut plan = Plan { settings, layers, fronts, reaches, points, choices: Vec::new() };
-        let choice =
-            |k: usize, p: &Point| Choice { cost: plan.cost(k, p), error: plan.counted(k, p.error) };
-        let choices =
-            (0..layers.len()).map(|k| plan.points[k].iter().map(|p| choice(k, p)).collect());
-        plan.choices = choices.collect();
-        plan
-    }
-
-    fn cost(&self, k: usize, point: &Point) -> f64 {
-        match point.recipe {
-            Recipe::Dense => self.layers[k].dense_cost(self.settings.cost),
-            _ => self.layers[k].cost(self.settings.cost, point.params, point.multiply_adds),
-        }
-    }
-
-    /// What a squared error of a layer counts in the sum of all.
-    fn counted(&self, k: usize, error: f64) -> f64 {
-        match self.settings.weigh {
-            Weigh::Norm => error,
-            Weigh::Layer => (error / self.fronts[k].norm.max(f64::MIN_POSITIVE)).powf(1.5),
-        }
-    }
-
-    /// The sum that a relative error of the whole stands for, and the other way round.
-    fn allowed(&self, re: f64) -> f64 {
-        match self.settings.weigh {
-            Weigh::Norm => re * re * self.fronts.iter().map(|f| f.norm).sum::<f64>(),
-            Weigh::Layer => re.powi(3) * self.fronts.len() as f64,
-        }
-    }
-
-    fn re_of(&self, sum: f64) -> f64 {
-        let whole: f64 = self.fronts.iter().map(|f| f.norm).sum();
-        match self.settings.weigh {
-            Weigh::Norm if whole > 0.0 => (sum / whole).sqrt(),
-            Weigh::Norm => 0.0,
-            Weigh::Layer => (sum / self.fronts.len() as f64).cbrt(),
-        }
-    }
-
-    fn point(&self, k: usize, recipe: Recipe) -> Point {
-        let found = self.points[k].iter().find(|p| p.recipe == recipe);
-        found.or(self.points[k].last()).copied().unwrap_or_else(|| unreachable!("the layer itself"))
-    }
-
-    fn recipes(&self, chosen: &[usize]) -> Vec<Recipe> {
-        self.points.iter().zip(chosen).map(|(points, &k)| points[k].recipe).collect()
-    }
-
-    /// The cheapest with a relative error of at most this, less what rounding the cores adds.
-    fn within_re(&self, re: f64) -> Vec<Recipe> {
-        let unit = |l: &Layer| match l.cores {
-            Dtype::Bf16 => 2f64.powi(-9),
-            Dtype::F16 => 2f64.powi(-12),
-            _ => 2f64.powi(-24),
-        };
-        let rounding = self.layers.iter().map(unit).fold(0.0, f64::max).powi(2);
-        let allowed = self.allowed((re * re - 4.0 * rounding).max(0.0).sqrt());
-        let chosen = budget::within_error(&self.choices, allowed);
-        chosen.map_or_else(|| vec![Recipe::Dense; self.layers.len()], |c| self.recipes(&c))
-    }
-
-    /// The best with at most this cost of the whole model.
-    fn within_cost(&self, limit: f64, rest: f64) -> Result<Vec<Recipe>, ModelError> {
-        match budget::within_cost(&self.choices, limit - rest) {
-            Some(chosen) => Ok(self.recipes(&chosen)),
-            None => {
-                let unit = match self.settings.cost {
-                    Cost::Params => "params",
-                    Cost::Bytes => "bytes",
-                    Cost::MultiplyAdds => "multiply-adds",
-                };
-                let least = budget::least_cost(&self.choices) as u64;
-                Err(ModelError::TooFew { limit: limit as u64, unit, alone: rest as u64, least })
-            }
-        }
-    }
 }

@@ -13,13 +13,16 @@ pub mod job;
 pub mod layer;
 pub mod leading;
 pub mod manifest;
+mod measure;
 pub mod metric;
 pub mod pairing;
+mod plan;
 pub mod restore;
 pub mod sum;
 pub mod term;
 pub mod trees;
 mod weighted;
+mod write;
 
 pub use calibration::{Calibration, CalibrationError};
 pub use error::ModelError;

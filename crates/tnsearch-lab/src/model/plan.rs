@@ -1,0 +1,106 @@
+//! The fronts of all layers as one problem: what is chosen within a budget.
+
+use super::budget::{self, Choice};
+use super::error::ModelError;
+use super::front::{Front, Point, Reach, Recipe};
+use super::layer::{Cost, Layer, Settings, Weigh};
+use tnsearch_io::Dtype;
+
+/// The fronts of all layers as one problem.
+pub(super) struct Plan<'a> {
+    pub settings: &'a Settings,
+    pub layers: &'a [Layer],
+    pub fronts: &'a [Front],
+    pub reaches: &'a [Reach],
+    points: Vec<Vec<Point>>,
+    choices: Vec<Vec<Choice>>,
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(
+        settings: &'a Settings,
+        layers: &'a [Layer],
+        fronts: &'a [Front],
+        reaches: &'a [Reach],
+    ) -> Self {
+        let all = layers.iter().zip(fronts);
+        let points: Vec<Vec<Point>> = all.map(|(l, f)| f.points(l, settings.cost)).collect();
+        let mut plan = Plan { settings, layers, fronts, reaches, points, choices: Vec::new() };
+        let choice =
+            |k: usize, p: &Point| Choice { cost: plan.cost(k, p), error: plan.counted(k, p.error) };
+        let choices =
+            (0..layers.len()).map(|k| plan.points[k].iter().map(|p| choice(k, p)).collect());
+        plan.choices = choices.collect();
+        plan
+    }
+
+    pub fn cost(&self, k: usize, point: &Point) -> f64 {
+        match point.recipe {
+            Recipe::Dense => self.layers[k].dense_cost(self.settings.cost),
+            _ => self.layers[k].cost(self.settings.cost, point.params, point.multiply_adds),
+        }
+    }
+
+    /// What a squared error of a layer counts in the sum of all.
+    pub fn counted(&self, k: usize, error: f64) -> f64 {
+        match self.settings.weigh {
+            Weigh::Norm => error,
+            Weigh::Layer => (error / self.fronts[k].norm.max(f64::MIN_POSITIVE)).powf(1.5),
+        }
+    }
+
+    /// The sum that a relative error of the whole stands for, and the other way round.
+    pub fn allowed(&self, re: f64) -> f64 {
+        match self.settings.weigh {
+            Weigh::Norm => re * re * self.fronts.iter().map(|f| f.norm).sum::<f64>(),
+            Weigh::Layer => re.powi(3) * self.fronts.len() as f64,
+        }
+    }
+
+    pub fn re_of(&self, sum: f64) -> f64 {
+        let whole: f64 = self.fronts.iter().map(|f| f.norm).sum();
+        match self.settings.weigh {
+            Weigh::Norm if whole > 0.0 => (sum / whole).sqrt(),
+            Weigh::Norm => 0.0,
+            Weigh::Layer => (sum / self.fronts.len() as f64).cbrt(),
+        }
+    }
+
+    pub fn point(&self, k: usize, recipe: Recipe) -> Point {
+        let found = self.points[k].iter().find(|p| p.recipe == recipe);
+        found.or(self.points[k].last()).copied().unwrap_or_else(|| unreachable!("the layer itself"))
+    }
+
+    pub fn recipes(&self, chosen: &[usize]) -> Vec<Recipe> {
+        self.points.iter().zip(chosen).map(|(points, &k)| points[k].recipe).collect()
+    }
+
+    /// The cheapest with a relative error of at most this, less what rounding the cores adds.
+    pub fn within_re(&self, re: f64) -> Vec<Recipe> {
+        let unit = |l: &Layer| match l.cores {
+            Dtype::Bf16 => 2f64.powi(-9),
+            Dtype::F16 => 2f64.powi(-12),
+            _ => 2f64.powi(-24),
+        };
+        let rounding = self.layers.iter().map(unit).fold(0.0, f64::max).powi(2);
+        let allowed = self.allowed((re * re - 4.0 * rounding).max(0.0).sqrt());
+        let chosen = budget::within_error(&self.choices, allowed);
+        chosen.map_or_else(|| vec![Recipe::Dense; self.layers.len()], |c| self.recipes(&c))
+    }
+
+    /// The best with at most this cost of the whole model.
+    pub fn within_cost(&self, limit: f64, rest: f64) -> Result<Vec<Recipe>, ModelError> {
+        match budget::within_cost(&self.choices, limit - rest) {
+            Some(chosen) => Ok(self.recipes(&chosen)),
+            None => {
+                let unit = match self.settings.cost {
+                    Cost::Params => "params",
+                    Cost::Bytes => "bytes",
+                    Cost::MultiplyAdds => "multiply-adds",
+                };
+                let least = budget::least_cost(&self.choices) as u64;
+                Err(ModelError::TooFew { limit: limit as u64, unit, alone: rest as u64, least })
+            }
+        }
+    }
+}
