@@ -151,9 +151,10 @@ pub fn write_with(
     }
     header.push('}');
     // The entries start at a multiple of 8 bytes.
-    let length = header.len().next_multiple_of(8);
-    to.write_all(&(length as u64).to_le_bytes())?;
-    to.write_all(format!("{header:<length$}").as_bytes())?;
+    let mut header = header.into_bytes();
+    header.resize(header.len().next_multiple_of(8), b' ');
+    to.write_all(&(header.len() as u64).to_le_bytes())?;
+    to.write_all(&header)?;
     for core in network.cores() {
         match half {
             true => to.write_all(&half_bytes(core))?,
