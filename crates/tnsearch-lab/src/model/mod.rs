@@ -2,7 +2,7 @@
 //!
 //! A [`Job`] looks at every layer on its own ([`front`]): sums of Kronecker products and SVDs ([`sum`]), trees on factors of its
 //! sides ([`trees`]), each with what it costs and what it loses. One budget over all layers chooses ([`budget`]), and the
-//! cores of what was chosen are written, layer by layer, with a [`manifest`] that says what they are. [`restore`] makes dense weights
+//! cores of what was chosen are written, layer by layer, with a [`manifest`] that says what they are. [`restore()`] makes dense weights
 //! of them again. See `docs/weights.md`.
 
 pub mod budget;
