@@ -135,6 +135,7 @@ def test_bf16_goes_through(tnsearch, tmp_path, read_model):
 
 
 def test_the_example_beats_svds_of_each_layer(tmp_path):
+    # Two sizes of docs/weights.md's table at which it does; it says where calibrated SVDs are better.
     example = ROOT / "examples" / "python" / "compress_digits.py"
     line = [sys.executable, example, "--tnsearch", os.environ["TNSEARCH"], "--out", tmp_path / "digits", "--epochs", "24"]
     subprocess.run([*map(str, line), "--parts", "0.25,0.3"], check=True, timeout=HANG)

@@ -1,7 +1,7 @@
 //! Safetensors files of named arrays of 64-bit numbers with notes: what models are written as.
 
 use crate::entries::write_entries;
-use crate::formats::safetensors::SafetensorsFile;
+use crate::formats::safetensors::{SafetensorsFile, framed};
 use crate::registry::{Archive, find};
 use crate::{FileError, MemoryLimit, Problem};
 use serde_json::json;
@@ -35,11 +35,7 @@ pub fn write(
         start = end;
     }
     header.push('}');
-    // The entries start at a multiple of 8 bytes.
-    let mut header = header.into_bytes();
-    header.resize(header.len().next_multiple_of(8), b' ');
-    to.write_all(&(header.len() as u64).to_le_bytes())?;
-    to.write_all(&header)?;
+    to.write_all(&framed(header))?;
     arrays.iter().try_for_each(|(_, array)| write_entries(to, array.data()))
 }
 

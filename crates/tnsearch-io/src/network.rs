@@ -17,7 +17,7 @@
 
 use crate::cores::half_bytes;
 use crate::entries::write_entries;
-use crate::formats::safetensors::{self, SafetensorsFile};
+use crate::formats::safetensors::{self, SafetensorsFile, framed};
 use crate::registry::{Archive, find};
 use crate::{Array, Dtype, FileError, MemoryLimit, Problem};
 use serde::{Deserialize, Serialize};
@@ -150,11 +150,7 @@ pub fn write_with(
         start = end;
     }
     header.push('}');
-    // The entries start at a multiple of 8 bytes.
-    let mut header = header.into_bytes();
-    header.resize(header.len().next_multiple_of(8), b' ');
-    to.write_all(&(header.len() as u64).to_le_bytes())?;
-    to.write_all(&header)?;
+    to.write_all(&framed(header))?;
     for core in network.cores() {
         match half {
             true => to.write_all(&half_bytes(core))?,

@@ -23,6 +23,16 @@ pub static FORMAT: Format = Format {
 /// The format's own limit on its header.
 const MAX_HEADER: u64 = 100_000_000;
 
+/// The start of a file with this header: its length, and the header filled with blanks so that the entries start at a
+/// multiple of 8 bytes.
+pub(crate) fn framed(header: String) -> Vec<u8> {
+    let length = header.len().next_multiple_of(8);
+    let mut bytes = (length as u64).to_le_bytes().to_vec();
+    bytes.extend(header.into_bytes());
+    bytes.resize(8 + length, b' ');
+    bytes
+}
+
 /// An open safetensors file; only its header is in memory.
 pub(crate) struct SafetensorsFile {
     file: BufReader<File>,

@@ -1,6 +1,7 @@
 //! The header of a safetensors file: read with all that can be wrong with it, and written.
 
 use super::shown;
+use crate::formats::safetensors::framed;
 use crate::{Dtype, Problem};
 use safetensors::tensor::Dtype as Stored;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -202,9 +203,5 @@ pub fn header_bytes(entries: &[Entry], notes: &Notes) -> Vec<u8> {
         });
         fields.push(format!("{}:{}", text(&json!(entry.name)), about));
     }
-    let mut header = format!("{{{}}}", fields.join(",")).into_bytes();
-    header.resize(header.len().next_multiple_of(8), b' ');
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    bytes
+    framed(format!("{{{}}}", fields.join(",")))
 }

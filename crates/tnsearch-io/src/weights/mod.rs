@@ -7,7 +7,7 @@ mod header;
 mod part;
 
 pub use header::{Entry, Notes, header_bytes};
-pub use part::{PartFile, journal_path, part_path};
+pub use part::{PartFile, discard, journal_path, part_path};
 
 use crate::output::{Output, OutputError};
 use crate::{Dtype, FileError, Problem};

@@ -15,6 +15,11 @@ pub fn journal_path(output: &Path) -> PathBuf {
     beside(output, ".journal")
 }
 
+/// Removes a file, if it is there.
+pub fn discard(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
 fn beside(output: &Path, more: &str) -> PathBuf {
     let mut name = output.as_os_str().to_owned();
     name.push(more);
@@ -84,6 +89,12 @@ impl PartFile {
     /// What is wrong with writing it.
     pub fn failed(&self, e: &io::Error) -> OutputError {
         OutputError::new(&self.path, e)
+    }
+
+    /// Removes what was written.
+    pub fn discard(self) {
+        drop(self.file);
+        discard(&self.path);
     }
 
     /// Gives the file its name; it is on the disk then.

@@ -3,7 +3,8 @@
 use super::layer::{Cost, Layer, Settings, pairing_work};
 use super::metric::{Metric, norm_squared};
 use super::pairing::Pairing;
-use super::sum::{Family, Sum, Wanted, most_ranks, screen};
+use super::screen::screen;
+use super::sum::{Family, Sum, Wanted, most_ranks};
 use super::term::{Term, product_form};
 use super::trees::{LARGEST, TreeChoice, tree_term, trees};
 use serde::{Deserialize, Serialize};

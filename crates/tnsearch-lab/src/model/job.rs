@@ -278,7 +278,7 @@ impl Job<'_> {
         let written = self.write(&plan, &chosen, (&mut journal, done), tell)?;
         let outcome = self.outcome(&plan, &chosen, alone, (written, trials, memory_needed), rest);
         drop(journal);
-        let _ = std::fs::remove_file(path);
+        weights::discard(&path);
         Ok(outcome)
     }
 
@@ -412,7 +412,7 @@ impl Job<'_> {
 /// Removes what an interrupted run has left beside an output.
 pub fn forget(output: &Path) {
     for path in [journal_path(output), part_path(output), trial_path(output)] {
-        let _ = std::fs::remove_file(path);
+        weights::discard(&path);
     }
 }
 

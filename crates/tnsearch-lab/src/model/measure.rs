@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tnsearch::tensor::Scalar;
 use tnsearch_io::lines::LinesFile;
-use tnsearch_io::weights::{PartFile, header_bytes, part_path};
+use tnsearch_io::weights::{self, PartFile, header_bytes};
 
 /// Models that are measured at most, the uncompressed one not counted.
 const TRIALS: usize = 8;
@@ -31,6 +31,10 @@ impl Job<'_> {
         tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Vec<Recipe>, ModelError> {
         let mut known = trials.clone().into_iter();
+        // The uncompressed model was measured before anything else.
+        let Some((first, base)) = known.next().and_then(|t| t.loss.map(|loss| (t, loss))) else {
+            return Err(ModelError::Evaluation("it was not measured".to_owned()));
+        };
         let mut measure = |re: f64,
                            path: &dyn Fn() -> Result<PathBuf, ModelError>,
                            trials: &mut Vec<Trial>,
@@ -53,10 +57,6 @@ impl Job<'_> {
             journal.sync()?;
             Ok(trial)
         };
-        let first = measure(0.0, &|| Ok(self.file.path().to_owned()), trials, tell)?;
-        let Some(base) = first.loss else {
-            return Err(ModelError::Evaluation(first.failed.unwrap_or_default()));
-        };
         tell(Event::Trial(&first));
         let (mut good, mut bad) = (FINEST, 1.0f64);
         let mut best = vec![Recipe::Dense; plan.layers.len()];
@@ -75,7 +75,7 @@ impl Job<'_> {
                 Ok(path.clone())
             };
             let found = measure(re, &made, trials, tell);
-            let _ = std::fs::remove_file(&path);
+            weights::discard(&path);
             let found = found?;
             tell(Event::Trial(&found));
             match found.loss.is_some_and(|loss| loss <= base + rise) {
@@ -99,8 +99,7 @@ impl Job<'_> {
         match self.fill_dense(plan, chosen, &mut part) {
             Ok(()) => Ok(part.finish()?),
             Err(e) => {
-                drop(part);
-                let _ = std::fs::remove_file(part_path(path));
+                part.discard();
                 Err(e)
             }
         }

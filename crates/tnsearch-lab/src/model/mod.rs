@@ -18,6 +18,7 @@ pub mod metric;
 pub mod pairing;
 mod plan;
 pub mod restore;
+mod screen;
 pub mod sum;
 pub mod term;
 pub mod trees;

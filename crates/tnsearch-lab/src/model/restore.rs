@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use tnsearch::problem::Stop;
 use tnsearch::tensor::{Scalar, Tensor};
-use tnsearch_io::weights::{Entry, PartFile, WeightsFile, header_bytes, part_path};
+use tnsearch_io::weights::{Entry, PartFile, WeightsFile, header_bytes};
 use tnsearch_io::{Dtype, Problem};
 
 /// Writes the dense weights of a compressed model; tells each tensor that has cores. What was written when it is stopped goes.
@@ -47,8 +47,7 @@ pub fn restore(
     match written {
         Ok(()) => part.finish()?,
         Err(e) => {
-            drop(part);
-            let _ = std::fs::remove_file(part_path(output));
+            part.discard();
             return Err(e);
         }
     }
