@@ -8,6 +8,7 @@ mod names;
 mod reshape;
 pub(crate) mod scalar;
 mod split;
+mod storage;
 
 pub use any::AnyTensor;
 pub(crate) use axis_plan::AxisPlan;
@@ -18,8 +19,10 @@ pub use num_complex::Complex;
 pub use reshape::{MOST_MODES, Reshape, ReshapeError};
 pub use scalar::Scalar;
 pub use split::{Split, parse_shape, primes};
+pub use storage::SharedEntries;
 
 use serde::{Deserialize, Serialize};
+use storage::Storage;
 use thiserror::Error;
 
 /// Why an array cannot be used as a tensor.
@@ -82,7 +85,7 @@ pub enum TensorError {
 #[serde(try_from = "Raw<T>", bound(deserialize = "T: Scalar + Deserialize<'de>"))]
 pub struct Tensor<T = f64> {
     dims: Vec<usize>,
-    data: Vec<T>,
+    data: Storage<T>,
 }
 
 /// A tensor as it is read: not checked yet.
@@ -115,13 +118,22 @@ impl<T: Scalar> Tensor<T> {
             let found = data.len();
             return Err(TensorError::Length { dims, expected, found });
         }
-        Ok(Tensor { dims, data })
+        Ok(Tensor { dims, data: data.into() })
+    }
+
+    /// A tensor whose entries stay where they are; they are copied only where they are to be changed.
+    pub fn shared(dims: Vec<usize>, data: SharedEntries<T>) -> Result<Self, TensorError> {
+        let (expected, found) = (size(&dims), (*data).as_ref().len());
+        match expected == found as u128 {
+            true => Ok(Tensor { dims, data: Storage::Shared(data) }),
+            false => Err(TensorError::Length { dims, expected, found }),
+        }
     }
 
     /// A tensor of zeros. The caller has checked that it fits in memory.
     pub fn zeros(dims: Vec<usize>) -> Self {
         let data = vec![T::ZERO; dims.iter().product()];
-        Tensor { dims, data }
+        Tensor { dims, data: data.into() }
     }
 
     /// Checks that the tensor can be searched: order at least 2, no empty axis, finite, not zero.
@@ -155,12 +167,12 @@ impl<T: Scalar> Tensor<T> {
 
     /// The entries in row-major order, to be changed.
     pub fn data_mut(&mut self) -> &mut [T] {
-        &mut self.data
+        self.data.to_mut()
     }
 
     /// The entries, without the shape.
     pub fn into_data(self) -> Vec<T> {
-        self.data
+        self.data.into_vec()
     }
 
     /// The number of modes N.
@@ -215,7 +227,7 @@ impl<T: Scalar> Tensor<T> {
                 *i = 0;
             }
         }
-        Tensor { dims: shape, data }
+        Tensor { dims: shape, data: data.into() }
     }
 
     /// The squared Frobenius norm, `sum |x|^2` (pairwise summation).
@@ -228,7 +240,7 @@ impl<T: Scalar> Tensor<T> {
         let plan = AxisPlan::new(&self.dims, axes);
         let mut data = vec![T::ZERO; self.data.len()];
         plan.apply(&self.data, &mut data);
-        Tensor { dims: axes.iter().map(|&a| self.dims[a]).collect(), data }
+        Tensor { dims: axes.iter().map(|&a| self.dims[a]).collect(), data: data.into() }
     }
 
     /// The same numbers as another kind, each part rounded to its precision. Refused where an imaginary part would
@@ -240,8 +252,8 @@ impl<T: Scalar> Tensor<T> {
             let (index, value) = (unflatten(flat, &self.dims), self.data[flat].to_string());
             return Err(TensorError::Imaginary { index, value });
         }
-        let data = self.data.iter().map(|&x| U::from_parts(x.re(), x.im())).collect();
-        Ok(Tensor { dims: self.dims.clone(), data })
+        let data = self.data.iter().map(|&x| U::from_parts(x.re(), x.im())).collect::<Vec<U>>();
+        Ok(Tensor { dims: self.dims.clone(), data: Storage::Owned(data) })
     }
 }
 

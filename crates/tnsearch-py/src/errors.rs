@@ -1,0 +1,85 @@
+//! Errors of the libraries as Python exceptions of the right type, each with one clear sentence.
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use std::any::Any;
+use std::error::Error;
+use tnsearch::{MemoryError, SettingError};
+use tnsearch_io::{FileError, Problem};
+
+/// The exception for an error: `MemoryError` for what was refused for its size, `OSError` for files that cannot be read
+/// or written, `ValueError` for everything else that was asked for wrongly.
+pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
+    let mut inner = Some(error);
+    while let Some(e) = inner {
+        if let Some(setting) = e.downcast_ref::<SettingError>() {
+            return setting_error(setting);
+        }
+        if e.is::<MemoryError>() {
+            return PyMemoryError::new_err(sentence(error));
+        }
+        match e.downcast_ref::<FileError>().map(|e| &e.problem).or_else(|| e.downcast_ref()) {
+            Some(Problem::Memory { .. }) => return PyMemoryError::new_err(sentence(error)),
+            Some(Problem::Io(_)) => return PyOSError::new_err(sentence(error)),
+            _ => {}
+        }
+        if e.is::<std::io::Error>() {
+            return PyOSError::new_err(sentence(error));
+        }
+        inner = e.source();
+    }
+    PyValueError::new_err(sentence(error))
+}
+
+/// The same for the errors that functions return.
+pub fn raise<E: Error + 'static>(error: E) -> PyErr {
+    raised(&error)
+}
+
+/// A setting by the name it has in Python.
+fn setting_error(error: &SettingError) -> PyErr {
+    let name = match &*error.name {
+        "lambda" => "lambda_".to_owned(),
+        name => name.replace('-', "_"),
+    };
+    let text = format!("{name} is {}; {}", error.value, error.expected);
+    PyValueError::new_err(pythonic(&text))
+}
+
+/// The whole error, in one line.
+fn sentence(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut inner = error.source();
+    while let Some(e) = inner {
+        let more = e.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        inner = e.source();
+    }
+    pythonic(&text)
+}
+
+/// Options of the command line by their names in Python: `--max-rank 3` is `max_rank`.
+fn pythonic(text: &str) -> String {
+    let mut words = Vec::new();
+    for word in text.split(' ') {
+        words.push(match word.strip_prefix("--") {
+            Some(option) if option.starts_with(|c: char| c.is_ascii_lowercase()) => {
+                option.replace('-', "_").replacen("lambda", "lambda_", 1)
+            }
+            _ => word.to_owned(),
+        });
+    }
+    words.join(" ")
+}
+
+/// What a panic carried: a fault of ours, said as one instead of ending the interpreter.
+pub fn fault(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("unknown");
+    PyRuntimeError::new_err(format!("tnsearch has a fault, please report it: {text}"))
+}

@@ -1,0 +1,26 @@
+//! The Rust part of the Python package `tnsearch`: the module `tnsearch._core`. Nothing is decided here: arguments
+//! become settings of the libraries, arrays become tensors, errors become exceptions.
+
+mod array;
+mod errors;
+mod network;
+mod structure;
+mod work;
+
+use pyo3::prelude::*;
+
+/// What the Python files of the package are made from.
+#[pymodule(gil_used = false)]
+mod _core {
+    use super::*;
+
+    #[pymodule_export]
+    use super::network::PyNetwork;
+    #[pymodule_export]
+    use super::structure::PyStructure;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
