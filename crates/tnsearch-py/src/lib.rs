@@ -2,8 +2,10 @@
 //! become settings of the libraries, arrays become tensors, errors become exceptions.
 
 mod array;
+mod data;
 mod errors;
 mod network;
+mod options;
 mod structure;
 mod work;
 

@@ -5,6 +5,7 @@
 //! meanings instead of knowing them.
 
 mod data;
+mod holed;
 mod loss;
 mod losses;
 mod mask;
@@ -14,6 +15,7 @@ mod stop;
 mod words;
 
 pub use data::{DataError, Target};
+pub use holed::{Holed, Recovered};
 pub use loss::{Loss, Measure, ModelDomain, Root};
 pub(crate) use losses::check_domain;
 pub use losses::{
