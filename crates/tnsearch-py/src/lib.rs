@@ -6,6 +6,7 @@ mod errors;
 mod network;
 mod structure;
 mod work;
+mod worker;
 
 use pyo3::prelude::*;
 
@@ -18,6 +19,8 @@ mod _core {
     use super::network::PyNetwork;
     #[pymodule_export]
     use super::structure::PyStructure;
+    #[pymodule_export]
+    use super::worker::{PyJob, PyWorker};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -13,6 +13,7 @@ mod shrink;
 mod stop;
 mod words;
 
+pub(crate) use data::Facts;
 pub use data::{DataError, Target};
 pub use loss::{Loss, Measure, ModelDomain, Root};
 pub(crate) use losses::check_domain;
