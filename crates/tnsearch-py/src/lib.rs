@@ -12,6 +12,7 @@ mod search;
 mod structure;
 mod template;
 mod work;
+mod worker;
 
 use pyo3::prelude::*;
 
@@ -28,6 +29,8 @@ mod _core {
     use super::search::strategy_options;
     #[pymodule_export]
     use super::structure::PyStructure;
+    #[pymodule_export]
+    use super::worker::{PyJob, PyWorker};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
