@@ -2,6 +2,7 @@
 
 mod adam;
 pub mod adapt;
+mod alone;
 mod als;
 mod control;
 pub(crate) mod grouped;
@@ -17,11 +18,13 @@ mod starts;
 mod workspace;
 
 pub use adapt::Adapt;
+pub use alone::{FittedNetwork, RESCUE_ALONE, fit_structure};
 pub use losses::fit_loss;
 pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
+use crate::network::NetworkError;
 use crate::network::tree::{EXACT_OFTEN, Tree};
 use crate::problem::{Stop, Target};
 use crate::tensor::{AnyTensor, Kind, Scalar, Tensor, TensorError};
@@ -83,6 +86,12 @@ pub enum FitError {
     /// What was asked for needs every entry.
     #[error("the tensor has holes: {0}; cuts of a tensor with holes bound nothing")]
     Holes(&'static str),
+    /// The cores make no network, or one too large to be contracted.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(String),
     /// The fit was interrupted before it had a result.
     #[error("interrupted")]
     Interrupted,
