@@ -8,6 +8,7 @@ mod errors;
 mod network;
 mod options;
 mod outcome;
+mod own;
 mod search;
 mod structure;
 mod template;
@@ -25,6 +26,8 @@ mod _core {
     use super::engine::Engine;
     #[pymodule_export]
     use super::network::PyNetwork;
+    #[pymodule_export]
+    use super::own::{describe_request, own_answer};
     #[pymodule_export]
     use super::search::strategy_options;
     #[pymodule_export]

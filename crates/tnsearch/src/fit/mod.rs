@@ -2,6 +2,7 @@
 
 mod adam;
 pub mod adapt;
+mod alone;
 mod als;
 mod asked;
 mod control;
@@ -18,6 +19,7 @@ mod starts;
 mod workspace;
 
 pub use adapt::Adapt;
+pub use alone::{AloneError, FittedNetwork, RESCUE_ALONE, fit_structure};
 pub use asked::AskedFit;
 pub use losses::fit_loss;
 pub use request::{Effort, Request};
