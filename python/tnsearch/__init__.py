@@ -3,5 +3,6 @@
 from ._core import Network, Structure, __version__
 from ._result import Result
 from ._search import search
+from ._study import Study, Trial
 
-__all__ = ["Network", "Result", "Structure", "__version__", "search"]
+__all__ = ["Network", "Result", "Structure", "Study", "Trial", "__version__", "search"]

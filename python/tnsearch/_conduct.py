@@ -27,6 +27,9 @@ class Workers(Protocol):
     def close(self) -> None:
         """Lets go of everything."""
 
+    def error(self) -> BaseException | None:
+        """What a function of the user raised elsewhere."""
+
 
 def conduct(
     engine: Engine, callback: Callback | None, bar: Progress, make: Callable[[Engine], Workers] | None = None
@@ -79,6 +82,8 @@ def conduct(
         bar.close()
         if workers is not None:
             workers.close()
+        if error is None and workers is not None:
+            error = workers.error()
     if error is not None:
         raise error
     result = result_of(engine.result())

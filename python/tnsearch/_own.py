@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, Union
 
 from ._core import Job, Network, Structure, Worker, describe_request, own_answer
@@ -14,12 +14,11 @@ OwnLoss = Callable[[Network], float]
 OwnEvaluation = Callable[[Structure, int], Union[float, tuple[float, Union[Network, None]]]]
 
 
-class EvaluationError(RuntimeError):
-    """A function of the user raised; what it raised is the cause."""
-
-
 class Measured:
     """Fits by least squares, and asks a function for the error of the network."""
+
+    name = "loss"
+    needs_data = True
 
     def __init__(self, loss: OwnLoss) -> None:
         self.loss = loss
@@ -33,6 +32,9 @@ class Measured:
 
 class Evaluated:
     """Asks a function for all."""
+
+    name = "evaluate"
+    needs_data = False
 
     def __init__(self, evaluation: OwnEvaluation) -> None:
         self.evaluation = evaluation
@@ -102,6 +104,25 @@ class Here:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def error(self) -> BaseException | None:
+        """What went wrong elsewhere: nothing."""
+        return None
+
+
+def evaluate_own(key: str, source: Any, batch: Sequence[tuple[bytes, float]], own: Measured | Evaluated) -> Any:
+    """Answers requests on a worker, as :func:`tnsearch.parallel.worker.evaluate` does."""
+    from .parallel.worker import Done, Missing, guarded, worker_of
+
+    worker = worker_of(key, source) if own.needs_data else None
+    if own.needs_data and worker is None:
+        return Missing()
+    begun = time.perf_counter()
+    answers = []
+    for request, waited in batch:
+        waited += time.perf_counter() - begun
+        answers.append(guarded(own.evaluate, worker, request, waited))
+    return Done(answers, time.perf_counter() - begun)
 
 
 def own_work(loss: Any, evaluate: Any) -> Measured | Evaluated | None:

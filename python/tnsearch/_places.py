@@ -10,7 +10,7 @@ from typing import Any
 
 from ._conduct import Workers
 from ._core import Engine
-from ._own import Evaluated, Here, Measured
+from ._own import Evaluated, Here, Measured, evaluate_own
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | N
         return Place(threads=1 if parallel is False else number)
     if own is not None and (parallel is None or parallel is False) and (number or 1) == 1:
         return Place(workers=1, make=lambda engine: Here(engine, own))
-    from .parallel import Driver, open_pool
+    from .parallel import Driver, Work, open_pool
 
     pool = open_pool(ThreadPoolExecutor(number) if number is not None else parallel, workers or number)
-    return Place(workers=pool.workers, make=lambda engine: Driver(engine, pool, own))
+    work = Work() if own is None else Work(evaluate_own, {own.name: own})
+    return Place(workers=pool.workers, make=lambda engine: Driver(engine, pool, work))
