@@ -2,9 +2,13 @@
 //! become settings of the libraries, arrays become tensors, errors become exceptions.
 
 mod array;
+mod engine;
 mod errors;
 mod network;
+mod outcome;
+mod search;
 mod structure;
+mod template;
 mod work;
 
 use pyo3::prelude::*;
@@ -14,6 +18,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use super::engine::Engine;
     #[pymodule_export]
     use super::network::PyNetwork;
     #[pymodule_export]

@@ -98,7 +98,7 @@ struct Summary<'a> {
 pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let started = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
-    let settings = args.fitting.settings(args.method, args.max_seconds, limit);
+    let settings = args.fitting.asked(args.method).settings(args.max_seconds, limit.bytes());
     let rescue = args.fitting.rescue.unwrap_or(RESCUE);
     let settings = settings.with(|s| s.rescue = rescue).check()?;
     check_threads(args.threads)?;

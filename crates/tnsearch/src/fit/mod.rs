@@ -3,6 +3,7 @@
 mod adam;
 pub mod adapt;
 mod als;
+mod asked;
 mod control;
 pub(crate) mod grouped;
 mod lm;
@@ -17,6 +18,7 @@ mod starts;
 mod workspace;
 
 pub use adapt::Adapt;
+pub use asked::AskedFit;
 pub use losses::fit_loss;
 pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};

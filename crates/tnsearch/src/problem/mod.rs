@@ -4,6 +4,7 @@
 //! data and a [`Stop`]; strategies, engine, journal and report ask the [`Objective`] and the [`Loss`] for names and
 //! meanings instead of knowing them.
 
+mod asked;
 mod data;
 mod loss;
 mod losses;
@@ -13,6 +14,7 @@ mod shrink;
 mod stop;
 mod words;
 
+pub use asked::{AskedObjective, squared_error};
 pub use data::{DataError, Target};
 pub use loss::{Loss, Measure, ModelDomain, Root};
 pub(crate) use losses::check_domain;
