@@ -1,5 +1,7 @@
 """The smallest tensor network for a tensor: permutation, ranks and cores, with proofs."""
 
-from ._core import Structure, __version__
+from ._core import Network, Structure, __version__
+from ._result import Result
+from ._search import search
 
-__all__ = ["Structure", "__version__"]
+__all__ = ["Network", "Result", "Structure", "__version__", "search"]

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._core import Engine, strategy_options
-from ._keywords import unexpected
+from ._data import Shape, Split, data_options
+from ._keywords import known_options, unexpected
 from ._progress import Progress
 from ._result import Result, result_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, DTypeLike
 
 # Seconds between two looks for signals.
 TICK = 0.1
@@ -56,8 +57,13 @@ def search(
     max_evaluations: int | None = None,
     max_seconds: float | None = None,
     threads: int | None = None,
-    max_memory: int | None = None,
-    dtype: str | None = None,
+    max_memory: int | str | None = None,
+    dtype: DTypeLike | str | None = None,
+    mask: ArrayLike | None = None,
+    nan_missing: bool = False,
+    split: Split | None = None,
+    reshape: Shape | None = None,
+    column_major: bool = False,
     journal: str | os.PathLike[str] | None = None,
     resume: bool = False,
     front: bool = False,
@@ -95,6 +101,12 @@ def search(
         What it may use.
     dtype
         Compute with ``"f32"``, ``"f64"``, ``"complex64"`` or ``"complex128"``.
+    mask, nan_missing
+        Which entries are known (an array of bool), or that NaN marks those that are not; see also
+        :func:`tnsearch.complete`.
+    split, reshape, column_major
+        Take the tensor in another shape: modes split into factors (``"auto"``, ``4``, ``[(4, 4), 8]``), or a shape of as
+        many entries.
     journal, resume
         Keep a record of every evaluation in this file, and go on from it. The command line reads the same files.
     front
@@ -123,9 +135,8 @@ def search(
     """
     known = strategy_options()
     own = {name.replace("_", "-"): value for name, value in options.items()}
-    strange = [name for name in options if name.replace("_", "-") not in known]
-    if strange:
-        unexpected("search", strange, search, [name.replace("-", "_") for name in known])
+    strange = {name: value for name, value in options.items() if name.replace("_", "-") not in known}
+    unexpected("search", strange, known_options(search) + [name.replace("-", "_") for name in known])
     bar = Progress(progress, max_evaluations=max_evaluations, max_seconds=max_seconds)
     asked = {
         "search": given(
@@ -164,12 +175,17 @@ def search(
             max_seconds=max_seconds,
             threads=threads,
         ),
-        **given(
-            template=template,
+        "data": data_options(
+            split=split,
+            reshape=reshape,
+            column_major=column_major,
             dtype=dtype,
+            nan_missing=nan_missing,
             max_memory=max_memory,
-            journal=None if journal is None else os.fspath(journal),
         ),
+        "template": template,
+        "mask": mask,
+        "journal": None if journal is None else os.fspath(journal),
         "resume": resume,
         "front": front,
         "events": callback is not None,

@@ -177,7 +177,8 @@ impl Engine {
                 ended
             })
         };
-        let thread = thread.map_err(|e| PyRuntimeError::new_err(format!("no thread could be started: {e}")))?;
+        let thread = thread
+            .map_err(|e| PyRuntimeError::new_err(format!("no thread could be started: {e}")))?;
         Ok(Engine { hub, stop, thread: Mutex::new(Some(thread)) })
     }
 

@@ -2,9 +2,11 @@
 //! become settings of the libraries, arrays become tensors, errors become exceptions.
 
 mod array;
+mod data;
 mod engine;
 mod errors;
 mod network;
+mod options;
 mod outcome;
 mod search;
 mod structure;
@@ -22,6 +24,8 @@ mod _core {
     use super::engine::Engine;
     #[pymodule_export]
     use super::network::PyNetwork;
+    #[pymodule_export]
+    use super::search::strategy_options;
     #[pymodule_export]
     use super::structure::PyStructure;
 

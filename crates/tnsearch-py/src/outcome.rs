@@ -40,7 +40,9 @@ impl Outcome {
         let network = best.network(self.target.dims()).map_err(raise)?;
         let rse = match self.result.measure == Measure::RSE {
             true => best.score.error,
-            false => py.detach(|| network.to_tensor(None).map(|z| self.target.rse_of(&z))).map_err(raise)?,
+            false => py
+                .detach(|| network.to_tensor(None).map(|z| self.target.rse_of(&z)))
+                .map_err(raise)?,
         };
         Ok(PyNetwork::new(network, Some(rse), self.reshape.clone()))
     }
@@ -82,7 +84,9 @@ fn values(found: &Outcome) -> Value {
             "params": whole(h.params), "seconds": h.seconds,
         })
     });
-    let bound = result.lower_bound.map(|b| json!({"params": b.params.map(whole), "error": b.error, "loss": b.loss}));
+    let bound = result
+        .lower_bound
+        .map(|b| json!({"params": b.params.map(whole), "error": b.error, "loss": b.loss}));
     json!({
         "strategy": result.strategy,
         "template": found.template.name(),

@@ -1,12 +1,10 @@
 //! What `tnsearch.search` is asked, and the search itself.
 
-use crate::array;
+use crate::data::{Data, DataOptions};
 use crate::engine::{Failure, Hub, Teller};
 use crate::errors::raise;
 use crate::outcome::Outcome;
-use crate::structure::to_json;
-use crate::template;
-use pyo3::exceptions::PyTypeError;
+use crate::{options, template};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
@@ -14,10 +12,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::graph::Template;
-use tnsearch::problem::{Loss as _, Stop, Target};
-use tnsearch::search::{AskedSearch, Evaluation, Search, SearchSettings};
-use tnsearch::tensor::{Kind, Reshape};
-use tnsearch_io::MemoryLimit;
+use tnsearch::problem::{Loss as _, Stop};
+use tnsearch::search::{AskedSearch, Evaluation, STRATEGIES, Search, SearchSettings};
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
 
 /// The options that are no part of what the library is asked.
@@ -25,8 +21,7 @@ use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
 #[serde(default, deny_unknown_fields)]
 struct Options {
     search: AskedSearch,
-    dtype: Option<String>,
-    max_memory: Option<u64>,
+    data: DataOptions,
     journal: Option<PathBuf>,
     resume: bool,
     front: bool,
@@ -38,56 +33,48 @@ struct Options {
 /// A search that is asked for and whose data are there.
 pub struct Order {
     begun: Instant,
-    target: Target,
-    reshape: Option<Reshape>,
+    data: Data,
     template: Arc<Template>,
     settings: SearchSettings,
     options: Options,
 }
 
-/// The options of a call; a wrong type is named with what it should be.
-pub fn options<T: for<'de> Deserialize<'de>>(given: &Bound<'_, PyDict>) -> PyResult<T> {
-    let text = to_json(given)?;
-    let mut reader = serde_json::Deserializer::from_str(&text);
-    serde_path_to_error::deserialize(&mut reader).map_err(|e| {
-        let path = e.path().to_string();
-        let name = path.rsplit('.').next().unwrap_or_default().to_owned();
-        let why = e.into_inner().to_string();
-        let why = why.split(" at line ").next().unwrap_or_default().to_owned();
-        PyTypeError::new_err(format!("{name}: {why}"))
-    })
-}
-
-/// The name of a kind of number.
-pub fn kind(name: Option<&str>) -> PyResult<Option<Kind>> {
-    name.map(|name| name.parse()).transpose().map_err(raise)
+/// The names of the options that strategies have.
+#[pyfunction]
+pub fn strategy_options() -> Vec<&'static str> {
+    STRATEGIES.iter().flat_map(|d| d.options).map(|o| o.name).collect()
 }
 
 impl Order {
     pub fn new(x: &Bound<'_, PyAny>, given: &Bound<'_, PyDict>) -> PyResult<Self> {
         let begun = Instant::now();
-        let graph = given.get_item("template")?;
         let given = given.copy()?;
-        if graph.is_some() {
-            given.del_item("template")?;
-        }
-        let options: Options = options(&given)?;
-        let limit = MemoryLimit::new(options.max_memory);
-        let mut settings = options.search.settings(limit.bytes()).map_err(raise)?;
-        let tensor = array::tensor(x, kind(options.dtype.as_deref())?)?;
-        let target = x.py().detach(|| Target::new(tensor)).map_err(raise)?;
-        let order = target.dims().len();
-        let template = match graph {
-            Some(graph) => template::template(&graph, order)?,
-            None => Template::parse(options.search.template(), order).map_err(raise)?,
+        // What is no plain value.
+        let taken = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+            let found = given.get_item(name)?.filter(|value| !value.is_none());
+            if given.contains(name)? {
+                given.del_item(name)?;
+            }
+            Ok(found)
         };
-        settings.widest_rank = options.search.widest_rank(target.dims());
-        Ok(Order { begun, target, reshape: None, template: Arc::new(template), settings, options })
+        let (graph, mask) = (taken("template")?, taken("mask")?);
+        let options: Options = options::read(&given)?;
+        let limit = options.data.limit()?;
+        let mut settings = options.search.settings(limit.bytes()).map_err(raise)?;
+        let data = options.data.load(x, mask.as_ref(), None, None)?;
+        let dims = data.target.dims();
+        let template = match graph {
+            Some(graph) => template::template(&graph, dims.len())?,
+            None => Template::parse(options.search.template(), dims.len()).map_err(raise)?,
+        };
+        settings.widest_rank = options.search.widest_rank(dims);
+        Ok(Order { begun, data, template: Arc::new(template), settings, options })
     }
 
     /// Runs the search, telling Python what happens.
     pub fn run(self, hub: &Arc<Hub>, stop: &Stop) -> Result<Outcome, Failure> {
-        let Order { begun, target, reshape, template, settings, options } = self;
+        let Order { begun, data, template, settings, options } = self;
+        let Data { target, reshape, .. } = data;
         let loss = options.search.objective.loss.for_target(&target)?;
         let measure = loss.measure();
         let (events, progress) = (options.events, options.progress);
@@ -105,6 +92,14 @@ impl Order {
         let before = search.records().to_vec();
         let asked = (search.settings().clone(), search.template().clone());
         let result = search.listen(&mut trials).prepare()?.run()?;
-        Ok(Outcome { result, target, reshape, settings: asked.0, template: asked.1, before, trials })
+        Ok(Outcome {
+            result,
+            target,
+            reshape,
+            settings: asked.0,
+            template: asked.1,
+            before,
+            trials,
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
-use super::holes::{HoleOptions, Holed, Marks, mask_path};
+use super::holes::{HoleOptions, Marks, mask_path};
 use super::options::{
     DtypeOptions, check_threads, count, graph_help, load_graph, memory, real, seed,
 };
@@ -18,11 +18,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tnsearch::complete::{CompleteSettings, Completion, FormatTried, HeldOut, Step, complete};
 use tnsearch::decompose::{Goal, Limits, tr_als};
-use tnsearch::dispatch;
 use tnsearch::fit::FitSettings;
 use tnsearch::network::Network;
-use tnsearch::problem::{Stop, Target};
-use tnsearch::tensor::{AnyTensor, Kind, Reshape, sum_of_squares};
+use tnsearch::problem::{Holed, Recovered, Stop, Target};
+use tnsearch::tensor::{AnyTensor, Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output, write_tensor};
 
 /// What the summary says about proofs.
@@ -115,16 +114,6 @@ enum Method {
     Trals,
 }
 
-/// How well removed entries came back.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct Recovered {
-    entries: usize,
-    rse: f64,
-    re: f64,
-    rmse: f64,
-    psnr: Option<f64>,
-}
-
 #[derive(Serialize)]
 struct Summary<'a> {
     #[serde(flatten)]
@@ -215,7 +204,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
     let settings = settings.with(|s| s.max_seconds = Some(left));
     let found = pool.install(|| args.find(&data.target, &settings, limit, &stop))?;
     let full = filled(holed, &found.network, data.reshape.as_ref(), limit)?;
-    let recovered = recovered(holed, &full)?;
+    let recovered = holed.recovered(&full);
     let saved = output.map_or(Ok(()), |o| write_tensor(&o, &full));
     let kept = stored.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, &found.network, found.rse, data.reshape.as_ref()))
@@ -368,38 +357,11 @@ fn filled(
     limit: MemoryLimit,
 ) -> anyhow::Result<AnyTensor> {
     let z = network.to_tensor(Some(limit.bytes()))?;
-    let mut z = match reshape {
+    let z = match reshape {
         Some(reshape) => reshape.undo(z),
         None => z,
     };
-    let whole = &holed.whole;
-    dispatch!(&mut z, z => {
-        let Some(x) = whole.typed() else { bail!("the network has numbers of another kind") };
-        for k in holed.observed.positions() {
-            z.data_mut()[k] = x.data()[k];
-        }
-    });
-    Ok(z)
-}
-
-/// How well what was removed came back.
-fn recovered(holed: &Holed, full: &AnyTensor) -> anyhow::Result<Option<Recovered>> {
-    let Some(removed) = &holed.removed else { return Ok(None) };
-    let x = |k: usize| holed.whole.entry(k);
-    let off: Vec<_> = removed.positions().map(|k| x(k) - full.entry(k)).collect();
-    let values: Vec<_> = removed.positions().map(x).collect();
-    let (lost, all) = (sum_of_squares(&off), sum_of_squares(&values));
-    let entries = removed.count();
-    let rmse = (lost / entries as f64).sqrt();
-    let (rse, psnr) = (lost / all, peak(holed).map(|peak| 20.0 * (peak / rmse).log10()));
-    Ok(Some(Recovered { entries, rse, re: rse.sqrt(), rmse, psnr }))
-}
-
-/// The largest value that data from 0 to 1 (a picture) can have; none where it is other data.
-fn peak(holed: &Holed) -> Option<f64> {
-    let entries = (0..holed.whole.len()).map(|k| holed.whole.entry(k));
-    let within = |x: tnsearch::tensor::Complex<f64>| x.im == 0.0 && (0.0..=1.0).contains(&x.re);
-    entries.into_iter().all(within).then_some(1.0)
+    holed.filled(z).ok_or_else(|| anyhow!("the network has numbers of another kind"))
 }
 
 /// Shows how far it is.

@@ -198,23 +198,7 @@ pub fn method(text: &str) -> Result<Method, String> {
 
 /// An amount of memory: `500MB`, `4GB`, `2GiB`, or bytes.
 pub fn memory(text: &str) -> Result<u64, String> {
-    let bad = || "it must be an amount such as 500MB, 4GB or 2GiB".to_owned();
-    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(bad()),
-    };
-    let bytes = number.parse::<f64>().map_err(|_| bad())? * factor;
-    if bytes >= 1.0 { Ok(bytes as u64) } else { Err(bad()) }
+    tnsearch_io::parse_memory(text).map_err(|e| e.expected.into_owned())
 }
 
 /// Of what kind the numbers are that a tensor is computed with.
@@ -295,16 +279,6 @@ pub fn read_text(path: &Path) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_of_memory() {
-        assert_eq!(memory("500MB"), Ok(500_000_000));
-        assert_eq!(memory("1.5 GiB"), Ok(1_610_612_736));
-        assert_eq!(memory("4096"), Ok(4096));
-        for bad in ["", "0", "GB", "-1GB", "1XB", "1.2.3GB"] {
-            assert!(memory(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn squares_come_with_a_hint() {

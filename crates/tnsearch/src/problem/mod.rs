@@ -6,6 +6,7 @@
 
 mod asked;
 mod data;
+mod holed;
 mod loss;
 mod losses;
 mod mask;
@@ -16,6 +17,7 @@ mod words;
 
 pub use asked::{AskedObjective, squared_error};
 pub use data::{DataError, Target};
+pub use holed::{Holed, Recovered};
 pub use loss::{Loss, Measure, ModelDomain, Root};
 pub(crate) use losses::check_domain;
 pub use losses::{
