@@ -5,18 +5,24 @@ use crate::errors;
 use crate::outcome::{Outcome, outcome};
 use crate::search::Order;
 use crate::structure::from_json;
+use crate::worker::PyJob;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tnsearch::fit::{FitError, Fitted, Request};
 use tnsearch::problem::Stop;
-use tnsearch::search::{Event, Listener, ListenerError, Progress};
+use tnsearch::search::wire::Job;
+use tnsearch::search::{
+    Event, Executor, FromWorkers, Listener, ListenerError, Progress, Remote, Ticket, ToWorkers,
+};
 
 /// An error that can leave its thread.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -27,6 +33,12 @@ pub enum Message {
     Event(Value),
     /// How far it is; only the newest is kept.
     Progress(Value),
+    /// What workers are made from.
+    Job(Job),
+    /// A request to be evaluated elsewhere.
+    Submit(Ticket, Vec<u8>),
+    /// Its result is not needed any more.
+    Cancel(Ticket),
     /// It is over.
     End,
 }
@@ -48,6 +60,8 @@ struct State {
     heard: u64,
     /// Nobody listens any more.
     left: bool,
+    /// The search waits for results, and has asked for all it can ask for.
+    idle: bool,
 }
 
 impl Hub {
@@ -101,9 +115,86 @@ impl Hub {
         self.more.notify_all();
     }
 
+    fn rest(&self, idle: bool) {
+        let mut state = self.lock();
+        if state.idle != idle {
+            state.idle = idle;
+            self.more.notify_all();
+        }
+    }
+
     fn leave(&self) {
         self.lock().left = true;
         self.heard.notify_all();
+    }
+}
+
+/// Workers that Python ships requests to: what [`Remote`] sends goes on to the hub.
+pub struct Shipped {
+    remote: Remote,
+    sent: Receiver<ToWorkers>,
+    hub: Arc<Hub>,
+}
+
+impl Shipped {
+    /// So many workers; `answers` is where their results come in.
+    pub fn new(
+        hub: &Arc<Hub>,
+        job: Job,
+        workers: usize,
+        whole: bool,
+        answers: Receiver<FromWorkers>,
+    ) -> Self {
+        let (to, sent) = mpsc::channel();
+        let remote = Remote::new(job, workers, to, answers);
+        let remote = if whole { remote.with_whole_fits() } else { remote };
+        let shipped = Shipped { remote, sent, hub: hub.clone() };
+        shipped.pass_on();
+        shipped
+    }
+
+    fn pass_on(&self) {
+        for sent in self.sent.try_iter() {
+            self.hub.send(match sent {
+                ToWorkers::Job(job) => Message::Job(job),
+                ToWorkers::Submit(ticket, request) => Message::Submit(ticket, request),
+                ToWorkers::Cancel(ticket) => Message::Cancel(ticket),
+            });
+        }
+    }
+}
+
+impl Executor for Shipped {
+    fn workers(&self) -> usize {
+        self.remote.workers()
+    }
+
+    fn makes_single_starts(&self) -> bool {
+        self.remote.makes_single_starts()
+    }
+
+    fn until(&mut self, stop: &Stop) {
+        self.remote.until(stop);
+    }
+
+    fn submit(&mut self, ticket: Ticket, request: Request) {
+        self.remote.submit(ticket, request);
+        self.pass_on();
+    }
+
+    fn next(&mut self, wait: Duration) -> Option<(Ticket, Result<Fitted, FitError>)> {
+        self.pass_on();
+        self.hub.rest(true);
+        let next = self.remote.next(wait);
+        // Where nothing came, it will wait again at once.
+        self.hub.rest(next.is_none());
+        self.pass_on();
+        next
+    }
+
+    fn cancel(&mut self, ticket: Ticket) {
+        self.remote.cancel(ticket);
+        self.pass_on();
     }
 }
 
@@ -160,6 +251,7 @@ pub struct Engine {
     hub: Arc<Hub>,
     stop: Stop,
     thread: Mutex<Option<JoinHandle<Ended>>>,
+    answers: Sender<FromWorkers>,
 }
 
 #[pymethods]
@@ -169,17 +261,18 @@ impl Engine {
     fn new(x: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let order = Order::new(x, options)?;
         let (hub, stop) = (Arc::new(Hub::default()), Stop::new());
+        let (answers, results) = mpsc::channel();
         let thread = {
             let (hub, stop) = (hub.clone(), stop.clone());
             std::thread::Builder::new().name("tnsearch".to_owned()).spawn(move || {
-                let ended = catch_unwind(AssertUnwindSafe(|| order.run(&hub, &stop)));
+                let ended = catch_unwind(AssertUnwindSafe(|| order.run(&hub, &stop, results)));
                 hub.send(Message::End);
                 ended
             })
         };
         let thread = thread
             .map_err(|e| PyRuntimeError::new_err(format!("no thread could be started: {e}")))?;
-        Ok(Engine { hub, stop, thread: Mutex::new(Some(thread)) })
+        Ok(Engine { hub, stop, thread: Mutex::new(Some(thread)), answers })
     }
 
     /// What the search has to say, waiting for it for so many seconds at most. Raises what a signal's handler raises.
@@ -191,10 +284,37 @@ impl Engine {
             match message {
                 Message::Event(value) => ("event", from_json(py, &value)?).into_pyobject(py),
                 Message::Progress(value) => ("progress", from_json(py, &value)?).into_pyobject(py),
+                Message::Job(job) => ("job", PyJob(job)).into_pyobject(py),
+                Message::Submit(ticket, request) => {
+                    ("submit", ticket.0, PyBytes::new(py, &request)).into_pyobject(py)
+                }
+                Message::Cancel(ticket) => ("cancel", ticket.0).into_pyobject(py),
                 Message::End => ("end",).into_pyobject(py),
             }
         };
         taken.into_iter().map(said).collect()
+    }
+
+    /// A worker's answer to a request.
+    fn answer(&self, ticket: u64, answer: Vec<u8>) {
+        // Where the search is over, nobody needs it.
+        let _ = self.answers.send(FromWorkers::Answer(Ticket(ticket), answer));
+    }
+
+    /// A request cannot be evaluated at all: the search ends with that.
+    fn fail(&self, ticket: u64, why: String) {
+        let _ = self.answers.send(FromWorkers::Failed(Ticket(ticket), why));
+    }
+
+    /// There are now so many workers.
+    fn workers(&self, workers: usize) {
+        let _ = self.answers.send(FromWorkers::Workers(workers));
+    }
+
+    /// Whether the search waits for answers, and has said all it has to say.
+    fn idle(&self) -> bool {
+        let state = self.hub.lock();
+        state.idle && state.messages.is_empty()
     }
 
     /// The last event was heard: the search goes on.

@@ -8,10 +8,12 @@ mod errors;
 mod network;
 mod options;
 mod outcome;
+mod own;
 mod search;
 mod structure;
 mod template;
 mod work;
+mod worker;
 
 use pyo3::prelude::*;
 
@@ -25,9 +27,13 @@ mod _core {
     #[pymodule_export]
     use super::network::PyNetwork;
     #[pymodule_export]
+    use super::own::{describe_request, own_answer};
+    #[pymodule_export]
     use super::search::strategy_options;
     #[pymodule_export]
     use super::structure::PyStructure;
+    #[pymodule_export]
+    use super::worker::{PyJob, PyWorker};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -240,7 +240,11 @@ impl<'de> MapAccess<'de> for Fields {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
         let Some((name, item)) = self.1.take() else { unreachable!("a key came before") };
-        seed.deserialize(item)
-            .map_err(|wrong| Wrong { text: format!("{name}: {}", wrong.text), ..wrong })
+        // Options that stand in a group are named as the function names them.
+        let group = matches!(item, Item::Map(_));
+        seed.deserialize(item).map_err(|wrong| match group {
+            true => wrong,
+            false => Wrong { text: format!("{name}: {}", wrong.text), ..wrong },
+        })
     }
 }

@@ -1,19 +1,22 @@
 //! What `tnsearch.search` is asked, and the search itself.
 
 use crate::data::{Data, DataOptions};
-use crate::engine::{Failure, Hub, Teller};
+use crate::engine::{Failure, Hub, Shipped, Teller};
 use crate::errors::raise;
 use crate::outcome::Outcome;
+use crate::own::OwnLoss;
 use crate::{options, template};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 use tnsearch::graph::Template;
-use tnsearch::problem::{Loss as _, Stop};
-use tnsearch::search::{AskedSearch, Evaluation, STRATEGIES, Search, SearchSettings};
+use tnsearch::problem::{Loss, SquaredError, Stop};
+use tnsearch::search::wire::Job;
+use tnsearch::search::{AskedSearch, Evaluation, FromWorkers, STRATEGIES, Search, SearchSettings};
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
 
 /// The options that are no part of what the library is asked.
@@ -28,6 +31,10 @@ struct Options {
     events: bool,
     progress: bool,
     command: Vec<String>,
+    /// Requests go to so many workers that Python has; none: to this machine's threads.
+    workers: Option<usize>,
+    /// Errors come from a function of the user.
+    own: bool,
 }
 
 /// A search that is asked for and whose data are there.
@@ -72,16 +79,34 @@ impl Order {
     }
 
     /// Runs the search, telling Python what happens.
-    pub fn run(self, hub: &Arc<Hub>, stop: &Stop) -> Result<Outcome, Failure> {
+    pub fn run(
+        self,
+        hub: &Arc<Hub>,
+        stop: &Stop,
+        results: Receiver<FromWorkers>,
+    ) -> Result<Outcome, Failure> {
         let Order { begun, data, template, settings, options } = self;
         let Data { target, reshape, .. } = data;
-        let loss = options.search.objective.loss.for_target(&target)?;
+        let loss: Arc<dyn Loss> = match options.own {
+            true => Arc::new(OwnLoss),
+            false => options.search.objective.loss.for_target(&target)?,
+        };
         let measure = loss.measure();
         let (events, progress) = (options.events, options.progress);
         let mut teller = Teller { hub: hub.clone(), events, progress };
         let (mut journal, mut trials) = (None, Vec::<Evaluation>::new());
         let search = Search::new(&target, template).settings(settings).stop(stop).begun(begun);
-        let mut search = search.loss(loss).front(options.front).listen(&mut teller).check()?;
+        let mut search = search.loss(loss).front(options.front).listen(&mut teller);
+        if let Some(workers) = options.workers {
+            let (hub, own) = (hub.clone(), options.own);
+            search = search.executor_for(move |target, loss| {
+                // Where the user measures, cores are fitted by least squares.
+                let loss = if own { &SquaredError } else { loss };
+                let job = Job::new(target, loss)?;
+                Ok(Box::new(Shipped::new(&hub, job, workers, own, results)))
+            });
+        }
+        let mut search = search.check()?;
         if let Some(path) = &options.journal {
             let header = Header::of(&search, &target, &measure, reshape.as_ref())?;
             let (mut writer, read) = JournalWriter::open(path, &header, options.resume)?;

@@ -1,11 +1,12 @@
 //! The two ways in which a request can be refused that all parts of the library share.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use thiserror::Error;
 
 /// A setting is out of range.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{name} is {value}; {expected}")]
 #[non_exhaustive]
 pub struct SettingError {
@@ -34,12 +35,12 @@ impl SettingError {
 }
 
 /// Something would take more memory than it may. Refused before anything is allocated.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq, Error, Serialize, Deserialize)]
 #[error("{what} needs about {} of memory, but the limit is {}", megabytes(*needed), megabytes(*limit))]
 #[non_exhaustive]
 pub struct MemoryError {
     /// What was to be done, e.g. "contracting the network".
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Estimated need, in bytes.
     pub needed: f64,
     /// The limit, in bytes.
@@ -50,7 +51,7 @@ impl MemoryError {
     /// Refuses what needs more bytes than the limit, if there is one.
     pub(crate) fn check(what: &'static str, needed: f64, limit: Option<u64>) -> Result<(), Self> {
         match limit.map(|limit| limit as f64) {
-            Some(limit) if needed > limit => Err(MemoryError { what, needed, limit }),
+            Some(limit) if needed > limit => Err(MemoryError { what: what.into(), needed, limit }),
             _ => Ok(()),
         }
     }

@@ -2,6 +2,7 @@
 
 mod adam;
 pub mod adapt;
+mod alone;
 mod als;
 mod asked;
 mod control;
@@ -18,6 +19,7 @@ mod starts;
 mod workspace;
 
 pub use adapt::Adapt;
+pub use alone::{AloneError, FittedNetwork, RESCUE_ALONE, fit_structure};
 pub use asked::AskedFit;
 pub use losses::fit_loss;
 pub use request::{Effort, Request};
@@ -35,11 +37,12 @@ use plan::{Plan, Walk};
 use reduce::Reduced;
 use serde::{Deserialize, Serialize};
 use starts::Starts;
+use std::borrow::Cow;
 use thiserror::Error;
 use workspace::Workspace;
 
 /// Why a fit could not be made.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq, Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FitError {
     /// A setting is out of range.
@@ -84,10 +87,13 @@ pub enum FitError {
     },
     /// What was asked for needs every entry.
     #[error("the tensor has holes: {0}; cuts of a tensor with holes bound nothing")]
-    Holes(&'static str),
+    Holes(Cow<'static, str>),
     /// The fit was interrupted before it had a result.
     #[error("interrupted")]
     Interrupted,
+    /// Workers elsewhere could not evaluate it at all.
+    #[error("{0}")]
+    Elsewhere(String),
 }
 
 /// Refuses a fit that needs more bytes than its limit.

@@ -1,5 +1,9 @@
 //! The data a network is fitted to.
 
+mod facts;
+
+pub(crate) use facts::Facts;
+
 use super::{Mask, MaskError, Shrunk};
 use crate::dispatch;
 use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, sum_of_squares};

@@ -169,6 +169,12 @@ pub trait Loss: fmt::Debug + Send + Sync {
         ModelDomain::Real
     }
 
+    /// How it is asked for by name, with its number ([`LossSpec`](super::LossSpec)), so that another process can make it;
+    /// the default has no name.
+    fn spec(&self) -> Option<String> {
+        None
+    }
+
     /// Whether it is `c (z - x log z)` and a number that depends on x alone: then multiplicative updates lower it.
     fn is_divergence(&self) -> bool {
         false
@@ -208,6 +214,10 @@ impl<L: Loss + ?Sized> Loss for Arc<L> {
 
     fn model(&self) -> ModelDomain {
         (**self).model()
+    }
+
+    fn spec(&self) -> Option<String> {
+        (**self).spec()
     }
 
     fn is_divergence(&self) -> bool {

@@ -16,6 +16,7 @@ mod stop;
 mod words;
 
 pub use asked::{AskedObjective, squared_error};
+pub(crate) use data::Facts;
 pub use data::{DataError, Target};
 pub use holed::{Holed, Recovered};
 pub use loss::{Loss, Measure, ModelDomain, Root};

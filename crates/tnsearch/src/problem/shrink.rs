@@ -71,11 +71,16 @@ impl Shrunk {
         self.lost
     }
 
+    /// What errors and parameters need: answers cannot be expanded with it.
+    pub(super) fn without_bases(full_dims: Vec<usize>, lost: f64) -> Shrunk {
+        let bases = vec![None; full_dims.len()];
+        Shrunk { full_dims, bases, lost }
+    }
+
     /// The same for a small tensor whose modes were merged: it has no bases, for a merged mode has none of its own.
     pub(super) fn merged(&self, groups: &[Vec<usize>]) -> Shrunk {
         let length = |group: &Vec<usize>| group.iter().map(|&n| self.full_dims[n]).product();
-        let full_dims = groups.iter().map(length).collect();
-        Shrunk { full_dims, bases: vec![None; groups.len()], lost: self.lost }
+        Shrunk::without_bases(groups.iter().map(length).collect(), self.lost)
     }
 
     /// A core, or any tensor, with the axis of a mode brought to its full length: `U_n` times it along that axis.

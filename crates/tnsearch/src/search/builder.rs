@@ -2,7 +2,7 @@
 
 use super::description::{Bounds, Context, Description, Graphs, Plan};
 use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
-use super::executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator};
+use super::executor::{Evaluator, Executor, Local, evaluator_for};
 use super::incumbents::{starts, usual_formats, usual_trees};
 use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
@@ -22,6 +22,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 type Make<'a> = dyn Fn(&Context<'_>, u64) -> Result<Box<dyn Strategy>, SearchError> + 'a;
+
+/// Makes an executor for the tensor that is fitted and the loss.
+type MakeExecutor<'a> =
+    dyn FnOnce(&Target, &dyn Loss) -> Result<Box<dyn Executor + 'a>, SearchError> + 'a;
+
+/// Who makes the fits, where that is not done by this machine's threads.
+enum Elsewhere<'a> {
+    /// One that holds the data already.
+    Given(&'a mut dyn Executor),
+    /// One that is told the data.
+    Made(Box<MakeExecutor<'a>>),
+}
 
 /// A search for the smallest network of a tensor.
 ///
@@ -44,7 +56,7 @@ pub struct Search<'a> {
     own: Option<(Description, Box<Make<'a>>)>,
     loss: Arc<dyn Loss>,
     evaluator: Option<Arc<dyn Evaluator>>,
-    executor: Option<&'a mut dyn Executor>,
+    executor: Option<Elsewhere<'a>>,
     records: Vec<Evaluation>,
     listeners: Vec<&'a mut dyn Listener>,
     stop: Stop,
@@ -144,7 +156,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether a smaller tensor is searched in the place of X where that pays (the default): see [`Target::shrink`].
-    /// Never with another loss, evaluator or executor than the default.
+    /// Never with another loss or evaluator than the default, or an executor that holds the data already.
     pub fn shrink(mut self, shrink: bool) -> Self {
         self.settings.shrink = shrink;
         self
@@ -212,9 +224,20 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Has the fits made elsewhere than on this machine's threads.
+    /// Has the fits made elsewhere than on this machine's threads, by what holds the data: nothing is shrunk.
     pub fn executor(mut self, executor: &'a mut dyn Executor) -> Self {
-        self.executor = Some(executor);
+        self.executor = Some(Elsewhere::Given(executor));
+        self
+    }
+
+    /// Has the fits made elsewhere, by an executor that is made for the tensor that is really fitted (a smaller one in
+    /// the place of X, where that pays) and the loss: the answer is that of this machine's threads, bit for bit.
+    /// [`Remote`](super::Remote) with a [`Job`](super::wire::Job) is one.
+    pub fn executor_for(
+        mut self,
+        make: impl FnOnce(&Target, &dyn Loss) -> Result<Box<dyn Executor + 'a>, SearchError> + 'a,
+    ) -> Self {
+        self.executor = Some(Elsewhere::Made(Box::new(make)));
         self
     }
 
@@ -353,7 +376,7 @@ impl<'a> CheckedSearch<'a> {
     /// The smaller tensor to be searched in the place of X, if that is to be and pays.
     fn shrunk(&self, stop: &Stop) -> Option<Target> {
         let Search { target, settings, evaluator, executor, .. } = &self.search;
-        let held_elsewhere = evaluator.is_some() || executor.is_some();
+        let held_elsewhere = evaluator.is_some() || matches!(executor, Some(Elsewhere::Given(_)));
         if !settings.shrink || held_elsewhere || !self.search.is_plain() {
             return None;
         }
@@ -563,18 +586,23 @@ impl PreparedSearch<'_> {
             }
             result
         };
-        if let Some(executor) = executor {
-            return engine.run(executor).map(said);
-        }
-        let evaluator = evaluator.unwrap_or_else(|| match plain {
-            true => Arc::new(FitEvaluator::new(small)),
-            false => Arc::new(LossEvaluator::new(small, loss)),
-        });
-        let entry = target.kind().bytes() as u128;
-        let workers = budget.workers(size(small.dims()).saturating_mul(entry));
-        let threads = Local::new(evaluator, workers);
-        let mut result =
-            engine.run(&mut threads.map_err(|e| SearchError::Threads(e.to_string()))?).map(said)?;
+        let mut made: Box<dyn Executor + '_>;
+        let executor = match executor {
+            Some(Elsewhere::Given(executor)) => executor,
+            Some(Elsewhere::Made(make)) => {
+                made = make(small, &*loss)?;
+                &mut *made
+            }
+            None => {
+                let evaluator = evaluator.unwrap_or_else(|| evaluator_for(small, loss));
+                let entry = target.kind().bytes() as u128;
+                let workers = budget.workers(size(small.dims()).saturating_mul(entry));
+                let threads = Local::new(evaluator, workers);
+                made = Box::new(threads.map_err(|e| SearchError::Threads(e.to_string()))?);
+                &mut *made
+            }
+        };
+        let mut result = engine.run(executor).map(said)?;
         result.shrunk = shrunk.map(|(small, seconds)| ShrunkSummary {
             dims: small.dims().to_vec(),
             lost: small.lost(),

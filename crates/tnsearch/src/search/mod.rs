@@ -29,7 +29,10 @@ pub use engine::{
 };
 pub(crate) use engine::{carried, grown};
 pub use error::SearchError;
-pub use executor::{Evaluator, Executor, FitEvaluator, Local, LossEvaluator, Ticket};
+pub use executor::{
+    Evaluator, Executor, FitEvaluator, FromWorkers, Local, LossEvaluator, Remote, Ticket,
+    ToWorkers, wire,
+};
 pub use incumbents::incumbents;
 pub use settings::{Budget, SearchSettings};
 pub use strategies::{

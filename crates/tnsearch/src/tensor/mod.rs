@@ -5,6 +5,7 @@ mod axis_plan;
 mod digits;
 mod kind;
 mod names;
+pub(crate) mod raw;
 mod reshape;
 pub(crate) mod scalar;
 mod split;
@@ -26,7 +27,7 @@ use storage::Storage;
 use thiserror::Error;
 
 /// Why an array cannot be used as a tensor.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq, Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum TensorError {
     /// The number of entries is not the product of the dimensions.

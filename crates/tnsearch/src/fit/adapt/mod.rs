@@ -83,7 +83,7 @@ pub fn adapt(
         return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
     }
     if !target.is_whole() {
-        return Err(FitError::Holes("its ranks cannot be adapted along the way"));
+        return Err(FitError::Holes("its ranks cannot be adapted along the way".into()));
     }
     let limit = settings.max_seconds.map(|s| stop.within_seconds(s));
     let limit = limit.as_ref().unwrap_or(stop);

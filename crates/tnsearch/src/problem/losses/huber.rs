@@ -73,6 +73,10 @@ impl Loss for Huber {
         measure
     }
 
+    fn spec(&self) -> Option<String> {
+        Some(format!("{}:{}", HUBER.name, self.delta))
+    }
+
     fn value(&self, x: f64, z: f64) -> f64 {
         let e = (x - z).abs();
         if e <= self.delta { 0.5 * e * e } else { self.delta * (e - 0.5 * self.delta) }

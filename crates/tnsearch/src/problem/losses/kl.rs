@@ -28,6 +28,10 @@ impl Loss for KlDivergence {
         Measure::new("kl", "KL", meaning, None)
     }
 
+    fn spec(&self) -> Option<String> {
+        Some(KL.name.to_owned())
+    }
+
     fn value(&self, x: f64, z: f64) -> f64 {
         divergence(x, z)
     }

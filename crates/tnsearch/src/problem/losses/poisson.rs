@@ -23,6 +23,10 @@ impl Loss for PoissonDeviance {
         Measure::new("poisson", "deviance", meaning, None)
     }
 
+    fn spec(&self) -> Option<String> {
+        Some(POISSON.name.to_owned())
+    }
+
     fn value(&self, x: f64, z: f64) -> f64 {
         2.0 * divergence(x, z)
     }

@@ -19,6 +19,10 @@ impl Loss for SquaredError {
         Measure::RSE
     }
 
+    fn spec(&self) -> Option<String> {
+        Some(SQUARED.name.to_owned())
+    }
+
     fn value(&self, x: f64, z: f64) -> f64 {
         (x - z) * (x - z)
     }

@@ -25,6 +25,19 @@ pub trait Evaluator: Send + Sync {
     }
 }
 
+/// What fits this tensor by that loss: least squares where it is the squared error on all entries.
+pub(in crate::search) fn evaluator_for(target: &Target, loss: Arc<dyn Loss>) -> Arc<dyn Evaluator> {
+    match makes_single_starts(target, &*loss) {
+        true => Arc::new(FitEvaluator::new(target)),
+        false => Arc::new(LossEvaluator::new(target, loss)),
+    }
+}
+
+/// Whether that one knows requests for a single start.
+pub(super) fn makes_single_starts(target: &Target, loss: &dyn Loss) -> bool {
+    loss.is_squared_error() && target.is_whole()
+}
+
 /// Fits with [`fit::fit`]; a quick fit of a structure without cycles is made by truncated SVDs, and improved only
 /// where they do not reach the error.
 #[derive(Debug, Clone)]

@@ -8,9 +8,14 @@ mod direct;
 mod evaluator;
 mod local;
 mod merged;
+mod remote;
+pub mod wire;
 
 pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator};
 pub use local::Local;
+pub use remote::{FromWorkers, Remote, ToWorkers};
+
+pub(super) use evaluator::evaluator_for;
 
 use crate::fit::{FitError, Fitted, Request};
 use crate::problem::Stop;

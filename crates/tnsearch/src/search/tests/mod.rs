@@ -7,6 +7,7 @@ mod formula;
 mod independence;
 mod limits;
 mod local;
+mod remote;
 mod speculation;
 mod strategies;
 mod values;
