@@ -1,5 +1,8 @@
 """The smallest tensor network for a tensor: permutation, ranks and cores, with proofs."""
 
-from ._core import Structure, __version__
+from ._core import Network, Structure, __version__
+from ._result import Result
+from ._search import search
+from ._study import Study, Trial
 
-__all__ = ["Structure", "__version__"]
+__all__ = ["Network", "Result", "Structure", "Study", "Trial", "__version__", "search"]

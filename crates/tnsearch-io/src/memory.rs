@@ -1,6 +1,7 @@
 //! How much memory may be taken.
 
 use crate::Problem;
+use tnsearch::SettingError;
 use tnsearch::tensor::Kind;
 
 /// A limit on memory and where it comes from.
@@ -52,6 +53,35 @@ impl MemoryLimit {
     }
 }
 
+/// An amount of memory in bytes: `500MB`, `4GB`, `2GiB`, or a number.
+///
+/// ```
+/// assert_eq!(tnsearch_io::parse_memory("1.5 GiB"), Ok(1_610_612_736));
+/// assert!(tnsearch_io::parse_memory("much").is_err());
+/// ```
+pub fn parse_memory(text: &str) -> Result<u64, SettingError> {
+    let bad = || {
+        let expected = "it must be an amount such as 500MB, 4GB or 2GiB";
+        SettingError::new("max-memory", format!("'{text}'"), expected)
+    };
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(bad()),
+    };
+    let bytes = number.parse::<f64>().map_err(|_| bad())? * factor;
+    if bytes >= 1.0 { Ok(bytes as u64) } else { Err(bad()) }
+}
+
 /// `MemAvailable` of /proc/meminfo, where there is one.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -63,6 +93,16 @@ fn available() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_of_memory() {
+        for (text, bytes) in [("500MB", 500_000_000), ("1.5 GiB", 1_610_612_736), ("4096", 4096)] {
+            assert_eq!(parse_memory(text), Ok(bytes));
+        }
+        for bad in ["", "0", "GB", "-1GB", "1XB", "1.2.3GB"] {
+            assert!(parse_memory(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn refusals_name_figures_that_mean_something() {

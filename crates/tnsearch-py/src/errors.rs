@@ -68,6 +68,7 @@ fn pythonic(text: &str) -> String {
             Some(option) if option.starts_with(|c: char| c.is_ascii_lowercase()) => {
                 option.replace('-', "_").replacen("lambda", "lambda_", 1)
             }
+            None if word.starts_with("max-") => word.replace('-', "_"),
             _ => word.to_owned(),
         });
     }

@@ -2,9 +2,16 @@
 //! become settings of the libraries, arrays become tensors, errors become exceptions.
 
 mod array;
+mod data;
+mod engine;
 mod errors;
 mod network;
+mod options;
+mod outcome;
+mod own;
+mod search;
 mod structure;
+mod template;
 mod work;
 mod worker;
 
@@ -16,7 +23,13 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
+    use super::engine::Engine;
+    #[pymodule_export]
     use super::network::PyNetwork;
+    #[pymodule_export]
+    use super::own::{describe_request, own_answer};
+    #[pymodule_export]
+    use super::search::{fingerprint, strategy_options};
     #[pymodule_export]
     use super::structure::PyStructure;
     #[pymodule_export]

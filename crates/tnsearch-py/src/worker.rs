@@ -2,15 +2,20 @@
 
 use crate::array;
 use crate::errors::raise;
+use crate::network::PyNetwork;
 use crate::work;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::sync::Arc;
+use tnsearch::fit::FitSettings;
+use tnsearch::graph::Structure;
+use tnsearch::network::Network;
 use tnsearch::search::wire;
 use tnsearch::tensor::Kind;
 
 /// Made once from a job; then it answers requests.
 #[pyclass(name = "Worker", module = "tnsearch._core", frozen)]
-pub struct PyWorker(wire::Worker);
+pub struct PyWorker(wire::Worker, Vec<usize>);
 
 #[pymethods]
 impl PyWorker {
@@ -26,8 +31,9 @@ impl PyWorker {
             Kind::C64 => "c16",
         };
         let flat = py.import("numpy")?.call_method1("frombuffer", (entries, dtype))?;
-        let tensor = array::tensor(&flat.call_method1("reshape", (dims,))?, Some(kind))?;
-        Ok(PyWorker(py.detach(|| wire::Worker::with_tensor(header, tensor)).map_err(raise)?))
+        let tensor = array::tensor(&flat.call_method1("reshape", (dims.clone(),))?, Some(kind))?;
+        let worker = py.detach(|| wire::Worker::with_tensor(header, tensor)).map_err(raise)?;
+        Ok(PyWorker(worker, dims))
     }
 
     /// The answer to a request that has waited so many seconds since it was submitted.
@@ -41,6 +47,24 @@ impl PyWorker {
         let done = work::interruptible(py, |stop| self.0.run(request, waited, stop))?;
         done.interrupted.map_or(Ok(()), Err)?;
         Ok(PyBytes::new(py, &done.result.map_err(raise)?))
+    }
+
+    /// The network that answers a request, fitted by least squares as far as its settings allow: whether it is good
+    /// enough is for others to say.
+    fn fit(&self, py: Python<'_>, request: &[u8], waited: f64) -> PyResult<PyNetwork> {
+        let mut asked = wire::Asked::from_bytes(request).map_err(raise)?;
+        let settings =
+            FitSettings::clone(&asked.request.settings).with(|s| s.enough_rse = s.stop_rse);
+        asked.request.settings = Arc::new(settings.check().map_err(raise)?);
+        let bytes = asked.to_bytes();
+        let done = work::interruptible(py, |stop| self.0.run(&bytes, waited, stop))?;
+        done.interrupted.map_or(Ok(()), Err)?;
+        let answer = wire::answer_from_bytes(&done.result.map_err(raise)?).map_err(raise)?;
+        let fitted = answer.map_err(raise)?;
+        let structure = Structure::of_graph(&asked.request.graph).map_err(raise)?;
+        let network =
+            Network::from_fitted(structure, self.1.clone(), fitted.cores).map_err(raise)?;
+        Ok(PyNetwork::new(network, Some(fitted.error), None))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all settings have in common: they may grow, so outside this crate they are made by changing others.
 
 use crate::bound::{BoundLimits, SpectraSettings};
+use crate::certify::CertifySettings;
 use crate::complete::CompleteSettings;
 use crate::decompose::{BayesSettings, Limits};
 use crate::fit::FitSettings;
@@ -46,6 +47,7 @@ changeable! {
     Limits,
     SpectraSettings,
     BoundLimits,
+    CertifySettings,
     CompleteSettings,
     ShrinkLimits,
 }

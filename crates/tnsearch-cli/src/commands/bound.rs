@@ -1,7 +1,7 @@
 //! `tnsearch bound`: what no fit of a structure can go below.
 
 use super::certify::{self, Certify};
-use super::cuts::{self, Cut};
+use super::cuts::{self, Words as _};
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
@@ -15,8 +15,8 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use tnsearch::bound::{CutBound, Spectra};
-use tnsearch::problem::{Objective, Stop};
+use tnsearch::bound::{Cut, bound_structure};
+use tnsearch::problem::Stop;
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::MemoryLimit;
 
@@ -24,14 +24,6 @@ use tnsearch_io::MemoryLimit;
 const LISTED: usize = 10;
 /// Cuts in the text.
 const SHOWN: usize = 5;
-/// Up to this order a structure needs all cuts, so they are computed in parallel; beyond it only some.
-const ALL_CUTS: usize = 10;
-/// Up to this many entries the slower, more accurate route takes a few seconds at most.
-const SVD_ENTRIES: usize = 100_000;
-
-/// What a larger tensor loses where it is shrunk first, a hundredth of this, is what the other route rounds to.
-const LOSSLESS: Objective = Objective::MaxError(1e-12);
-
 /// Prove how small the error of a structure can be at best.
 ///
 /// Every cut of the network between some modes and the others is as wide as the product of the ranks it
@@ -128,21 +120,10 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let stop = Stop::new().within_seconds(seconds.max(0.0));
     let limits = cuts::limits(args.threads, limit);
     hold::at("preparation", &stop);
-    let precise = target.entries() <= SVD_ENTRIES;
-    let shrunk = match precise {
-        true => None,
-        false => target.shrink(LOSSLESS, &cuts::shrink_limits(&limits, &stop)),
-    };
-    let spectra = Spectra::within(shrunk.as_ref().unwrap_or(target), precise, &limits)?;
-    let spectra = spectra.stoppable(&stop);
-    if dims.len() <= ALL_CUTS {
-        spectra.prepare_within(&limits, &stop)?;
-    }
-    let bound = CutBound::new(spectra);
-    let cuts = bound.cuts(&structure.canonical().graph);
+    let found = bound_structure(target, structure, &limits, &stop)?;
+    let (cuts, used, error) = (&found.cuts, found.used, found.rse);
     let seconds = begun.elapsed().as_secs_f64();
 
-    let error = cuts.first().map_or(0.0, |cut| cut.rse);
     let worst: Vec<Cut> = cuts.iter().take(LISTED).map(Cut::new).collect();
     let summary = Summary {
         structure: StructureReport::new(structure, dims),
@@ -159,7 +140,6 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
         data.lines(&mut out, &args.tensor);
         size_line(&mut out, structure, dims);
         picture_lines(&mut out, structure, dims, data.names());
-        let used = cuts.iter().filter(|cut| bound.spectra().of(cut.modes).is_some()).count();
         line(&mut out, "bound", says(error, used));
         let mut name = "because";
         for cut in worst.iter().take(SHOWN).filter(|cut| cut.rse > 0.0) {

@@ -1,6 +1,6 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
-use super::cuts::{self, Cut, NeededReport};
+use super::cuts::{self, Words as _};
 use super::data::{Data, ReshapeOptions};
 use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
@@ -17,13 +17,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::bound::{
-    ALL_TREES, Candidate, CutBound, NeededRank, Next, Relaxation, Spectra, TreeBound,
-    check_template, matters, needed_rank, needs_svd,
-};
-use tnsearch::fit::{FitSettings, fit};
+use tnsearch::bound::{Cut, NeededReport, check_template};
+use tnsearch::certify::{Certificate, CertifySettings, Compared, NetReport, certify};
 use tnsearch::graph::Template;
-use tnsearch::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
+use tnsearch::problem::{LowerBound, Objective};
 use tnsearch::tensor::{Kind, ModeNames, Reshape};
 use tnsearch_io::MemoryLimit;
 
@@ -105,32 +102,6 @@ struct Summary<'a> {
     version: &'a str,
 }
 
-/// A network against the bound.
-#[derive(Serialize)]
-struct NetReport {
-    params: u128,
-    /// Computed from the cores; of a summary as it says, of a bare structure fitted.
-    rse: f64,
-    /// What was found over what is proven; none where nothing, or zero, is proven.
-    gap: Option<f64>,
-    /// Whether no structure that the bound is about is better.
-    certified_optimal: bool,
-    /// Whether it is what was asked for.
-    reaches: bool,
-}
-
-/// What the relaxed problem gave.
-struct Proof {
-    bound: Option<LowerBound>,
-    relaxed: Option<Candidate>,
-    nodes: u64,
-    /// Whether it was solved: more nodes would change nothing.
-    complete: bool,
-    /// Whether there was no room for more open nodes.
-    full: bool,
-    impossible: bool,
-}
-
 impl Certify {
     /// The command for a template and nothing else.
     pub fn of_template(
@@ -193,41 +164,20 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let interrupt = interrupt::on_ctrl_c()?;
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = &interrupt.within_seconds(seconds.max(0.0));
-    let score = |net| score(net, target, objective, limit, stop);
-    let score = net.as_ref().map(score).transpose()?;
-    let limits = cuts::limits(args.threads, limit);
     hold::at("preparation", stop);
-    let shrunk = match args.no_shrink {
-        true => None,
-        false => target.shrink(objective.get(), &cuts::shrink_limits(&limits, stop)),
-    };
-    let searched = shrunk.as_ref().unwrap_or(target);
-    let spectra = Spectra::within(searched, needs_svd(objective.get()), &limits)?.stoppable(stop);
-    let trees = template.is_any_tree();
-    let spectra = spectra.mattering(matters(objective.get()).filter(|_| trees));
-    // Some time is for what follows from them. Of very many modes the bound over all trees needs few cuts.
-    if !trees || searched.dims().len() <= ALL_TREES {
-        spectra.prepare_within(&limits, &stop.within_part(0.8))?;
-    }
-    let bound = CutBound::new(spectra);
-    let relaxation = || {
-        Relaxation::stoppable(template.clone(), objective, &bound, args.max_rank, stop, stop)
-            .within(limit.bytes() as f64 / 2.0)
-    };
-    let proof = match trees {
-        true => prove_trees(&bound, objective.get(), stop),
-        false => prove(&mut relaxation(), objective.get(), args.nodes, stop),
-    };
-    let relaxed = proof.relaxed.as_ref().map(|c| &c.structure);
-    let binding = relaxed.map_or(Vec::new(), |s| cuts::binding(&bound, s, objective.get()));
-    let needed = objective.max_error().filter(|_| proof.impossible);
-    let needed = needed.and_then(|eps| needed_rank(&template, bound.spectra(), eps));
-    let needed = needed.filter(|needed| needed.rank > args.max_rank);
+    let settings = CertifySettings::default().with(|s| {
+        s.max_rank = args.max_rank;
+        s.nodes = args.nodes;
+        s.shrink = !args.no_shrink;
+        s.limits = cuts::limits(args.threads, limit);
+    });
+    let compared = net.as_ref().map(compared);
+    let proof = certify(target, &template, objective, &settings, compared, stop)?;
     let seconds = begun.elapsed().as_secs_f64();
 
-    let net = score.map(|score| compare(&score, &proof, objective));
+    let net = proof.net.as_ref();
     let summary = Summary {
-        relaxed: match relaxed {
+        relaxed: match &proof.relaxed {
             Some(structure) => StructureReport::new(structure, dims),
             None => StructureReport::nothing(template.to_ref(), dims),
         },
@@ -239,26 +189,16 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         nodes: proof.nodes,
         complete: proof.complete,
         proven_impossible: proof.impossible,
-        needed_rank: needed.map(NeededReport::new),
-        net: net.as_ref(),
-        binding_cuts: &binding[..binding.len().min(LISTED)],
+        needed_rank: proof.needed.map(NeededReport::new),
+        net,
+        binding_cuts: &proof.binding[..proof.binding.len().min(LISTED)],
         seconds,
         input: &args.tensor,
         version: env!("CARGO_PKG_VERSION"),
     };
     report.write(&summary, || {
-        let mut out = text(
-            args,
-            objective.get(),
-            &template,
-            &data,
-            &proof,
-            net.as_ref(),
-            &binding,
-            needed,
-            seconds,
-        );
-        preparation_lines(&mut out, &bound);
+        let mut out = text(args, objective.get(), &template, &data, &proof, seconds);
+        preparation_lines(&mut out, &proof);
         out
     })?;
     Ok(match net {
@@ -268,105 +208,21 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     })
 }
 
-/// The numbers of a network, its error computed from its cores; where there are none, that on record or of a fit.
-fn score(
-    net: &Loaded,
-    target: &Target,
-    objective: CheckedObjective,
-    limit: MemoryLimit,
-    interrupt: &Stop,
-) -> anyhow::Result<Score> {
-    let structure = &net.structure;
-    let rse = match (&net.source, net.rse) {
-        (Source::Network(network), _) => target.rse_of(&network.to_tensor(Some(limit.bytes()))?),
-        (_, Some(rse)) => rse,
-        (_, None) => {
-            let settings = FitSettings::default().with(|s| s.max_bytes = Some(limit.bytes()));
-            let graph = structure.canonical().graph;
-            fit(target, &graph, &settings.check()?, 0, None, interrupt)?.error
-        }
-    };
-    if !rse.is_finite() {
-        bail!("the network's entries are not all finite");
-    }
-    let dims = target.dims();
-    Ok(objective.score(structure.params(dims), structure.phi(dims), rse))
-}
-
-/// Solves the relaxed problem as far as the nodes go. The bound is valid whenever it ends.
-fn prove(relaxation: &mut Relaxation, objective: Objective, nodes: u64, stop: &Stop) -> Proof {
-    // Node by node, to see Ctrl-C and the time.
-    let next = loop {
-        let before = relaxation.expanded();
-        let next = relaxation.next(1.min(nodes - before));
-        // Where none was expanded, there was no room for more.
-        let stuck = relaxation.expanded() == before;
-        if !matches!(next, Next::Spent(_)) || stuck || stop.is_set() {
-            break next;
-        }
-    };
-    let nodes = relaxation.expanded();
-    let bound = |value| Some(objective.lower_bound(value));
-    match next {
-        Next::Candidate(c) => Proof {
-            bound: bound(c.value),
-            relaxed: Some(c),
-            nodes,
-            complete: true,
-            full: false,
-            impossible: false,
-        },
-        Next::Spent(value) => {
-            let full = relaxation.is_full();
-            let bound = bound(value);
-            Proof { bound, relaxed: None, nodes, complete: false, full, impossible: false }
-        }
-        Next::Nothing => Proof {
-            bound: None,
-            relaxed: None,
-            nodes,
-            complete: true,
-            full: false,
-            impossible: true,
-        },
+/// What a file holds that is compared with the bound.
+fn compared(net: &Loaded) -> Compared<'_> {
+    match (&net.source, net.rse) {
+        (Source::Network(network), _) => Compared::Network(network),
+        (_, Some(rse)) => Compared::Recorded(&net.structure, rse),
+        (_, None) => Compared::Structure(&net.structure),
     }
 }
 
-/// The bound over all trees; what it relaxes to is a tree that no cut rules out.
-fn prove_trees(bound: &CutBound, objective: Objective, interrupt: &Stop) -> Proof {
-    let trees = TreeBound::new(bound.spectra(), interrupt);
-    let value = trees.value(objective);
-    let tree = objective.max_error().and_then(|eps| trees.tree(eps)?.structure().ok());
-    let relaxed = tree.zip(value).map(|(structure, value)| {
-        let rse = bound.rse(&structure.canonical().graph, f64::INFINITY);
-        Candidate { structure, value, rse }
-    });
-    let complete = trees.is_whole() && !interrupt.is_set();
-    let bound = value.map(|value| objective.lower_bound(value));
-    Proof { bound, relaxed, nodes: 0, complete, impossible: false, full: false }
-}
-
-fn compare(score: &Score, proof: &Proof, objective: CheckedObjective) -> NetReport {
-    let reaches = objective.reached(score.params, score.error);
-    NetReport {
-        params: score.params,
-        rse: score.error,
-        gap: proof.bound.filter(|_| reaches).and_then(|b| b.gap(score)),
-        certified_optimal: reaches && proof.bound.is_some_and(|b| b.is_met_by(score)),
-        reaches,
-    }
-}
-
-#[expect(clippy::too_many_arguments, reason = "the last step needs all that was made before")]
 fn text(
     args: &Certify,
     objective: Objective,
     template: &Template,
     data: &Data,
-    proof: &Proof,
-    net: Option<&NetReport>,
-    binding: &[Cut],
-    needed: Option<NeededRank>,
+    proof: &Certificate,
     seconds: f64,
 ) -> String {
     let mut out = String::new();
@@ -377,11 +233,11 @@ fn text(
     };
     data.lines(&mut out, &args.tensor);
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
-    line(&mut out, "proven", proven_text(proof, objective, &class, needed));
+    line(&mut out, "proven", proven_text(proof, objective, &class));
     if let Some(hint) = args.objective.hint() {
         line(&mut out, "mind", hint);
     }
-    if let Some(net) = net {
+    if let Some(net) = &proof.net {
         let name = args.net.as_deref().map_or(String::new(), |p| p.display().to_string());
         let error = MEASURE.short_text(net.rse, number);
         line(&mut out, "network", format!("{name}: {} params, {error}", net.params));
@@ -393,9 +249,9 @@ fn text(
             "relaxed",
             "the best structure that no cut rules out (whether a fit confirms it is another matter):",
         );
-        size_line(&mut out, &relaxed.structure, dims);
-        picture_lines(&mut out, &relaxed.structure, dims, names);
-        binding_lines(&mut out, binding, objective, dims.len(), names);
+        size_line(&mut out, relaxed, dims);
+        picture_lines(&mut out, relaxed, dims, names);
+        binding_lines(&mut out, &proof.binding, objective, dims.len(), names);
     }
     if template.is_any_tree() {
         let end = match proof.complete {
@@ -411,22 +267,21 @@ fn text(
 }
 
 /// What was made of the tensor before, and what of it was left out.
-fn preparation_lines(out: &mut String, bound: &CutBound) {
-    let target = bound.spectra().target();
-    if target.shrunk().is_some() {
-        let (dims, lost) = (shape(target.dims()), number(target.lost()));
+fn preparation_lines(out: &mut String, proof: &Certificate) {
+    if let Some((dims, lost)) = &proof.shrunk {
+        let (dims, lost) = (shape(dims), number(*lost));
         line(out, "shrunk", format!("to {dims}, which loses {} {lost}", MEASURE.name));
     }
-    if let Some(left_out) = bound.spectra().left_out().text() {
+    if let Some(left_out) = &proof.left_out {
         line(out, "left out", left_out);
     }
 }
 
 /// How the relaxed problem ended, and what would take it further.
-fn ended(proof: &Proof, nodes: u64) -> &'static str {
+fn ended(proof: &Certificate, nodes: u64) -> &'static str {
     match proof {
-        Proof { complete: true, .. } => "solved",
-        Proof { full: true, .. } => {
+        Certificate { complete: true, .. } => "solved",
+        Certificate { full: true, .. } => {
             "not solved: no more open nodes can be held, so more --nodes prove no more"
         }
         _ if proof.nodes >= nodes => "not solved; more --nodes may prove more",
@@ -434,20 +289,15 @@ fn ended(proof: &Proof, nodes: u64) -> &'static str {
     }
 }
 
-fn proven_text(
-    proof: &Proof,
-    objective: Objective,
-    class: &str,
-    needed: Option<NeededRank>,
-) -> String {
+fn proven_text(proof: &Certificate, objective: Objective, class: &str) -> String {
     match (&proof.bound, objective.max_error()) {
         (Some(bound), _) => bound.text(class, &MEASURE, number),
-        (None, Some(eps)) => cuts::impossible(class, &MEASURE, eps, needed),
+        (None, Some(eps)) => cuts::impossible(class, &MEASURE, eps, proof.needed),
         (None, None) => format!("no {class} has so few params"),
     }
 }
 
-fn verdict(net: &NetReport, proof: &Proof, class: &str) -> String {
+fn verdict(net: &NetReport, proof: &Certificate, class: &str) -> String {
     if !net.reaches {
         return "it does NOT reach the target".to_owned();
     }

@@ -2,7 +2,7 @@
 
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
-use super::holes::{HoleOptions, Holed, Marks, mask_path};
+use super::holes::{HoleOptions, Marks, mask_path};
 use super::options::{
     DtypeOptions, check_threads, count, graph_help, load_graph, memory, real, seed,
 };
@@ -16,13 +16,10 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tnsearch::complete::{CompleteSettings, Completion, FormatTried, HeldOut, Step, complete};
-use tnsearch::decompose::{Goal, Limits, tr_als};
-use tnsearch::dispatch;
-use tnsearch::fit::FitSettings;
+use tnsearch::complete::{CompleteSettings, FormatTried, HeldOut, OneRank, Step, Way};
 use tnsearch::network::Network;
-use tnsearch::problem::{Stop, Target};
-use tnsearch::tensor::{AnyTensor, Kind, Reshape, sum_of_squares};
+use tnsearch::problem::{Holed, Recovered};
+use tnsearch::tensor::{AnyTensor, Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output, write_tensor};
 
 /// What the summary says about proofs.
@@ -108,21 +105,19 @@ pub struct Complete {
 }
 
 /// How the structure is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Method {
     Choose,
     Trals,
 }
 
-/// How well removed entries came back.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct Recovered {
-    entries: usize,
-    rse: f64,
-    re: f64,
-    rmse: f64,
-    psnr: Option<f64>,
+impl From<Method> for Way {
+    fn from(method: Method) -> Way {
+        match method {
+            Method::Choose => Way::Choose,
+            Method::Trals => Way::Trals,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -131,7 +126,7 @@ struct Summary<'a> {
     structure: StructureReport,
     dtype: Kind,
     reshaped: Option<&'a Reshape>,
-    method: Method,
+    method: Way,
     entries: usize,
     observed: usize,
     missing: usize,
@@ -155,19 +150,6 @@ struct Summary<'a> {
     output: Option<&'a PathBuf>,
     network: Option<&'a PathBuf>,
     version: &'a str,
-}
-
-/// What either method found.
-struct Found {
-    network: Network,
-    rse: f64,
-    held_out: Option<HeldOut>,
-    ridge: f64,
-    formats: Vec<FormatTried>,
-    structures: usize,
-    sweeps: usize,
-    /// Whether the time ran out, or an interrupt came.
-    late: bool,
 }
 
 pub fn run(args: &Complete) -> anyhow::Result<Exit> {
@@ -213,9 +195,15 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let left = (args.max_seconds - begun.elapsed().as_secs_f64()).max(args.max_seconds / 20.0);
     let settings = settings.with(|s| s.max_seconds = Some(left));
-    let found = pool.install(|| args.find(&data.target, &settings, limit, &stop))?;
+    let checked = settings.check()?;
+    let ring = OneRank { rank: args.rank, ridge: args.ridge, max_sweeps: args.max_sweeps };
+    let found = pool.install(|| {
+        let mut shown = Shown::new(args.report.quiet, args.progress);
+        let tell = &mut |step| shown.hear(step);
+        Way::from(args.method).fill(&data.target, &checked, ring, &stop, tell)
+    })?;
     let full = filled(holed, &found.network, data.reshape.as_ref(), limit)?;
-    let recovered = recovered(holed, &full)?;
+    let recovered = holed.recovered(&full);
     let saved = output.map_or(Ok(()), |o| write_tensor(&o, &full));
     let kept = stored.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, &found.network, found.rse, data.reshape.as_ref()))
@@ -227,7 +215,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
         structure: StructureReport::new(structure, dims),
         dtype: data.target.kind(),
         reshaped: data.reshape.as_ref(),
-        method: args.method,
+        method: args.method.into(),
         entries: holed.whole.len(),
         observed: holed.observed.count(),
         missing: holed.missing(),
@@ -242,7 +230,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
         proven: PROVEN,
         seconds,
         seed: args.seed,
-        out_of_time: found.late && !interrupted,
+        out_of_time: found.interrupted && !interrupted,
         interrupted,
         input: &args.tensor,
         mask: args.holes.mask_path(),
@@ -282,11 +270,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
 
 impl Complete {
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<CompleteSettings> {
-        match (self.method, self.rank) {
-            (Method::Trals, None) => bail!("--method trals needs --rank R"),
-            (Method::Choose, Some(_)) => bail!("--rank is that of trals; use --max-rank"),
-            _ => {}
-        }
+        Way::from(self.method).check(self.rank)?;
         let settings = CompleteSettings::default().with(|s| {
             s.held_out = self.held_out.unwrap_or(s.held_out);
             s.folds = self.folds.unwrap_or(s.folds);
@@ -300,64 +284,6 @@ impl Complete {
         settings.clone().check()?;
         Ok(settings)
     }
-
-    fn find(
-        &self,
-        target: &Target,
-        settings: &CompleteSettings,
-        limit: MemoryLimit,
-        stop: &Stop,
-    ) -> anyhow::Result<Found> {
-        match self.method {
-            Method::Choose => {
-                let mut shown = Shown::new(self.report.quiet, self.progress);
-                let checked = settings.clone().check()?;
-                let found = complete(target, &checked, stop, &mut |step| shown.hear(step))?;
-                let Completion {
-                    network,
-                    rse,
-                    held_out,
-                    ridge,
-                    formats,
-                    structures,
-                    sweeps,
-                    interrupted,
-                    ..
-                } = found;
-                let held_out = Some(held_out);
-                let late = interrupted;
-                Ok(Found { network, rse, held_out, ridge, formats, structures, sweeps, late })
-            }
-            Method::Trals => {
-                let order = target.dims().len();
-                let edges = if order == 2 { 1 } else { order };
-                let goal = Goal::ranks(vec![self.rank.unwrap_or(1); edges])?;
-                let fit = FitSettings::default().with(|s| {
-                    s.restarts = 1;
-                    s.ridge = self.ridge.unwrap_or(0.0);
-                    s.max_sweeps = self.max_sweeps.unwrap_or(s.max_sweeps);
-                    s.max_bytes = Some(limit.bytes());
-                });
-                let until = stop.within_seconds(settings.max_seconds.unwrap_or(f64::INFINITY));
-                let limits = Limits::none().with(|l| {
-                    l.max_bytes = Some(limit.bytes());
-                    l.stop = until;
-                });
-                let permutation: Vec<usize> = (0..order).collect();
-                let found = tr_als(target, &permutation, &goal, &fit.check()?, self.seed, &limits)?;
-                Ok(Found {
-                    network: found.network,
-                    rse: found.rse,
-                    held_out: None,
-                    ridge: self.ridge.unwrap_or(0.0),
-                    formats: Vec::new(),
-                    structures: 1,
-                    sweeps: found.sweeps,
-                    late: found.interrupted,
-                })
-            }
-        }
-    }
 }
 
 /// The tensor in its own shape: observed entries as they are, the others predicted.
@@ -368,38 +294,11 @@ fn filled(
     limit: MemoryLimit,
 ) -> anyhow::Result<AnyTensor> {
     let z = network.to_tensor(Some(limit.bytes()))?;
-    let mut z = match reshape {
+    let z = match reshape {
         Some(reshape) => reshape.undo(z),
         None => z,
     };
-    let whole = &holed.whole;
-    dispatch!(&mut z, z => {
-        let Some(x) = whole.typed() else { bail!("the network has numbers of another kind") };
-        for k in holed.observed.positions() {
-            z.data_mut()[k] = x.data()[k];
-        }
-    });
-    Ok(z)
-}
-
-/// How well what was removed came back.
-fn recovered(holed: &Holed, full: &AnyTensor) -> anyhow::Result<Option<Recovered>> {
-    let Some(removed) = &holed.removed else { return Ok(None) };
-    let x = |k: usize| holed.whole.entry(k);
-    let off: Vec<_> = removed.positions().map(|k| x(k) - full.entry(k)).collect();
-    let values: Vec<_> = removed.positions().map(x).collect();
-    let (lost, all) = (sum_of_squares(&off), sum_of_squares(&values));
-    let entries = removed.count();
-    let rmse = (lost / entries as f64).sqrt();
-    let (rse, psnr) = (lost / all, peak(holed).map(|peak| 20.0 * (peak / rmse).log10()));
-    Ok(Some(Recovered { entries, rse, re: rse.sqrt(), rmse, psnr }))
-}
-
-/// The largest value that data from 0 to 1 (a picture) can have; none where it is other data.
-fn peak(holed: &Holed) -> Option<f64> {
-    let entries = (0..holed.whole.len()).map(|k| holed.whole.entry(k));
-    let within = |x: tnsearch::tensor::Complex<f64>| x.im == 0.0 && (0.0..=1.0).contains(&x.re);
-    entries.into_iter().all(within).then_some(1.0)
+    holed.filled(z).ok_or_else(|| anyhow!("the network has numbers of another kind"))
 }
 
 /// Shows how far it is.

@@ -6,7 +6,6 @@ use super::data::{Data, ReshapeOptions};
 use super::describe::{MEASURE, line};
 use super::options::{count, load_template, memory, real, seed, template_help};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::search::default_settings;
 use crate::progress::Display;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt};
@@ -19,7 +18,7 @@ use std::time::Instant;
 use tnsearch::decompose::Limits;
 use tnsearch::graph::TemplateRef;
 use tnsearch::network::Network;
-use tnsearch::search::{Search, SearchResult, StoppedBy};
+use tnsearch::search::{Search, SearchResult, SearchSettings, StoppedBy};
 use tnsearch::tensor::{AnyTensor, Reshape};
 use tnsearch_io::network::Extras;
 use tnsearch_io::text::bytes;
@@ -170,7 +169,7 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
     let checked = objective.check()?;
 
     let dims = data.target.dims();
-    let mut settings = default_settings(dims, limit);
+    let mut settings = SearchSettings::unproven(dims, limit.bytes());
     settings.objective = objective;
     settings.seed = args.seed;
     settings.budget.max_seconds = Some(args.max_seconds);

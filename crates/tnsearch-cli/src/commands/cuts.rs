@@ -2,9 +2,8 @@
 
 use super::describe::MEASURE;
 use crate::text::number;
-use serde::Serialize;
-use tnsearch::bound::{BoundLimits, CutBound, CutReport, ModeSet, NeededRank};
-use tnsearch::problem::{Measure, Objective, ShrinkLimits, Stop};
+use tnsearch::bound::{BoundLimits, Cut, NeededRank};
+use tnsearch::problem::Measure;
 use tnsearch::tensor::ModeNames;
 use tnsearch_io::MemoryLimit;
 
@@ -16,43 +15,22 @@ pub fn limits(threads: Option<usize>, limit: MemoryLimit) -> BoundLimits {
     })
 }
 
-/// What shrinking the tensor before may use.
-pub fn shrink_limits(limits: &BoundLimits, stop: &Stop) -> ShrinkLimits {
-    ShrinkLimits::default().with(|l| {
-        l.max_bytes = limits.max_bytes;
-        l.threads = limits.threads;
-        l.stop = stop.clone();
-    })
-}
-
-/// A cut in the JSON of a command.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cut {
-    /// The modes of the side without mode 0.
-    pub modes: Vec<usize>,
-    /// The largest rank that the unfolding of a network can have.
-    pub width: f64,
-    /// The least rank with which the error asked for is not ruled out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub needed: Option<usize>,
-    /// No network has a smaller error, because of this cut alone.
-    pub rse: f64,
-}
-
-impl Cut {
-    /// What a bound says about a cut.
-    pub fn new(cut: &CutReport) -> Self {
-        Cut { modes: members(cut.modes), width: cut.width, needed: None, rse: cut.rse }
-    }
-
+/// Cuts in words.
+pub trait Words {
     /// Why no error can be smaller.
-    pub fn bound_text(&self, order: usize, names: ModeNames<'_>) -> String {
+    fn bound_text(&self, order: usize, names: ModeNames<'_>) -> String;
+
+    /// Which modes stand against which, the smaller side first.
+    fn sides(&self, order: usize, names: ModeNames<'_>) -> String;
+}
+
+impl Words for Cut {
+    fn bound_text(&self, order: usize, names: ModeNames<'_>) -> String {
         let (sides, least) = (self.sides(order, names), number(self.rse));
         format!("{sides}: rank at most {}, so {} >= {least}", self.width, MEASURE.name)
     }
 
-    /// Which modes stand against which, the smaller side first.
-    pub fn sides(&self, order: usize, names: ModeNames<'_>) -> String {
+    fn sides(&self, order: usize, names: ModeNames<'_>) -> String {
         let others: Vec<usize> = (0..order).filter(|m| !self.modes.contains(m)).collect();
         let (small, large) = match self.modes.len() <= others.len() {
             true => (&self.modes, &others),
@@ -64,25 +42,6 @@ impl Cut {
             format!("{noun} {}", list.join(","))
         };
         format!("{} against {}", text(small), text(large))
-    }
-}
-
-/// The rank that a template needs at least, in the JSON of a command.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NeededReport {
-    /// The rank.
-    pub rank: usize,
-    /// The modes on one side of the cut that needs it.
-    pub modes: Vec<usize>,
-    /// The width needed there.
-    pub width: usize,
-}
-
-impl NeededReport {
-    /// What a bound says about a template.
-    pub fn new(needed: NeededRank) -> Self {
-        let NeededRank { rank, modes, width, .. } = needed;
-        NeededReport { rank, modes: members(modes), width }
     }
 }
 
@@ -101,46 +60,13 @@ pub fn impossible(class: &str, measure: &Measure, eps: f64, needed: Option<Neede
     format!("no {class} reaches {error}{more}")
 }
 
-fn members(set: ModeSet) -> Vec<usize> {
-    (0..ModeSet::BITS as usize).filter(|&m| set >> m & 1 == 1).collect()
-}
-
-/// The cuts that hold a structure where it is, the tightest first. For an error to be reached: those whose
-/// width is so near the rank they need that no edge across them can be any narrower. For other objectives:
-/// those on which the bound on the error rests.
-pub fn binding(
-    bound: &CutBound,
-    structure: &tnsearch::graph::Structure,
-    objective: Objective,
-) -> Vec<Cut> {
-    let cuts = bound.cuts(&structure.canonical().graph);
-    let Some(eps) = objective.max_error() else {
-        let worst = cuts.first().map_or(0.0, |cut| cut.rse);
-        let holds = |cut: &&CutReport| cut.rse > 0.0 && cut.rse >= worst * (1.0 - 1e-9);
-        return cuts.iter().take_while(holds).map(Cut::new).collect();
-    };
-    // An edge of the largest rank R leaves (R - 1) / R of the width when it loses one; others leave less.
-    let largest = structure.ranks().iter().copied().max().unwrap_or(1) as f64;
-    let mut binding: Vec<(f64, Cut)> = Vec::new();
-    for cut in &cuts {
-        let Some(needed) = bound.spectra().of(cut.modes).map(|s| s.rank(eps)) else { continue };
-        if needed > 1 && cut.width * (largest - 1.0) / largest < needed as f64 {
-            let ratio = cut.width / needed as f64;
-            binding.push((ratio, Cut { needed: Some(needed), ..Cut::new(cut) }));
-        }
-    }
-    let small = |cut: &Cut| cut.modes.len().min(bound.spectra().order() - cut.modes.len());
-    binding.sort_by(|(p, a), (q, b)| p.total_cmp(q).then_with(|| small(a).cmp(&small(b))));
-    binding.into_iter().map(|(_, cut)| cut).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tnsearch::bound::{Spectra, SpectraSettings};
+    use tnsearch::bound::{CutBound, CutReport, NeededReport, Spectra, SpectraSettings, binding};
     use tnsearch::graph::{Structure, Template};
-    use tnsearch::problem::Target;
+    use tnsearch::problem::{Objective, Target};
     use tnsearch_lab::Synthetic;
 
     #[test]

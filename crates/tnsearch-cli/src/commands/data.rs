@@ -1,7 +1,7 @@
 //! The tensor of a command, and the shape in which it is taken.
 
 use super::describe::{line, tensor_text};
-use super::holes::{Holed, Holes, explained};
+use super::holes::{self, Holes, explained, target_of};
 use super::pictures::{PictureOptions, picture_of, read_prepared};
 use super::structures::Loaded;
 use crate::terminal;
@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use std::path::Path;
 use tnsearch::network::Network;
-use tnsearch::problem::{Measure, Target};
+use tnsearch::problem::{Holed, Measure, Target};
 use tnsearch::tensor::{
     AnyTensor, Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape, size,
 };
@@ -142,7 +142,7 @@ impl Wanted {
         let holed = self.holes.as_ref().map(|holes| holes.of(tensor.clone(), &path, limit));
         let holed = holed.transpose()?;
         if let Some(holed) = &holed {
-            let target = holed.target(reshape.as_ref(), &path)?;
+            let target = target_of(holed, reshape.as_ref(), &path)?;
             return Ok(Data { target, reshape, holed: Some(holed.clone()), origin, idle, limit });
         }
         let tensor = match &reshape {
@@ -236,7 +236,7 @@ impl Data {
             line(out, "reshaped", idle);
         }
         if let Some(holed) = &self.holed {
-            holed.lines(out);
+            holes::lines(holed, out);
         }
     }
 }

@@ -9,17 +9,13 @@ use crate::{Exit, interrupt, terminal};
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use tnsearch::SettingError;
 use tnsearch::decompose::{
-    BayesSettings, DecomposeError, Decomposition, Goal, Limits, Shares, bayes_tr, ring_ranks,
-    tr_als, tr_als_ar, tr_lm, tr_svd, tree_svd, tt_svd, tucker,
+    DecomposeError, DecomposeSettings, Iterating, Limits, Method, Shares, allowed, tree_families,
 };
-use tnsearch::fit::{CheckedFit, FitSettings};
-use tnsearch::graph::{FAMILIES, Layout, Template};
-use tnsearch::problem::Target;
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output};
 
@@ -49,7 +45,7 @@ pub struct Decompose {
     /// tt-svd, tr-svd, tr-lm, ht-svd, hosvd, tree-svd, tr-als, tr-als-ar or bayes-tr
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Method,
-    #[arg(long, value_name = "NAME|FILE", help = format!("The tree of tree-svd: {}, or a JSON file with a graph", trees()))]
+    #[arg(long, value_name = "NAME|FILE", help = format!("The tree of tree-svd: {}, or a JSON file with a graph", tree_families()))]
     template: Option<String>,
     /// The vertex of mode 0, of mode 1, ... [default: the modes in order]
     #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex)]
@@ -103,44 +99,6 @@ struct Iteration {
     max_rank: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
-    TtSvd,
-    TrSvd,
-    TrLm,
-    HtSvd,
-    Hosvd,
-    TreeSvd,
-    TrAls,
-    TrAlsAr,
-    BayesTr,
-}
-
-impl Method {
-    const ALL: [(&'static str, Method); 9] = [
-        ("tt-svd", Method::TtSvd),
-        ("tr-svd", Method::TrSvd),
-        ("tr-lm", Method::TrLm),
-        ("ht-svd", Method::HtSvd),
-        ("hosvd", Method::Hosvd),
-        ("tree-svd", Method::TreeSvd),
-        ("tr-als", Method::TrAls),
-        ("tr-als-ar", Method::TrAlsAr),
-        ("bayes-tr", Method::BayesTr),
-    ];
-
-    fn iterates(self) -> bool {
-        matches!(self, Method::TrAls | Method::TrAlsAr | Method::BayesTr)
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Method::ALL.iter().find(|(_, m)| m == self).map_or("", |(name, _)| name);
-        f.write_str(name)
-    }
-}
-
 #[derive(Serialize)]
 struct Summary<'a> {
     #[serde(flatten)]
@@ -156,29 +114,18 @@ struct Summary<'a> {
     seconds: f64,
     seed: u64,
     interrupted: bool,
-    settings: Option<Settings>,
+    settings: Option<Iterating>,
     input: &'a str,
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
 
-/// What was set of a method that iterates.
-#[derive(Serialize)]
-struct Settings {
-    restarts: usize,
-    max_sweeps: usize,
-    tolerance: f64,
-    max_rank: Option<usize>,
-}
-
 pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
-    args.check_method()?;
+    // A wrong number is refused before a large file is read.
+    let settings = args.settings()?;
     let wanted = args.reshaping.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    // A wrong number is refused before a large file is read.
-    let rse_goal = args.rse_goal()?;
     let time = args.check_seconds()?;
-    let fit = args.fit_settings()?;
     let tensor = tensor_path(&args.tensor);
     let template_file = args.template.as_deref().unwrap_or_default();
     check_distinct(
@@ -190,11 +137,9 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
     let dims = target.dims();
-    let template = Arc::new(args.load_template(dims.len())?);
-    let goal = match args.ranks.is_empty() {
-        true => rse_goal,
-        false => args.ranks_goal(&template)?,
-    };
+    let given = args.template.as_deref().map(|spec| load_graph(spec, dims.len())).transpose()?;
+    let template = settings.template(dims.len(), given.map(Arc::new))?;
+    let goal = settings.goal(&template)?;
 
     let interrupt = interrupt::on_ctrl_c()?;
     let limits = Limits::none().with(|l| {
@@ -202,7 +147,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
         l.stop = interrupt.within_seconds(time.unwrap_or(f64::INFINITY));
     });
     let begun = Instant::now();
-    let found = match args.decompose(target, &template, &goal, &fit, &limits) {
+    let found = match settings.run(target, &template, &limits) {
         Err(DecomposeError::Interrupted) if !interrupt.is_set() => {
             let words = "the time was up before there was a result; nothing is written";
             terminal::note("--max-seconds", words);
@@ -234,7 +179,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
         seconds,
         seed: args.seed,
         interrupted: found.interrupted,
-        settings: args.settings(&fit),
+        settings: settings.iterating()?,
         input: &args.tensor,
         output: args.output.as_ref(),
         version: env!("CARGO_PKG_VERSION"),
@@ -269,47 +214,22 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
 }
 
 impl Decompose {
-    /// Refuses options that the method does not have.
-    fn check_method(&self) -> anyhow::Result<()> {
-        let (method, iteration) = (self.method, &self.iteration);
-        let als = method.iterates();
-        let wrong = [
-            ("--template", self.template.is_some() && method != Method::TreeSvd, "tree-svd"),
-            ("--restarts", iteration.restarts.is_some() && method != Method::TrAls, "tr-als"),
-            ("--max-sweeps", iteration.max_sweeps.is_some() && !als, "tr-als, tr-als-ar, bayes-tr"),
-            ("--tolerance", iteration.tolerance.is_some() && !als, "tr-als, tr-als-ar, bayes-tr"),
-            ("--max-rank", iteration.max_rank.is_some() && method != Method::BayesTr, "bayes-tr"),
-        ];
-        if let Some((option, _, of)) = wrong.iter().find(|w| w.1) {
-            bail!("{option} does not go with --method {method}; it is an option of {of}");
-        }
-        if self.template.is_none() && method == Method::TreeSvd {
-            bail!("--method tree-svd needs --template: {} or a JSON file", trees());
-        }
-        let chooses = matches!(method, Method::TrLm | Method::TrAlsAr | Method::BayesTr);
-        if !self.ranks.is_empty() && chooses {
-            bail!("--method {method} chooses the ranks itself; give --max-rse instead of --ranks");
-        }
-        Ok(())
-    }
-
-    fn load_template(&self, order: usize) -> anyhow::Result<Template> {
-        Ok(match self.method {
-            Method::TreeSvd => load_graph(self.template.as_deref().unwrap_or_default(), order)?,
-            Method::TtSvd => Template::path(order)?,
-            Method::HtSvd => Template::ht(order)?,
-            Method::Hosvd => tucker(order)?,
-            _ => Template::ring(order)?,
-        })
-    }
-
-    /// The error asked for.
-    fn rse_goal(&self) -> anyhow::Result<Goal> {
-        if let Some(re) = self.max_re.filter(|re| !(0.0..1.0).contains(re)) {
-            bail!("max-re is {re}; it must be at least 0 and below 1");
-        }
-        let rse = self.max_re.map(|re| re * re).or(self.max_rse).unwrap_or(1e-4);
-        Ok(Goal::max_rse(rse)?.sharing(self.shares))
+    /// What is asked for, refused where it does not go with the method.
+    fn settings(&self) -> anyhow::Result<DecomposeSettings> {
+        let rse = allowed(self.max_re, self.max_rse)?;
+        let settings = DecomposeSettings::new(self.method).with(|s| {
+            s.permutation = self.perm.clone();
+            s.max_rse = rse.unwrap_or(s.max_rse);
+            s.shares = self.shares;
+            s.ranks = self.ranks.clone();
+            s.restarts = self.iteration.restarts;
+            s.max_sweeps = self.iteration.max_sweeps;
+            s.tolerance = self.iteration.tolerance;
+            s.max_rank = self.iteration.max_rank;
+            s.seed = self.seed;
+        });
+        settings.check(self.template.is_some())?;
+        Ok(settings)
     }
 
     /// The time allowed.
@@ -321,82 +241,6 @@ impl Decompose {
             seconds => Ok(seconds),
         }
     }
-
-    fn ranks_goal(&self, template: &Template) -> anyhow::Result<Goal> {
-        let edges = template.edges().len();
-        let ranks = match self.ranks[..] {
-            [all] => vec![all; edges],
-            _ => self.ranks.clone(),
-        };
-        if ranks.len() != edges {
-            let (found, name) = (ranks.len(), template.name());
-            bail!(
-                "--ranks has {found} numbers; template '{name}' has {edges} edges and needs one each"
-            );
-        }
-        let ring = template.layout() == Some(Layout::Circle);
-        Ok(Goal::ranks(if ring { ring_ranks(&ranks) } else { ranks })?)
-    }
-
-    fn fit_settings(&self) -> anyhow::Result<CheckedFit> {
-        let settings = FitSettings::default().with(|s| {
-            s.restarts = self.iteration.restarts.unwrap_or(s.restarts);
-            s.max_sweeps = self.iteration.max_sweeps.unwrap_or(s.max_sweeps);
-            s.tolerance = self.iteration.tolerance.unwrap_or(s.tolerance);
-        });
-        Ok(settings.check()?)
-    }
-
-    fn bayes_settings(&self) -> BayesSettings {
-        BayesSettings::default().with(|s| {
-            s.max_rank = self.iteration.max_rank.unwrap_or(s.max_rank);
-            s.max_sweeps = self.iteration.max_sweeps.unwrap_or(s.max_sweeps);
-        })
-    }
-
-    fn settings(&self, fit: &CheckedFit) -> Option<Settings> {
-        let (bayes, is_bayes) = (self.bayes_settings(), self.method == Method::BayesTr);
-        self.method.iterates().then(|| Settings {
-            restarts: if self.method == Method::TrAls { fit.restarts } else { 1 },
-            max_sweeps: if is_bayes { bayes.max_sweeps } else { fit.max_sweeps },
-            tolerance: fit.tolerance,
-            max_rank: is_bayes.then_some(bayes.max_rank),
-        })
-    }
-
-    fn decompose(
-        &self,
-        target: &Target,
-        template: &Arc<Template>,
-        goal: &Goal,
-        fit: &CheckedFit,
-        limits: &Limits,
-    ) -> Result<Decomposition, DecomposeError> {
-        let perm = match self.perm.is_empty() {
-            true => template.external_vertices(),
-            false => self.perm.clone(),
-        };
-        match self.method {
-            Method::TtSvd => tt_svd(target, &perm, goal, limits),
-            Method::TreeSvd | Method::HtSvd | Method::Hosvd => {
-                tree_svd(target, template, &perm, goal, limits)
-            }
-            Method::TrSvd => tr_svd(target, &perm, goal, limits),
-            Method::TrLm => tr_lm(target, &perm, goal, limits),
-            Method::TrAls => tr_als(target, &perm, goal, fit, self.seed, limits),
-            Method::TrAlsAr => tr_als_ar(target, &perm, goal, fit, self.seed, limits),
-            Method::BayesTr => {
-                let bayes = self.bayes_settings().check()?;
-                bayes_tr(target, &perm, goal, &bayes, fit, self.seed, limits)
-            }
-        }
-    }
-}
-
-/// The families that are trees.
-fn trees() -> String {
-    let trees = FAMILIES.into_iter().filter(|family| family.is_tree());
-    trees.map(|family| family.written()).collect::<Vec<_>>().join(", ")
 }
 
 fn shares(text: &str) -> Result<Shares, String> {
@@ -408,9 +252,5 @@ fn shares(text: &str) -> Result<Shares, String> {
 }
 
 fn method(text: &str) -> Result<Method, String> {
-    let found = Method::ALL.iter().find(|(name, _)| *name == text).map(|&(_, method)| method);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = Method::ALL.iter().map(|m| m.0).collect();
-        format!("use {} or {}", names[..8].join(", "), names[8])
-    })
+    text.parse().map_err(|e: SettingError| e.expected.into_owned())
 }

@@ -1,8 +1,7 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
-use super::cuts;
 use std::sync::Arc;
-use tnsearch::bound::{CutBound, needed_rank};
+use tnsearch::bound::{Cut, CutBound, binding, needed_rank};
 use tnsearch::decompose::{
     DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
 };
@@ -184,13 +183,13 @@ fn cuts(facts: &mut Facts, bound: &CutBound, objective: Objective, structure: &S
         );
         return;
     }
-    let binding = cuts::binding(bound, structure, objective);
+    let binding = binding(bound, structure, objective);
     let all = bound.cuts(&structure.canonical().graph);
     facts.cuts_seen = all.len();
     let mut cuts: Vec<(f64, CutFacts)> = Vec::new();
     for cut in &all {
         let Some(spectrum) = bound.spectra().of(cut.modes) else { continue };
-        let report = cuts::Cut::new(cut);
+        let report = Cut::new(cut);
         let needed = objective.max_error().map(|eps| spectrum.rank(eps));
         let room = match needed {
             Some(needed) => cut.width / needed.max(1) as f64,

@@ -10,19 +10,14 @@ use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
 use crate::text::duration;
 use crate::{Exit, interrupt};
-use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use tnsearch::fit::{self, FitSettings, Method};
-use tnsearch::network::Network;
+use tnsearch::fit::{FitSettings, Method, RESCUE_ALONE, fit_structure};
 use tnsearch::problem::Loss as _;
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output};
-
-/// LM starts by default: one structure is worth the time.
-const RESCUE: usize = 8;
 
 /// Fit the cores of one given structure.
 ///
@@ -98,8 +93,8 @@ struct Summary<'a> {
 pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let started = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
-    let settings = args.fitting.settings(args.method, args.max_seconds, limit);
-    let rescue = args.fitting.rescue.unwrap_or(RESCUE);
+    let settings = args.fitting.asked(args.method).settings(args.max_seconds, limit.bytes());
+    let rescue = args.fitting.rescue.unwrap_or(RESCUE_ALONE);
     let settings = settings.with(|s| s.rescue = rescue).check()?;
     check_threads(args.threads)?;
     let wanted = args.reshaping.check()?.with_holes(args.holes.check());
@@ -122,26 +117,18 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let measure = loss.measure();
 
     let interrupt = interrupt::on_ctrl_c()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.threads.unwrap_or(0))
-        .build()
-        .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let begun = Instant::now();
-    let graph = structure.canonical().graph;
     // What it took to read the tensor is part of the limit.
     let left = |s: f64| (s - started.elapsed().as_secs_f64()).max(s / 20.0);
     let timed = FitSettings::clone(&settings).with(|s| s.max_seconds = s.max_seconds.map(left));
     let timed = timed.check()?;
-    let fitted = pool.install(|| match loss.is_squared_error() {
-        true => fit::fit_parallel(target, &graph, &timed, args.seed, None, &interrupt),
-        false => fit::fit_loss((target, &*loss), &graph, &timed, args.seed, None, &interrupt),
-    })?;
+    let fitted =
+        fit_structure(target, &*loss, structure, &timed, args.seed, args.threads, &interrupt)?;
     let seconds = begun.elapsed().as_secs_f64();
 
-    let found = Network::from_fitted(structure.clone(), dims.to_vec(), fitted.cores)?;
-    let rse = data.rse_of(&found, &measure, fitted.error)?;
+    let (found, rse) = (&fitted.network, fitted.rse);
     let saved = output.map_or(Ok(()), |o| {
-        o.write(|w| network::write_reshaped(w, &found, rse, data.reshape.as_ref()))
+        o.write(|w| network::write_reshaped(w, found, rse, data.reshape.as_ref()))
     });
     let summary = Summary {
         structure: StructureReport::new(structure, dims),

@@ -6,9 +6,9 @@ use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
 use tnsearch::SettingError;
-use tnsearch::fit::{FitSettings, Method};
+use tnsearch::fit::{AskedFit, Method};
 use tnsearch::graph::{GraphError, Template, family_list};
-use tnsearch::problem::{CheckedObjective, LossSpec, Objective, Target, loss_list};
+use tnsearch::problem::{AskedObjective, CheckedObjective, LossSpec, Target, loss_list};
 use tnsearch::search::{Budget, SearchSettings};
 use tnsearch::tensor::Kind;
 use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
@@ -48,9 +48,6 @@ fn loss(text: &str) -> Result<LossSpec, String> {
     text.parse().map_err(|e: SettingError| e.expected.into_owned())
 }
 
-/// The largest error by another loss than the squared error, where none is given.
-const MAX_LOSS: f64 = 0.01;
-
 /// What is looked for.
 #[derive(Debug, Clone, Args)]
 #[group(skip)]
@@ -76,42 +73,27 @@ pub struct ObjectiveOptions {
 }
 
 impl ObjectiveOptions {
+    /// The objective as it is asked for.
+    pub fn asked(&self) -> AskedObjective {
+        AskedObjective {
+            loss: self.loss.spec(),
+            max_loss: self.max_loss,
+            lambda: self.lambda,
+            max_re: self.max_re,
+            max_rse: self.max_rse,
+            max_params: self.max_params,
+        }
+    }
+
     /// The checked objective.
     pub fn check(&self) -> Result<CheckedObjective, SettingError> {
-        let (spec, by_root) = (self.loss.spec(), self.max_re.map(|re| ("max-re", re)));
-        let by_square = by_root.or(self.max_rse.map(|rse| ("max-rse", rse)));
-        if let Some((name, value)) = by_square.filter(|_| !spec.is_default()) {
-            let expected = format!("it is of the squared error; with --loss {spec} use --max-loss");
-            return Err(SettingError::new(name, value, expected));
-        }
-        if let Some(most) = self.max_loss.filter(|most| !(*most > 0.0 && *most < 1.0)) {
-            let expected = "it must be above 0 and below 1 (a network that knows nothing has 1)";
-            return Err(SettingError::new("max-loss", most, expected));
-        }
-        let eps = squared(self.max_re, self.max_rse)?.or(self.max_loss);
-        let default = if spec.is_default() { 1e-4 } else { MAX_LOSS };
-        let objective = match (self.lambda, self.max_params) {
-            (Some(l), _) => Objective::Lambda(l),
-            (_, Some(p)) => Objective::MaxParams(p),
-            _ => Objective::MaxError(eps.unwrap_or(default)),
-        };
-        objective.check()
+        self.asked().check()
     }
 
     /// What somebody should know who may have taken the squared error for the error.
     pub fn hint(&self) -> Option<String> {
         hint(self.max_rse?)
     }
-}
-
-/// An error that was given as it is or squared, squared.
-pub fn squared(re: Option<f64>, rse: Option<f64>) -> Result<Option<f64>, SettingError> {
-    let Some(re) = re else { return Ok(rse) };
-    if !(re < 1.0 && re > 0.0 && re * re > 0.0) {
-        let expected = "it must be above 0 and below 1 (the zero network has an RE of 1)";
-        return Err(SettingError::new("max-re", re, expected));
-    }
-    Ok(Some(re * re))
 }
 
 /// The hint beside a squared error that is large: who wants 10 % types 0.1.
@@ -157,25 +139,20 @@ pub struct FitOptions {
 }
 
 impl FitOptions {
-    /// The settings of a method with these options.
-    pub fn settings(
-        &self,
-        method: Method,
-        max_seconds: Option<f64>,
-        limit: MemoryLimit,
-    ) -> FitSettings {
-        FitSettings::of(method).with(|s| {
-            s.restarts = self.restarts.unwrap_or(s.restarts);
-            s.scouts = self.scouts.unwrap_or(s.scouts);
-            s.max_sweeps = self.max_sweeps.unwrap_or(s.max_sweeps);
-            s.tolerance = self.tolerance.unwrap_or(s.tolerance);
-            s.stop_rse = self.stop_rse.unwrap_or(s.stop_rse);
-            s.carry = self.carry;
-            s.learning_rate = self.learning_rate.unwrap_or(s.learning_rate);
-            s.sigma = self.sigma.unwrap_or(s.sigma);
-            s.max_seconds = max_seconds;
-            s.max_bytes = Some(limit.bytes());
-        })
+    /// What these options ask of a method.
+    pub fn asked(&self, method: Method) -> AskedFit {
+        AskedFit {
+            method: Some(method),
+            restarts: self.restarts,
+            scouts: self.scouts,
+            max_sweeps: self.max_sweeps,
+            tolerance: self.tolerance,
+            stop_rse: self.stop_rse,
+            carry: self.carry,
+            learning_rate: self.learning_rate,
+            sigma: self.sigma,
+            rescue: self.rescue,
+        }
     }
 }
 
@@ -221,23 +198,7 @@ pub fn method(text: &str) -> Result<Method, String> {
 
 /// An amount of memory: `500MB`, `4GB`, `2GiB`, or bytes.
 pub fn memory(text: &str) -> Result<u64, String> {
-    let bad = || "it must be an amount such as 500MB, 4GB or 2GiB".to_owned();
-    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(bad()),
-    };
-    let bytes = number.parse::<f64>().map_err(|_| bad())? * factor;
-    if bytes >= 1.0 { Ok(bytes as u64) } else { Err(bad()) }
+    tnsearch_io::parse_memory(text).map_err(|e| e.expected.into_owned())
 }
 
 /// Of what kind the numbers are that a tensor is computed with.
@@ -320,23 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_of_memory() {
-        assert_eq!(memory("500MB"), Ok(500_000_000));
-        assert_eq!(memory("1.5 GiB"), Ok(1_610_612_736));
-        assert_eq!(memory("4096"), Ok(4096));
-        for bad in ["", "0", "GB", "-1GB", "1XB", "1.2.3GB"] {
-            assert!(memory(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn errors_are_squared_once_and_squares_come_with_a_hint() {
-        assert_eq!(squared(Some(0.5), None), Ok(Some(0.25)));
-        assert_eq!(squared(None, Some(0.5)), Ok(Some(0.5)));
-        assert_eq!(squared(None, None), Ok(None));
-        for bad in [0.0, -0.1, 1.0, 1e-200, f64::NAN, f64::INFINITY] {
-            assert_eq!(squared(Some(bad), None).unwrap_err().name, "max-re", "{bad}");
-        }
+    fn squares_come_with_a_hint() {
         let said = hint(0.1).unwrap();
         assert!(
             said.contains("relative error of 0.316")

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::decompose::{
-    DecomposeError, Limits, RoundGoal, Rounded, ring_ranks, round, round_onto,
+    DecomposeError, Limits, RoundGoal, Rounded, allowed, round, round_onto, tree_families,
 };
-use tnsearch::graph::{FAMILIES, Layout, Template};
+use tnsearch::graph::Template;
 use tnsearch::problem::Stop;
 use tnsearch::tensor::{Kind, ModeNames, Reshape};
 use tnsearch_io::network::StoredNetwork;
@@ -38,7 +38,7 @@ pub struct Round {
     network: PathBuf,
     #[command(flatten)]
     goal: GoalOptions,
-    #[arg(long, value_name = "NAME|FILE", help = format!("A tree to carry the network onto: {}, or a JSON file with a graph [default: its own graph]", trees()))]
+    #[arg(long, value_name = "NAME|FILE", help = format!("A tree to carry the network onto: {}, or a JSON file with a graph [default: its own graph]", tree_families()))]
     template: Option<String>,
     /// The vertex of mode 0, of mode 1, ... on that tree [default: neighbours near each other]
     #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex, requires = "template")]
@@ -100,7 +100,7 @@ struct Summary<'a> {
 
 pub fn run(args: &Round) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
-    let eps = args.goal.check()?;
+    let eps = allowed(args.goal.max_re, args.goal.max_rse)?;
     if let Some(seconds) = args.max_seconds.filter(|s| s.is_nan() || *s <= 0.0) {
         bail!("max-seconds is {seconds}; it must be above 0");
     }
@@ -135,7 +135,7 @@ pub fn run(args: &Round) -> anyhow::Result<Exit> {
     let seconds = begun.elapsed().as_secs_f64();
 
     let reshape = stored.reshape.as_ref();
-    let at_most = against_tensor(stored.rse, found.rse.max(found.floor));
+    let at_most = found.against_tensor(stored.rse);
     let saved = output.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, &found.network, at_most, reshape))
     });
@@ -198,18 +198,6 @@ pub fn run(args: &Round) -> anyhow::Result<Exit> {
     })
 }
 
-/// With `||X - Z|| = a ||X||` and `||Z - Z'|| = b ||Z||`: `||X - Z'|| <= (a + b (1 + a)) ||X||`; squared.
-fn against_tensor(given: f64, rounded: f64) -> f64 {
-    let (a, b) = (given.sqrt(), rounded.sqrt());
-    (a + b * (1.0 + a)).powi(2)
-}
-
-/// The families that are trees.
-fn trees() -> String {
-    let trees = FAMILIES.into_iter().filter(|family| family.is_tree());
-    trees.map(|family| family.written()).collect::<Vec<_>>().join(", ")
-}
-
 impl Round {
     fn rounded(
         &self,
@@ -234,21 +222,6 @@ impl Round {
 }
 
 impl GoalOptions {
-    /// Refuses an error out of range, before a large file is read; the squared error, where one was given.
-    fn check(&self) -> anyhow::Result<Option<f64>> {
-        match (self.max_re, self.max_rse) {
-            (Some(re), _) if !(0.0..1.0).contains(&re) => {
-                bail!("max-re is {re}; it must be at least 0 and below 1")
-            }
-            (Some(re), _) => Ok(Some(re * re)),
-            (None, Some(rse)) => {
-                RoundGoal::max_rse(rse)?;
-                Ok(Some(rse))
-            }
-            (None, None) => Ok(None),
-        }
-    }
-
     fn goal(&self, template: &Template, eps: Option<f64>) -> anyhow::Result<RoundGoal> {
         if let Some(eps) = eps {
             return Ok(RoundGoal::max_rse(eps)?);
@@ -256,18 +229,6 @@ impl GoalOptions {
         if let Some(params) = self.max_params {
             return Ok(RoundGoal::max_params(params));
         }
-        let edges = template.edges().len();
-        let ranks = match self.ranks[..] {
-            [all] => vec![all; edges],
-            _ => self.ranks.clone(),
-        };
-        if ranks.len() != edges {
-            let (found, name) = (ranks.len(), template.name());
-            bail!(
-                "--ranks has {found} numbers; template '{name}' has {edges} edges and needs one each"
-            );
-        }
-        let ring = template.layout() == Some(Layout::Circle);
-        Ok(RoundGoal::ranks(if ring { ring_ranks(&ranks) } else { ranks })?)
+        Ok(RoundGoal::ranks_along(template, &self.ranks)?)
     }
 }

@@ -10,7 +10,7 @@ pub use words::proof;
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
 use super::cuts::impossible;
-use super::data::{Data, ReshapeOptions};
+use super::data::ReshapeOptions;
 use super::holes::{HoleOptions, mask_path};
 use super::options::{
     DtypeOptions, FitOptions, ObjectiveOptions, count, load_template, memory, method, real, seed,
@@ -20,16 +20,13 @@ use super::outputs::{Folder, ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::fit::Method;
-use tnsearch::graph::Template;
-use tnsearch::problem::{Loss as _, Measure};
-use tnsearch::search::{CheckedSearch, Search as Run, SearchSettings};
-use tnsearch::tensor::size;
-use tnsearch_io::journal::{BeginRecord, Header, JournalWriter, VERSION, fingerprint};
+use tnsearch::problem::Loss as _;
+use tnsearch::search::{AskedSearch, Search as Run};
+use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
 use tnsearch_io::{MemoryLimit, output::Output};
 
 /// Find the smallest network for a tensor.
@@ -146,12 +143,14 @@ pub struct Search {
 pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
-    let mut settings = args.settings(limit)?;
+    let asked = args.asked()?;
+    // Wrong numbers are refused before a large file is read.
+    let mut settings = asked.settings(limit.bytes())?;
     let wanted = args.reshaping.check()?.with_holes(args.holes.check());
     check_distinct(
         &[
             ("the tensor", &tensor_path(&args.tensor)),
-            ("the template", Path::new(args.template())),
+            ("the template", Path::new(asked.template())),
             ("--mask", &mask_path(&args.holes)),
         ],
         &[
@@ -168,8 +167,8 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
     data.warn();
-    settings.widest_rank = args.widest_rank(target.dims());
-    let template = Arc::new(load_template(args.template(), target.dims().len())?);
+    settings.widest_rank = asked.widest_rank(target.dims());
+    let template = Arc::new(load_template(asked.template(), target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
@@ -183,7 +182,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let search = search.loss(loss).front(args.pareto.is_some());
     let mut search = search.listen(&mut display).check()?;
     let template = search.template().clone();
-    let header = args.header(&search, &template, &measure, &data)?;
+    let header = Header::of(&search, target, &measure, data.reshape.as_ref())?;
     let begin = args.begin();
     if let Some(path) = &args.journal {
         let (mut writer, read) = JournalWriter::open(path, &header, args.resume)?;
@@ -219,70 +218,27 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Ranks beyond this are not tried where no largest one is given.
-const WIDEST: usize = 1024;
-
-/// The largest rank that any cut of a tensor can make use of.
-fn widest_rank(dims: &[usize]) -> usize {
-    let root = (size(dims) as f64).sqrt() as usize;
-    root.clamp(1, WIDEST)
-}
-
-/// The settings of a search where nothing is said, for answers without a proof.
-pub fn default_settings(dims: &[usize], limit: MemoryLimit) -> SearchSettings {
-    let mut settings = SearchSettings::default();
-    settings.widest_rank = Some(widest_rank(dims));
-    settings.max_phi = WIDE_PHI;
-    settings.certificate_nodes = 0;
-    settings.fit.max_bytes = Some(limit.bytes());
-    settings.budget.max_bytes = Some(limit.bytes());
-    settings
-}
-
-/// Structures with so many times the entries as params, or more, are not fitted.
-const WIDE_PHI: f64 = 1.0;
-
 impl Search {
-    /// The template: several formats for `auto`, where none is named.
-    fn template(&self) -> &str {
-        // Options of a strategy speak of one that searches a template.
-        let several = self.strategy.is_auto() && self.strategy.is_plain() && !self.no_direct;
-        self.template.as_deref().unwrap_or(if several { "formats" } else { "ring" })
-    }
-
-    fn max_phi(&self) -> f64 {
-        let wide = self.strategy.is_wide() && !self.no_direct;
-        self.max_phi.unwrap_or(if wide { WIDE_PHI } else { 10.0 })
-    }
-
-    /// The largest rank that any cut of the tensor can make use of; none where one is given.
-    fn widest_rank(&self, dims: &[usize]) -> Option<usize> {
-        let wide = self.strategy.is_wide() && !self.no_direct && self.max_rank.is_none();
-        wide.then(|| widest_rank(dims))
-    }
-
-    fn settings(&self, limit: MemoryLimit) -> anyhow::Result<SearchSettings> {
-        let mut settings = SearchSettings::default();
-        settings.objective = self.objective.check()?.get();
-        settings.strategy = self.strategy.spec()?;
-        settings.max_rank = self.max_rank.unwrap_or(settings.max_rank);
-        settings.direct = !self.no_direct;
-        settings.runs = self.runs;
-        settings.seed = self.seed;
-        settings.prune = !self.no_prune;
-        settings.shrink = !self.no_shrink;
-        settings.certificate_nodes = self.certificate_nodes;
-        settings.fit = self.fitting.settings(self.fit, None, limit);
-        settings.rescue = self.fitting.rescue;
-        settings.max_phi = self.max_phi();
-        settings.max_cost = self.max_cost;
-        settings.budget.max_evaluations = self.max_evaluations;
-        settings.budget.max_seconds = self.max_seconds;
-        settings.budget.threads = self.threads;
-        settings.budget.max_bytes = Some(limit.bytes());
-        // Wrong numbers are refused before a large file is read.
-        settings.check_all()?;
-        Ok(settings)
+    /// What is asked, in the words that all shells share.
+    fn asked(&self) -> anyhow::Result<AskedSearch> {
+        Ok(AskedSearch {
+            objective: self.objective.asked(),
+            template: self.template.clone(),
+            max_rank: self.max_rank,
+            strategy: self.strategy.spec()?,
+            runs: self.runs,
+            seed: self.seed,
+            prune: !self.no_prune,
+            shrink: !self.no_shrink,
+            direct: !self.no_direct,
+            certificate_nodes: self.certificate_nodes,
+            fit: self.fitting.asked(self.fit),
+            max_phi: self.max_phi,
+            max_cost: self.max_cost,
+            max_evaluations: self.max_evaluations,
+            max_seconds: self.max_seconds,
+            threads: self.threads,
+        })
     }
 
     /// The command as it was given; however the program was called, this is its name.
@@ -290,44 +246,5 @@ impl Search {
         let words = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
         let command = ["tnsearch".to_owned()].into_iter().chain(words).collect();
         BeginRecord { input: self.tensor.clone(), command }
-    }
-
-    /// All that decides the result: the first line of a journal. Budgets, threads and memory may change from one
-    /// part of a search to the next.
-    fn header(
-        &self,
-        search: &CheckedSearch<'_>,
-        template: &Arc<Template>,
-        measure: &Measure,
-        data: &Data,
-    ) -> anyhow::Result<Header> {
-        let target = &data.target;
-        let mut fit = json!(**search.fit());
-        if let Some(fields) = fit.as_object_mut() {
-            fields.remove("max_bytes");
-            // This follows from the objective.
-            fields.remove("enough_rse");
-        }
-        Ok(Header {
-            version: VERSION,
-            tnsearch: env!("CARGO_PKG_VERSION").to_owned(),
-            dims: target.dims().to_vec(),
-            reshaped: data.reshape.clone(),
-            sha256: fingerprint(target),
-            template: template.clone(),
-            searched: search.searched()?,
-            measure: measure.clone(),
-            objective: search.objective().get(),
-            strategy: search.settings().strategy.name.clone(),
-            settings: search.strategy_settings(),
-            exact: search.exact_settings().unwrap_or(Value::Null),
-            fit,
-            max_phi: Some(self.max_phi()),
-            max_cost: search.max_cost(),
-            shrink: !self.no_shrink,
-            direct: !self.no_direct,
-            seed: self.seed,
-            runs: self.runs as u64,
-        })
     }
 }

@@ -16,8 +16,8 @@ use rate::Rate;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tnsearch::geometry::{self, Internal, Space as Size, lemma_ln};
-use tnsearch::graph::{Family, Template, TemplateRef};
+use tnsearch::geometry::{Internal, Space as Size, SpaceReport};
+use tnsearch::graph::{Family, Template};
 use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_report::space::{bounds_figure, growth_figure};
 
@@ -91,24 +91,8 @@ enum FigureOption {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    template: TemplateRef,
-    order: usize,
-    vertices: usize,
-    edge_count: usize,
-    least_degree: usize,
-    largest_degree: usize,
-    max_rank: usize,
-    internal: Internal,
-    automorphisms: String,
-    log10_automorphisms: f64,
-    mode_symmetries: String,
-    structures: String,
-    log10_structures: f64,
-    search_space: Option<String>,
-    log10_search_space: f64,
-    log10_upper_bound: Option<f64>,
-    log10_lower_bound: Option<f64>,
-    log10_automorphisms_bound: Option<f64>,
+    #[serde(flatten)]
+    space: SpaceReport,
     rate: Option<Rate>,
     log10_exhaustive_seconds: Option<f64>,
     input: Option<&'a str>,
@@ -147,26 +131,8 @@ pub fn run(args: &Space) -> anyhow::Result<Exit> {
         None => None,
     };
     let exhaustive = rate.as_ref().map(|r| size.log10_size - r.per_second.log10());
-    let lemma = lemma_ln(size.vertices, size.degrees.largest);
     let summary = Summary {
-        template: template.to_ref(),
-        order: size.order,
-        vertices: size.vertices,
-        edge_count: size.edges,
-        least_degree: size.degrees.least,
-        largest_degree: size.degrees.largest,
-        max_rank: args.max_rank,
-        internal: args.internal.into(),
-        automorphisms: size.automorphisms.to_string(),
-        log10_automorphisms: geometry::log10(&size.automorphisms),
-        mode_symmetries: size.mode_symmetries.to_string(),
-        structures: size.structures.to_string(),
-        log10_structures: geometry::log10(&size.structures),
-        search_space: size.size.as_ref().map(ToString::to_string),
-        log10_search_space: size.log10_size,
-        log10_upper_bound: size.log10_bounds.map(|b| b.1),
-        log10_lower_bound: size.log10_bounds.map(|b| b.0),
-        log10_automorphisms_bound: lemma.map(|l| l / std::f64::consts::LN_10),
+        space: SpaceReport::new(&template, &size, args.internal.into()),
         rate,
         log10_exhaustive_seconds: exhaustive,
         input: args.x.as_deref(),
@@ -176,7 +142,8 @@ pub fn run(args: &Space) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn text(s: &Summary, template: &Template) -> String {
+fn text(summary: &Summary, template: &Template) -> String {
+    let s = &summary.space;
     let mut out = String::new();
     let internal = match s.vertices - s.order {
         0 => String::new(),
@@ -205,7 +172,7 @@ fn text(s: &Summary, template: &Template) -> String {
         let (low, high) = (power(low), power(high));
         line(&mut out, "bounds", format!("{low} to {high} (the paper's Theorem 3.1{beyond})"));
     }
-    match (&s.rate, s.log10_exhaustive_seconds) {
+    match (&summary.rate, summary.log10_exhaustive_seconds) {
         (Some(rate), Some(log10)) => {
             let (n, seconds) = (rate.samples, number(rate.seconds));
             let per_second = number(rate.per_second);

@@ -1,11 +1,13 @@
 //! The first line of a journal: all that decides the result of the search.
 
+use super::fingerprint;
 use crate::lines::{Kind, LinesProblem};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tnsearch::graph::{Template, TemplateRef};
-use tnsearch::problem::{Measure, Objective};
+use tnsearch::problem::{Measure, Objective, Target};
+use tnsearch::search::{CheckedSearch, SearchError};
 use tnsearch::tensor::{ModeNames, Reshape};
 
 /// The mark of our journals, in their first line.
@@ -107,6 +109,44 @@ struct Data {
 }
 
 impl Header {
+    /// All that decides the result of a search for the network of that tensor. Budgets, threads and memory may change
+    /// from one part of a search to the next.
+    pub fn of(
+        search: &CheckedSearch<'_>,
+        target: &Target,
+        measure: &Measure,
+        reshaped: Option<&Reshape>,
+    ) -> Result<Self, SearchError> {
+        let mut fit = json!(**search.fit());
+        if let Some(fields) = fit.as_object_mut() {
+            fields.remove("max_bytes");
+            // This follows from the objective.
+            fields.remove("enough_rse");
+        }
+        let settings = search.settings();
+        Ok(Header {
+            version: VERSION,
+            tnsearch: env!("CARGO_PKG_VERSION").to_owned(),
+            dims: target.dims().to_vec(),
+            reshaped: reshaped.cloned(),
+            sha256: fingerprint(target),
+            template: search.template().clone(),
+            searched: search.searched()?,
+            measure: measure.clone(),
+            objective: search.objective().get(),
+            strategy: settings.strategy.name.clone(),
+            settings: search.strategy_settings(),
+            exact: search.exact_settings().unwrap_or(Value::Null),
+            fit,
+            max_phi: Some(settings.max_phi),
+            max_cost: search.max_cost(),
+            shrink: settings.shrink,
+            direct: settings.direct,
+            seed: settings.seed,
+            runs: settings.runs as u64,
+        })
+    }
+
     /// Reads the first line. Before version 3 it does not say which graph is searched; then it is taken to be the
     /// template.
     pub fn parse(line: &[u8]) -> Result<Self, LinesProblem> {

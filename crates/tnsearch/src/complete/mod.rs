@@ -7,10 +7,13 @@
 
 mod grow;
 mod settings;
+mod way;
 
 pub use settings::{CheckedComplete, CompleteSettings};
+pub use way::{Filled, OneRank, Way};
 
 use crate::SettingError;
+use crate::decompose::DecomposeError;
 use crate::fit::{self, FitError, FitSettings};
 use crate::graph::{GraphError, Template};
 use crate::network::{Network, NetworkError};
@@ -50,6 +53,12 @@ pub enum CompleteError {
     /// A fit could not be made.
     #[error(transparent)]
     Fit(#[from] FitError),
+    /// A decomposition could not be made.
+    #[error(transparent)]
+    Decompose(#[from] DecomposeError),
+    /// Options do not go together.
+    #[error("{0}")]
+    Asked(&'static str),
 }
 
 /// What the entries held out say about predictions.

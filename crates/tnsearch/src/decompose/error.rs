@@ -65,6 +65,9 @@ pub enum DecomposeError {
         /// Its columns.
         columns: usize,
     },
+    /// Options do not go together.
+    #[error("{0}")]
+    Asked(String),
     /// Interrupted before there was a result.
     #[error("interrupted")]
     Interrupted,

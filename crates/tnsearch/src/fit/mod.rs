@@ -2,7 +2,9 @@
 
 mod adam;
 pub mod adapt;
+mod alone;
 mod als;
+mod asked;
 mod control;
 pub(crate) mod grouped;
 mod lm;
@@ -17,6 +19,8 @@ mod starts;
 mod workspace;
 
 pub use adapt::Adapt;
+pub use alone::{AloneError, FittedNetwork, RESCUE_ALONE, fit_structure};
+pub use asked::AskedFit;
 pub use losses::fit_loss;
 pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};

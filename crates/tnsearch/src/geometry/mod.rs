@@ -17,6 +17,7 @@ mod nearest;
 mod paper_bounds;
 mod partition;
 mod placements;
+mod report;
 
 pub use automorphism::Automorphisms;
 pub use ball::Found;
@@ -29,6 +30,7 @@ pub use paper_bounds::{
     Degrees, gamma, krasikov_ln, lemma_ln, ln_factorial, theorem_at_ln, theorem_ln,
 };
 pub use placements::{Internal, Placements};
+pub use report::SpaceReport;
 
 use crate::graph::GraphError;
 use num_bigint::BigUint;

@@ -4,7 +4,9 @@
 //! data and a [`Stop`]; strategies, engine, journal and report ask the [`Objective`] and the [`Loss`] for names and
 //! meanings instead of knowing them.
 
+mod asked;
 mod data;
+mod holed;
 mod loss;
 mod losses;
 mod mask;
@@ -13,8 +15,10 @@ mod shrink;
 mod stop;
 mod words;
 
+pub use asked::{AskedObjective, squared_error};
 pub(crate) use data::Facts;
 pub use data::{DataError, Target};
+pub use holed::{Holed, Recovered};
 pub use loss::{Loss, Measure, ModelDomain, Root};
 pub(crate) use losses::check_domain;
 pub use losses::{

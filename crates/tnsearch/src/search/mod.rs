@@ -1,5 +1,6 @@
 //! Searching structures: strategies propose, the engine has them fitted and keeps the best.
 
+mod asked;
 mod builder;
 mod description;
 mod engine;
@@ -15,6 +16,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use asked::AskedSearch;
 pub use builder::{CheckedSearch, PreparedSearch, Search};
 pub use description::{
     Bounds, Context, Description, Graphs, OptionDescription, OptionKind, Plan, STRATEGIES,

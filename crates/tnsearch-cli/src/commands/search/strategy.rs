@@ -17,21 +17,6 @@ pub struct StrategyOptions {
 }
 
 impl StrategyOptions {
-    /// Whether the choice is left to the search.
-    pub fn is_auto(&self) -> bool {
-        self.name == STRATEGIES[0].name
-    }
-
-    /// Whether none of its options is given.
-    pub fn is_plain(&self) -> bool {
-        self.given.is_empty()
-    }
-
-    /// Whether it finds its ranks by itself, so that they need no limit.
-    pub fn is_wide(&self) -> bool {
-        self.is_auto() || ["walk", "formats", "trees"].contains(&&*self.name)
-    }
-
     /// The strategy asked for; refused in the words of the command line.
     pub fn spec(&self) -> anyhow::Result<StrategySpec> {
         let names: Vec<&str> = STRATEGIES.iter().map(|d| d.name).collect();

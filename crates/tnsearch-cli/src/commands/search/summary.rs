@@ -2,7 +2,6 @@
 
 use super::{Search, words};
 use crate::Exit;
-use crate::commands::cuts::NeededReport;
 use crate::commands::data::Data;
 use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
 use crate::commands::outputs::{Folder, Report};
@@ -10,6 +9,7 @@ use crate::text::{duration, number, shape};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tnsearch::bound::NeededReport;
 use tnsearch::fit::{Effort, FitSettings};
 use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{LowerBound, Measure, Objective};

@@ -1,0 +1,153 @@
+//! The tensor of a function: an array, what is known of it, and the shape in which it is taken.
+
+use crate::array;
+use crate::errors::raise;
+use crate::options::Memory;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use tnsearch::problem::{DataError, Holed, MaskError, Target};
+use tnsearch::tensor::{AnyTensor, Kind, Reshape, Split, TensorError, parse_shape, size};
+use tnsearch_io::{MemoryLimit, Picture};
+use tnsearch_lab::tensorise::prepared;
+
+/// What is asked about the data, as `python/tnsearch/_data.py` makes it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataOptions {
+    split: Option<String>,
+    reshape: Option<String>,
+    column_major: bool,
+    dtype: Option<String>,
+    nan_missing: bool,
+    max_memory: Memory,
+}
+
+/// A tensor as it is searched or fitted.
+pub struct Data {
+    /// The tensor.
+    pub target: Target,
+    /// How it was reshaped; none where it has its own shape.
+    pub reshape: Option<Reshape>,
+    /// What is known of it, where that is not all.
+    pub holed: Option<Holed>,
+}
+
+impl DataOptions {
+    /// What may be used.
+    pub fn limit(&self) -> PyResult<MemoryLimit> {
+        self.max_memory.limit()
+    }
+
+    /// The kind of number asked for.
+    pub fn kind(&self) -> PyResult<Option<Kind>> {
+        self.dtype.as_deref().map(str::parse).transpose().map_err(raise)
+    }
+
+    fn is_default(&self) -> bool {
+        self.split.is_none() && self.reshape.is_none()
+    }
+
+    /// The reshape of a tensor with these dimensions.
+    fn reshape(&self, dims: &[usize]) -> PyResult<Option<Reshape>> {
+        let made = match (&self.split, &self.reshape) {
+            (Some(_), Some(_)) => {
+                let text = "split and reshape were both given; they exclude each other";
+                return Err(PyValueError::new_err(text));
+            }
+            (Some(text), None) => text
+                .parse::<Split>()
+                .and_then(|split| Reshape::split(dims, &split, self.column_major)),
+            (None, Some(text)) => {
+                parse_shape(text).and_then(|to| Reshape::shape(dims, to, self.column_major))
+            }
+            (None, None) if self.column_major => {
+                let text =
+                    "column_major says how modes are split; it goes with split or reshape alone";
+                return Err(PyValueError::new_err(text));
+            }
+            (None, None) => return Ok(None),
+        };
+        made.map_err(raise)
+    }
+
+    /// An array as data. `known` is the reshape of a network it goes with, which counts where no other is asked for;
+    /// `remove`, a share of the entries to be removed and the seed that decides which.
+    pub fn load(
+        &self,
+        x: &Bound<'_, PyAny>,
+        mask: Option<&Bound<'_, PyAny>>,
+        known: Option<&Reshape>,
+        remove: Option<(f64, u64)>,
+    ) -> PyResult<Data> {
+        let limit = self.limit()?;
+        let tensor = array::tensor(x, self.kind()?)?;
+        let mask = mask.map(array::mask).transpose()?;
+        if let Some((found, _)) = mask.as_ref().filter(|mask| mask.0 != tensor.dims()) {
+            let (found, expected) = (found.clone(), tensor.dims().to_vec());
+            return Err(raise(MaskError::Shape { found, expected }));
+        }
+        let known = known.filter(|_| self.is_default());
+        let (tensor, reshape) = match known {
+            Some(known) => {
+                let tensor = as_picture(tensor, known)?;
+                let same = known.from() == tensor.dims();
+                (tensor, Some(known.clone()).filter(|_| same))
+            }
+            None => {
+                let reshape = self.reshape(tensor.dims())?;
+                (tensor, reshape)
+            }
+        };
+        let holes = mask.is_some() || self.nan_missing || remove.is_some();
+        let inside = mask.map(|mask| mask.1);
+        x.py().detach(|| match holes {
+            true => {
+                let holed = Holed::new(tensor, inside, self.nan_missing, remove).map_err(raise)?;
+                let target = holed.target(reshape.as_ref()).map_err(|e| match e {
+                    DataError::Tensor(e) => explained(e),
+                    e => raise(e),
+                })?;
+                Ok(Data { target, reshape, holed: Some(holed) })
+            }
+            false => {
+                let tensor = reshaped(tensor, reshape.as_ref(), limit)?;
+                let target = Target::new(tensor).map_err(explained)?;
+                Ok(Data { target, reshape, holed: None })
+            }
+        })
+    }
+}
+
+/// The tensor in the shape in which it is taken, if memory allows.
+pub fn reshaped(
+    tensor: AnyTensor,
+    reshape: Option<&Reshape>,
+    limit: MemoryLimit,
+) -> PyResult<AnyTensor> {
+    let Some(reshape) = reshape else { return Ok(tensor) };
+    if reshape.copies() {
+        // A reordered copy stands beside it.
+        let entries = 2 * size(reshape.to()).max(tensor.len() as u128);
+        limit.check(entries, tensor.kind()).map_err(raise)?;
+    }
+    Ok(reshape.apply(tensor))
+}
+
+/// The array of a picture after what was done to it before; other arrays as they are.
+fn as_picture(tensor: AnyTensor, known: &Reshape) -> PyResult<AnyTensor> {
+    let Some(steps) = known.picture() else { return Ok(tensor) };
+    let kind = tensor.kind();
+    let picture = Picture::from_tensor(&tensor).map_err(raise)?;
+    AnyTensor::from(prepared(picture, steps).into_tensor()).to_kind(kind).map_err(raise)
+}
+
+/// A number that is no finite one may be a hole.
+pub fn explained(e: TensorError) -> PyErr {
+    match &e {
+        TensorError::NotFinite { value, .. } if value.contains("NaN") => PyValueError::new_err(
+            format!("{e}; where NaN is missing, give mask=~np.isnan(X) or nan_missing=True"),
+        ),
+        _ => raise(e),
+    }
+}

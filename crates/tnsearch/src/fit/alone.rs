@@ -1,0 +1,90 @@
+//! One structure fitted alone, with all that a search would leave to its engine.
+
+use super::{CheckedFit, FitError, fit_loss, fit_parallel};
+use crate::graph::Structure;
+use crate::network::{Network, NetworkError};
+use crate::problem::{Loss, Measure, Stop, Target};
+use thiserror::Error;
+
+/// Why a structure could not be fitted alone.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum AloneError {
+    /// The fit could not be made.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The cores make no network, or one too large to be contracted.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(String),
+}
+
+/// LM starts by default where one structure is fitted alone: it is worth the time.
+pub const RESCUE_ALONE: usize = 8;
+
+/// A structure that was fitted alone.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct FittedNetwork {
+    /// The network.
+    pub network: Network,
+    /// Its error by the loss it was fitted by.
+    pub error: f64,
+    /// Its RSE.
+    pub rse: f64,
+    /// Sweeps (ALS), steps (Adam) or iterations (LM), over all starts made.
+    pub sweeps: usize,
+    /// Starts made.
+    pub restarts: usize,
+    /// Whether an interrupt cut the fit short: this is then the best so far.
+    pub interrupted: bool,
+}
+
+/// Fits one structure by a loss, on so many threads (none: one per processor).
+///
+/// ```
+/// use std::sync::Arc;
+/// use tnsearch::fit::{FitSettings, fit_structure};
+/// use tnsearch::graph::{Structure, Template};
+/// use tnsearch::problem::{SquaredError, Stop, Target};
+/// use tnsearch::tensor::Tensor;
+/// let target = Target::new(Tensor::new(vec![2, 2], vec![2.0, 0.0, 0.0, 1.0]).unwrap()).unwrap();
+/// let path = Structure::identity(Arc::new(Template::path(2).unwrap()), vec![1]).unwrap();
+/// let settings = FitSettings::default().check().unwrap();
+/// let fitted = fit_structure(&target, &SquaredError, &path, &settings, 0, None, &Stop::new()).unwrap();
+/// assert!((fitted.rse - 0.2).abs() < 1e-9);
+/// ```
+pub fn fit_structure(
+    target: &Target,
+    loss: &dyn Loss,
+    structure: &Structure,
+    settings: &CheckedFit,
+    seed: u64,
+    threads: Option<usize>,
+    stop: &Stop,
+) -> Result<FittedNetwork, AloneError> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .build()
+        .map_err(|e| AloneError::Threads(e.to_string()))?;
+    let graph = structure.canonical().graph;
+    let fitted = pool.install(|| match loss.is_squared_error() {
+        true => fit_parallel(target, &graph, settings, seed, None, stop),
+        false => fit_loss((target, loss), &graph, settings, seed, None, stop),
+    })?;
+    let network = Network::from_fitted(structure.clone(), target.dims().to_vec(), fitted.cores)?;
+    let rse = match loss.measure() == Measure::RSE {
+        true => fitted.error,
+        false => target.rse_of(&network.to_tensor(settings.max_bytes)?),
+    };
+    Ok(FittedNetwork {
+        network,
+        error: fitted.error,
+        rse,
+        sweeps: fitted.sweeps,
+        restarts: fitted.restarts,
+        interrupted: fitted.interrupted,
+    })
+}

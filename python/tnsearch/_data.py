@@ -1,0 +1,74 @@
+"""What functions are asked about their data, in the words of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Union
+
+import numpy as np
+
+Split = Union[str, int, Sequence[Union[int, Sequence[int]]]]
+Shape = Union[str, Sequence[int]]
+
+#: Kinds of numbers by NumPy's names.
+_KINDS = {"float32": "f32", "float64": "f64"}
+
+
+def data_options(
+    *,
+    split: Split | None = None,
+    reshape: Shape | None = None,
+    column_major: bool = False,
+    dtype: Any = None,
+    nan_missing: bool = False,
+    max_memory: int | str | None = None,
+) -> dict[str, Any]:
+    """The options as Rust reads them.
+
+    >>> data_options(split=[(4, 4), 8], dtype="float32")["split"]
+    '4x4,8'
+    >>> data_options(reshape=(2, 3, 4))["reshape"]
+    '2x3x4'
+    """
+    return {
+        "split": split_text(split),
+        "reshape": shape_text(reshape),
+        "column_major": column_major,
+        "dtype": kind_name(dtype),
+        "nan_missing": nan_missing,
+        "max_memory": max_memory,
+    }
+
+
+def kind_name(dtype: Any) -> str | None:
+    """The kind of number that a dtype of NumPy is.
+
+    >>> kind_name(np.float32), kind_name("complex64"), kind_name("f64"), kind_name(None)
+    ('f32', 'complex64', 'f64', None)
+    """
+    if dtype is None:
+        return None
+    # NumPy takes "f32" for a float of 32 bytes.
+    if isinstance(dtype, str):
+        return _KINDS.get(dtype, dtype)
+    name = np.dtype(dtype).name
+    return _KINDS.get(name, name)
+
+
+def shape_text(shape: Shape | None) -> str | None:
+    """A shape as the command line has it."""
+    if shape is None or isinstance(shape, str):
+        return shape
+    return "x".join(str(int(side)) for side in shape)
+
+
+def split_text(split: Split | None) -> str | None:
+    """A split as the command line has it."""
+    if split is None or isinstance(split, str):
+        return split
+    if not isinstance(split, Sequence):
+        return str(int(split))
+    return ",".join(
+        "x".join(str(int(f)) for f in entry) if isinstance(entry, Sequence) else str(int(entry))
+        for entry in split
+    )

@@ -1,0 +1,172 @@
+"""What a search found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from ._core import Network, Structure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """The answer of :func:`tnsearch.search`, and how it was found.
+
+    Attributes
+    ----------
+    structure, network
+        The best structure and its cores; None where nothing could be fitted.
+    params
+        The entries of all its cores.
+    rse, re
+        Its squared relative error, and the root of it.
+    error
+        Its error by the loss of the search: the ``rse``, unless another loss was asked for.
+    loss
+        What the objective minimises: ``phi + lambda_ * error``, the params, or the error.
+    target_reached
+        Whether it is what was asked for.
+    certified_optimal
+        Whether it is proven that no structure of the class searched is better.
+    proven_impossible
+        Whether it is proven that no structure of that class is what was asked for; ``needed_rank`` then says the rank it
+        would take, and why.
+    lower_bound
+        What is proven that nothing can go below: ``{"params": ...}``, ``{"rse": ...}`` or ``{"loss": ...}``; None where
+        nothing was proven.
+    evaluations, samples, cached, pruned, refused, direct, speculative
+        What became of the structures, in numbers.
+    history
+        How the best improved: a list of dicts with ``evaluations, samples, loss, rse, params, seconds``.
+    pareto
+        The front of everything fitted: a list of dicts with ``params, rse, structure, run``.
+    front
+        The networks of that front, where ``front=True`` was asked for.
+    formats
+        The best of each format, where several were searched.
+    runs
+        One dict for each independent run.
+    stopped_by
+        ``"finished"``, ``"max_evaluations"``, ``"max_seconds"`` or ``"interrupted"``.
+    seconds
+        How long it took.
+    """
+
+    network: Network | None
+    structure: Structure | None
+    params: int | None
+    rse: float | None
+    re: float | None
+    error: float | None
+    loss: float | None
+    phi: float | None
+    target_reached: bool
+    certified_optimal: bool
+    proven_impossible: bool
+    lower_bound: dict[str, float] | None
+    needed_rank: dict[str, Any] | None
+    strategy: str
+    template: str
+    dims: tuple[int, ...]
+    seed: int
+    direct: int
+    samples: int
+    evaluations: int
+    cached: int
+    pruned: int
+    refused: int
+    speculative: int
+    seconds: float
+    stopped_by: str
+    history: list[dict[str, Any]]
+    pareto: list[dict[str, Any]]
+    front: list[Network]
+    formats: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    run: int | None
+    run_seed: int | None
+    measure: dict[str, Any]
+    objective: dict[str, Any]
+    shrunk: dict[str, Any] | None = None
+    journal_error: str | None = None
+    _trials: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def log10_cr(self) -> float | None:
+        """The logarithm of the compression ratio: entries of the tensor over params."""
+        return None if self.phi is None else -math.log10(self.phi)
+
+    @overload
+    def trials(self, as_frame: Literal[False] = False) -> list[dict[str, Any]]: ...
+    @overload
+    def trials(self, as_frame: Literal[True]) -> pd.DataFrame: ...
+    def trials(self, as_frame: bool = False) -> list[dict[str, Any]] | pd.DataFrame:
+        """Every structure that was fitted, in the order they were told: a list of dicts, or a DataFrame (pandas)."""
+        if not as_frame:
+            return [dict(trial) for trial in self._trials]
+        try:
+            import pandas
+        except ImportError as missing:
+            raise ImportError("trials(as_frame=True) needs pandas: pip install pandas") from missing
+        return pandas.DataFrame(self._trials)
+
+    def __repr__(self) -> str:
+        if self.params is None or self.error is None:
+            return f"<Result: nothing found, stopped by {self.stopped_by}>"
+        proof = "optimal" if self.certified_optimal else "not proven optimal"
+        name = self.structure.template if self.structure else self.template
+        name = name if isinstance(name, str) else "network"
+        error = f"re {self.re:.3g}" if self.re is not None else f"error {self.error:.3g}"
+        missed = "" if self.target_reached else ", target NOT reached"
+        return f"<Result: {name}, {self.params} params, {error}, {proof}{missed}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import result_html
+
+        return result_html(self)
+
+
+def named(values: dict[str, Any], measure: str) -> dict[str, Any]:
+    """A part of a result by the name of its error: ``rse`` for the squared relative error."""
+    return {(measure if name == "error" else name): value for name, value in values.items()}
+
+
+def result_of(parts: tuple[dict[str, Any], Network | None, list[Network]]) -> Result:
+    """The result from what the engine gives."""
+    values, network, front = parts
+    measure = values["measure"]["id"]
+    structure = values["structure"]
+    bound = values["lower_bound"]
+    if bound is not None:
+        bound = {name: value for name, value in named(bound, measure).items() if value is not None}
+    rse = network.rse if network is not None else None
+    if rse is None and measure == "rse":
+        rse = values["error"]
+    return Result(
+        network=network,
+        structure=None if structure is None else Structure(structure),
+        rse=rse,
+        re=None if rse is None else math.sqrt(rse),
+        front=front,
+        lower_bound=bound,
+        dims=tuple(values["dims"]),
+        history=[named(point, measure) for point in values["history"]],
+        pareto=[
+            {**named(point, measure), "structure": Structure(point["structure"])}
+            for point in values["pareto"]
+        ],
+        formats=[named(best, measure) for best in values["formats"]],
+        _trials=[named(trial, measure) for trial in values["trials"]],
+        **{
+            name: values[name]
+            for name in (
+                "params error loss phi target_reached certified_optimal proven_impossible needed_rank strategy template "
+                "seed direct samples evaluations cached pruned refused speculative seconds stopped_by runs run run_seed "
+                "measure objective shrunk journal_error"
+            ).split()
+        },
+    )

@@ -1,0 +1,208 @@
+"""Searching: the smallest network for a tensor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._conduct import Callback, conduct
+from ._core import Engine, strategy_options
+from ._data import Shape, Split, data_options
+from ._keywords import known_options, unexpected
+from ._own import OwnEvaluation, OwnLoss, own_work
+from ._places import open_place
+from ._progress import Progress
+from ._result import Result
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+#: Where structures are evaluated: see :func:`search`.
+Parallel = Any
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Those that are not None: the rest is left to the library."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def order(
+    function: str, settings: Mapping[str, Any], options: Mapping[str, Any], own: bool
+) -> dict[str, Any]:
+    """What was asked, as the engine takes it; ``options`` are those of the strategy."""
+    known = strategy_options()
+    strange = {name: value for name, value in options.items() if name.replace("_", "-") not in known}
+    unexpected(function, strange, known_options(search) + [name.replace("-", "_") for name in known])
+    s = dict.fromkeys(known_options(search)) | dict(settings)
+    objective = {name: s[name] for name in ("max_re", "max_rse", "max_params", "max_loss")}
+    objective["lambda"] = s["lambda_"]
+    if own:
+        for name in ("max_re", "max_rse"):
+            if objective[name] is not None:
+                raise ValueError(f"{name} is of the squared error; with a function of your own use max_loss")
+        if all(value is None for value in objective.values()):
+            objective["max_loss"] = 0.01
+    else:
+        objective["loss"] = s["loss"]
+    fit = {name: s[name] for name in FIT} | {"method": s["fit"]}
+    plain = {name: s[name] for name in SEARCH}
+    strategy = {"name": s["strategy"] or "auto", "options": {n.replace("_", "-"): v for n, v in options.items()}}
+    template = s["template"]
+    return {
+        "search": given(
+            objective=given(**objective),
+            fit=given(**fit),
+            strategy=strategy,
+            template=None if template is None else "given",
+            **plain,
+        ),
+        "data": data_options(**given(**{name: s[name] for name in DATA})),
+        "template": template,
+        "mask": s["mask"],
+        "journal": None if s["journal"] is None else os.fspath(s["journal"]),
+        "resume": bool(s["resume"]),
+        "front": bool(s["front"]),
+        "command": ["python", f"tnsearch.{function}"],
+        "own": own,
+    }
+
+
+#: The options that go to each part.
+FIT = "restarts scouts max_sweeps tolerance stop_rse carry learning_rate sigma rescue".split()
+SEARCH = (
+    "max_rank runs seed prune shrink direct certificate_nodes max_phi max_cost max_evaluations max_seconds threads"
+).split()
+DATA = "split reshape column_major dtype nan_missing max_memory".split()
+
+
+def search(
+    X: ArrayLike,
+    *,
+    max_re: float | None = None,
+    max_rse: float | None = None,
+    max_params: int | None = None,
+    lambda_: float | None = None,
+    loss: str | OwnLoss | None = None,
+    max_loss: float | None = None,
+    template: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    max_rank: int | None = None,
+    strategy: str = "auto",
+    runs: int = 1,
+    seed: int = 0,
+    prune: bool = True,
+    shrink: bool = True,
+    direct: bool = True,
+    certificate_nodes: int | None = None,
+    fit: str | None = None,
+    restarts: int | None = None,
+    scouts: int | None = None,
+    max_sweeps: int | None = None,
+    tolerance: float | None = None,
+    stop_rse: float | None = None,
+    carry: bool = False,
+    learning_rate: float | None = None,
+    sigma: float | None = None,
+    rescue: int | None = None,
+    max_phi: float | None = None,
+    max_cost: float | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
+    threads: int | None = None,
+    max_memory: int | str | None = None,
+    dtype: DTypeLike | str | None = None,
+    mask: ArrayLike | None = None,
+    nan_missing: bool = False,
+    split: Split | None = None,
+    reshape: Shape | None = None,
+    column_major: bool = False,
+    journal: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    front: bool = False,
+    callback: Callback | None = None,
+    progress: bool | None = None,
+    evaluate: OwnEvaluation | None = None,
+    parallel: Parallel = None,
+    workers: int | None = None,
+    **options: Any,
+) -> Result:
+    """Find the smallest network for a tensor.
+
+    Parameters
+    ----------
+    X
+        The tensor: a NumPy array of any dtype, strides and order, or anything with ``__dlpack__`` or ``__array__``
+        (PyTorch, JAX). Arrays of float64 or complex128 in C order are not copied; do not change them meanwhile.
+    max_re, max_rse, max_params, lambda_
+        What is looked for, one of: the fewest params with a relative error of at most ``max_re`` (the default, 0.01),
+        the same by its square, the smallest error with at most so many params, or the least ``phi + lambda_ * rse``.
+    loss, max_loss
+        Another loss than the squared error (``"kl"``, ``"poisson"``, ``"huber:0.5"``), and the largest error by it. A
+        function: networks are fitted by least squares, and their error is what it returns for a :class:`Network`.
+    evaluate
+        A function that replaces the whole evaluation: called with a :class:`Structure` and a seed, it returns the error,
+        or the error and the :class:`Network`.
+    template
+        The format: ``"ring"``, ``"path"``, ``"tree"``, ``"peps:2x3"``, ``"any-tree"``, ``"any"``, ..., a graph as
+        ``{"vertices": ..., "edges": ...}``, or a JSON file with one. Without one several formats are tried.
+    max_rank
+        The largest rank of an edge.
+    strategy, **options
+        How structures are proposed (``"tnls"``, ``"tnale"``, ``"greedy"``, ``"exact"``, ...) and the options of that
+        strategy, such as ``samples=60``.
+    runs, seed
+        Independent runs; same seed, same data, same settings: the same result, bit for bit, at any number of workers.
+    prune, shrink, direct, certificate_nodes
+        Parts of the search that can be switched off, as on the command line.
+    fit, restarts, scouts, max_sweeps, tolerance, stop_rse, carry, learning_rate, sigma, rescue
+        How structures are fitted: ``"als"``, ``"adam"`` or ``"lm"``, and the settings of that.
+    max_phi, max_cost, max_evaluations, max_seconds, threads, max_memory
+        What it may use.
+    dtype
+        Compute with ``"f32"``, ``"f64"``, ``"complex64"`` or ``"complex128"``.
+    mask, nan_missing
+        Which entries are known (an array of bool), or that NaN marks those that are not; see also
+        :func:`tnsearch.complete`.
+    split, reshape, column_major
+        Take the tensor in another shape: modes split into factors (``"auto"``, ``4``, ``[(4, 4), 8]``), or a shape of as
+        many entries.
+    journal, resume
+        Keep a record of every evaluation in this file, and go on from it. The command line reads the same files.
+    front
+        Whether the networks along the Pareto front are returned, too.
+    callback
+        Called with a dict for every evaluation (``event="evaluated"``) and generation (``event="generation"``), in the
+        order of asking; the search ends with the best so far where it returns True.
+    parallel, workers
+        Where structures are evaluated, the answer being the same everywhere: by default on all processors; ``False``: on
+        one; a number or ``"threads"``: on so many threads; ``"processes"``, ``"dask"``, ``"ray"``, ``"mpi"``, a Dask
+        ``Client``, any ``concurrent.futures.Executor``: there, on so many ``workers``.
+    progress
+        Whether a line of progress is shown; by default in terminals and notebooks.
+
+    Returns
+    -------
+    Result
+        With ``params``, ``re``, ``certified_optimal``, ``structure``, ``network`` and more. Ctrl-C ends the search and
+        returns the best so far.
+
+    Examples
+    --------
+    >>> import numpy as np, tnsearch
+    >>> i, j, k, l = np.ogrid[0:4, 0:4, 0:4, 0:4]
+    >>> found = tnsearch.search(i + 2 * j + 4 * k + 8.0 * l, template="path", max_re=1e-6)
+    >>> found.params, found.certified_optimal, found.structure.ranks
+    (48, True, [2, 2, 2])
+    >>> np.allclose(found.network.to_dense(), i + 2 * j + 4 * k + 8 * l)
+    True
+    """
+    settings = {name: value for name, value in locals().items() if name not in ("X", "options")}
+    own = own_work(loss, evaluate)
+    bar = Progress(progress, max_evaluations=max_evaluations, max_seconds=max_seconds)
+    asked = order("search", settings, options, own is not None)
+    asked.update(events=callback is not None, progress=bar.shown)
+    place = open_place(parallel, workers, own)
+    if place.threads is not None and threads is None:
+        asked["search"]["threads"] = place.threads
+    asked["workers"] = place.workers
+    return conduct(Engine(X, asked), callback, bar, place.make)
