@@ -48,9 +48,11 @@ impl FromStr for Place {
         };
         match known {
             true => Ok(Place(text.to_owned())),
-            false => Err("use dask://HOST:PORT, ray://HOST:PORT, dask, ray, mpi, mpi:N, processes or \
+            false => {
+                Err("use dask://HOST:PORT, ray://HOST:PORT, dask, ray, mpi, mpi:N, processes or \
                           processes:N"
-                .to_owned()),
+                    .to_owned())
+            }
         }
     }
 }
@@ -202,14 +204,29 @@ mod tests {
     #[test]
     fn places_are_checked_before_anything_is_started() {
         for good in [
-            "dask", "ray", "mpi", "mpi:4", "processes", "processes:8", "dask://10.0.0.1:8786",
-            "ray://head.cluster:10001", "dask://[::1]:8786",
+            "dask",
+            "ray",
+            "mpi",
+            "mpi:4",
+            "processes",
+            "processes:8",
+            "dask://10.0.0.1:8786",
+            "ray://head.cluster:10001",
+            "dask://[::1]:8786",
         ] {
             assert_eq!(good.parse::<Place>().unwrap().0, good);
         }
         for bad in [
-            "", "dusk", "dask://", "dask://host", "dask://:1", "ray:10001", "processes:0",
-            "processes:x", "mpi://a:1", "dask://h:99999",
+            "",
+            "dusk",
+            "dask://",
+            "dask://host",
+            "dask://:1",
+            "ray:10001",
+            "processes:0",
+            "processes:x",
+            "mpi://a:1",
+            "dask://h:99999",
         ] {
             assert!(bad.parse::<Place>().unwrap_err().contains("dask://HOST:PORT"), "{bad}");
         }
