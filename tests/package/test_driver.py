@@ -6,8 +6,6 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-import pytest
-
 from tnsearch.parallel import Done, Driver, Failure, Missing, Pool
 from tnsearch.parallel import drive as module
 
@@ -252,12 +250,7 @@ def test_a_copy_that_is_lost_leaves_the_other() -> None:
     assert sorted(engine.answers) == [1, 2]
 
 
-class Raising:
-    def evaluate(self, worker: Any, request: bytes, waited: float) -> bytes:
-        raise KeyError(request)
-
-
-def test_what_cannot_be_evaluated_fails_and_functions_of_the_user_raise() -> None:
+def test_what_cannot_be_evaluated_fails_and_what_was_raised_is_kept() -> None:
     engine, pool, driver, _ = made(1)
     submit(driver, [4])
     pool.tasks[0][1].set_result(Done([Failure("no")], 0.0))
@@ -267,9 +260,8 @@ def test_what_cannot_be_evaluated_fails_and_functions_of_the_user_raise() -> Non
     pool.tasks[1][1].set_exception(ModuleNotFoundError("No module named 'tnsearch'"))
     driver.turn()
     assert engine.failures[5] == "ModuleNotFoundError: No module named 'tnsearch'"
-    own = Driver(engine, pool, Raising())
-    own.take("submit", 6, b"6")
-    own.turn()
-    pool.tasks[2][1].set_result(Done([Failure("KeyError", KeyError("6"))], 0.0))
-    with pytest.raises(KeyError):
-        own.turn()
+    assert driver.error() is None
+    submit(driver, [6])
+    pool.tasks[2][1].set_result(Done([Failure("KeyError: 6", KeyError("6"))], 0.0))
+    driver.turn()
+    assert engine.failures[6] == "KeyError: 6" and isinstance(driver.error(), KeyError)

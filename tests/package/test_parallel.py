@@ -157,7 +157,7 @@ def test_what_cannot_be_pickled_is_named() -> None:
     def local(network: tnsearch.Network) -> float:
         return 0.0
 
-    with pytest.raises(TypeError, match=r"local cannot be pickled for processes.*top level"):
+    with pytest.raises(TypeError, match=r"loss cannot be pickled for processes: .*local.*top level"):
         tnsearch.search(tensor(), loss=local, max_loss=0.1, parallel="processes", workers=2)
     with pytest.raises(TypeError, match=r"parallel is a set; it must be"):
         tnsearch.search(tensor(), parallel={1}, **OPTIONS)

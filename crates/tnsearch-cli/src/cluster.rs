@@ -26,6 +26,9 @@ except ImportError as error:
 sys.exit(main())
 "#;
 
+/// What is said where the broker is not understood.
+const UNKNOWN: &str = "the broker of --cluster said something unknown; is it of this version?";
+
 /// Where workers are, as the Python package understands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place(String);
@@ -87,7 +90,7 @@ impl Broker {
         let Some((_, stdout)) = &mut broker.pipes else { bail!("the broker has no pipes") };
         let said = read_frame(stdout).context("the broker of --cluster ended without a word")?;
         match said.split_first() {
-            Some((b'H', number)) => broker.workers = number_of(number)?.try_into()?,
+            Some((b'H', number)) => broker.workers = number_of(number).context(UNKNOWN)? as usize,
             Some((b'X', why)) => {
                 let why = String::from_utf8_lossy(why);
                 let why = why.lines().next().unwrap_or_default();
@@ -97,7 +100,7 @@ impl Broker {
                 };
                 bail!("--cluster {}: {why}{how}", place.0)
             }
-            _ => bail!("the broker of --cluster said something unknown; is it of this version?"),
+            _ => bail!(UNKNOWN),
         }
         Ok(broker)
     }

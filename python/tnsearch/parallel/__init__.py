@@ -3,7 +3,7 @@
 `tnsearch.search(..., parallel=...)` uses it; the command line does through `python -m tnsearch.parallel.broker`.
 """
 
-from .drive import Driver, Statistics
+from .drive import Driver, Statistics, Work
 from .pools import MissingPackage, Pool, open_pool
 from .worker import Done, Failure, Mapped, Missing, Sent, evaluate
 
@@ -17,6 +17,7 @@ __all__ = [
     "Pool",
     "Sent",
     "Statistics",
+    "Work",
     "evaluate",
     "open_pool",
 ]

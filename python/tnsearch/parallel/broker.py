@@ -44,7 +44,7 @@ class PipeEngine:
             while True:
                 (length,) = struct.unpack("<Q", self._exactly(8))
                 frame = self._exactly(length)
-                kind, rest = frame[:1], frame[1:]
+                kind, rest = bytes(frame[:1]), frame[1:]
                 if kind == b"S":
                     self._queue.put(("submit", *struct.unpack("<Q", rest[:8]), bytes(rest[8:])))
                 elif kind == b"C":

@@ -49,10 +49,13 @@ class Engine(Protocol):
     def stop(self) -> None: ...
 
 
-class Own(Protocol):
-    """An evaluation of the user's own, which is sent to workers."""
+@dataclass
+class Work:
+    """What workers do with requests: a function of a module, called as `function(key, source, batch, *extra)`, that
+    returns `Done` or `Missing`. `extra` are things by the names that users know them by; they go along with each task."""
 
-    def evaluate(self, worker: Any, request: bytes, waited: float) -> bytes: ...
+    function: Callable[..., Any] = evaluate
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -93,12 +96,11 @@ class Driver:
     """Runs the requests of a search on a pool: told its messages by `take`, it does what can be done by `turn`."""
 
     def __init__(
-        self, engine: Engine, pool: Pool, own: Own | None = None, *, clock: Callable[[], float] = time.monotonic
+        self, engine: Engine, pool: Pool, work: Work | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.engine, self.pool, self.own = engine, pool, own
-        if own is not None:
-            for thing in vars(own).values():
-                pool.check(thing)
+        self.engine, self.pool, self.work = engine, pool, work or Work()
+        for name, thing in self.work.extra.items():
+            pool.check(name, thing)
         self.statistics = Statistics()
         self._clock = clock
         self._waiting: deque[_Request] = deque()
@@ -111,6 +113,7 @@ class Driver:
         self._generation = 0
         self._rebuilds = 0
         self._cancelled = False
+        self._error: BaseException | None = None
         #: Measured: the seconds of a request.
         self._cost: float | None = None
 
@@ -134,13 +137,14 @@ class Driver:
             self._needed[request.ticket] = request
             self._waiting.append(request)
         elif kind == "cancel":
-            request = self._needed.pop(what[0], None)
-            self._cancelled |= request is not None
+            if what[0] in self._needed:
+                del self._needed[what[0]]
+                self._cancelled = True
         elif kind == "job":
             self.pool.place(what[0])
 
     def turn(self) -> bool:
-        """Answers what has come back, and ships what there is room for. Raises what a function of the user raised."""
+        """Answers what has come back, and ships what there is room for; whether there is more to do at once: never."""
         if self._cancelled:
             self._call_back()
         self._collect()
@@ -153,6 +157,10 @@ class Driver:
         self._waiting.clear()
         self._call_back()
         self.pool.close()
+
+    def error(self) -> BaseException | None:
+        """What a request raised on its worker, where that could be sent."""
+        return self._error
 
     def _call_back(self) -> None:
         """Tasks that nobody needs any more end where the pool can do that."""
@@ -219,9 +227,8 @@ class Driver:
                 continue
             del self._needed[request.ticket]
             if isinstance(answer, Failure):
+                self._error = self._error or answer.exception
                 self.engine.fail(request.ticket, answer.text)
-                if self.own is not None:
-                    raise answer.exception or RuntimeError(answer.text)
                 continue
             self.statistics.answers += 1
             self.statistics.bytes_back += len(answer)
@@ -332,8 +339,9 @@ class Driver:
         now = self._clock()
         batch = [(request.bytes, now - request.since) for request in task.requests]
         source = self.pool.whole_source() if task.whole else self.pool.source()
+        future: Any
         try:
-            future = self.pool.submit(evaluate, self.pool.key, source, batch, self.own)
+            future = self.pool.submit(self.work.function, self.pool.key, source, batch, *self.work.extra.values())
         except Exception as error:
             future = _Failed(error)
         self.statistics.tasks += 1

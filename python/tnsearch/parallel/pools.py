@@ -113,17 +113,16 @@ class Pool(ABC):
         assert self._job is not None
         return Sent(self._job.header, _bytes(self._job.entries))
 
-    def check(self, thing: Any) -> None:
+    def check(self, name: str, thing: Any) -> None:
         """Refuses what cannot be sent to a worker, and says what it is."""
         if not self.by_name:
             return
-        name = getattr(thing, "__qualname__", None) or repr(thing)
         how = "define it at the top level of a module, or use parallel='threads'"
         try:
             pickle.dumps(thing)
         except Exception as error:
             raise TypeError(f"{name} cannot be pickled for {self.name}: {error}; {how}") from error
-        if _is_of_main(thing):
+        if any(map(_is_of_main, (thing, *getattr(thing, "__dict__", {}).values()))):
             if not hasattr(sys.modules["__main__"], "__file__"):
                 raise TypeError(f"{name} was defined at a prompt, where {self.name} cannot import it from; {how}")
             self.needs_main = True
@@ -175,15 +174,16 @@ class ExecutorPool(Pool):
             raise ValueError("how many workers the executor has is not known; give workers=")
         super().__init__(int(workers))
         self._executor = executor
+        self._source: Source | None = None
+        # Threads read the data where it is.
         self.by_name = not isinstance(executor, futures.ThreadPoolExecutor)
 
     def place(self, job: Job) -> None:
         super().place(job)
-        self._path = self._to_file()
+        self._source = Mapped(job.header, self._to_file()) if self.by_name else self.whole_source()
 
-    def source(self) -> Source:
-        assert self._job is not None
-        return Mapped(self._job.header, self._path)
+    def source(self) -> Source | None:
+        return self._source
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
         return self._executor.submit(function, *arguments)
@@ -286,7 +286,7 @@ class DaskPool(Pool):
         self._data: Any = None
 
     def _count(self) -> int:
-        threads = sum(self._client.nthreads().values())
+        threads = sum(int(n) for n in self._client.nthreads().values())
         return max(1, min(threads, self._cap or threads))
 
     @property

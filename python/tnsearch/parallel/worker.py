@@ -91,9 +91,8 @@ def worker_of(key: str, source: Source | None) -> Any:
         return found
 
 
-def evaluate(key: str, source: Source | None, batch: Sequence[Asked], own: Any = None) -> Done | Missing:
-    """Answers requests of a job, by what the user brings where that is given. A pure function of them: it may run
-    anywhere, and more than once."""
+def evaluate(key: str, source: Source | None, batch: Sequence[Asked]) -> Done | Missing:
+    """Answers requests of a job. A pure function of them: it may run anywhere, and more than once."""
     worker = worker_of(key, source)
     if worker is None:
         return Missing()
@@ -101,10 +100,7 @@ def evaluate(key: str, source: Source | None, batch: Sequence[Asked], own: Any =
     answers: list[Union[bytes, Failure]] = []
     for request, waited in batch:
         waited += time.perf_counter() - begun
-        if own is None:
-            answers.append(guarded(worker.run, request, waited))
-        else:
-            answers.append(guarded(own.evaluate, worker, request, waited))
+        answers.append(guarded(worker.run, request, waited))
     return Done(answers, time.perf_counter() - begun)
 
 
