@@ -51,7 +51,7 @@ def kind_name(dtype: Any) -> str | None:
     # NumPy takes "f32" for a float of 32 bytes.
     if isinstance(dtype, str):
         return _KINDS.get(dtype, dtype)
-    name = np.dtype(dtype).name
+    name: str = np.dtype(dtype).name
     return _KINDS.get(name, name)
 
 

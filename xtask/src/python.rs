@@ -1,8 +1,8 @@
-//! The virtual environment `.venv` of the Python parts.
+//! The virtual environments of the Python parts: `.venv` and `.venv-package`.
 
 use crate::step;
 use anyhow::{Context, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const NEEDED: &str = "python3 3.11 or newer, with its venv module, is needed \
                       (Debian and Ubuntu: apt install python3-venv)";
@@ -10,7 +10,12 @@ const NEEDED: &str = "python3 3.11 or newer, with its venv module, is needed \
 /// Makes `.venv` if it is not there, installs a requirements file (a path from the root), and
 /// returns the environment's interpreter.
 pub fn environment(requirements: &str) -> Result<PathBuf> {
-    let folder = step::root().join(".venv");
+    environment_at(".venv", requirements)
+}
+
+/// The same for an environment in another folder.
+pub fn environment_at(folder: &str, requirements: &str) -> Result<PathBuf> {
+    let folder = step::root().join(folder);
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !works(&python) {
         let check = "import sys; sys.exit(sys.version_info < (3, 11))";
@@ -19,16 +24,19 @@ pub fn environment(requirements: &str) -> Result<PathBuf> {
         let mut venv = step::command("python3", &["-m", "venv", "--clear"]);
         step::run(venv.arg(&folder)).context(NEEDED)?;
     }
-    // Without network access when everything is there already.
-    let pip =
-        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements];
-    step::run(&mut step::command(&python, &pip))
-        .with_context(|| format!("cannot install {requirements}"))?;
+    install(&python, &["-r", requirements])?;
     Ok(python)
 }
 
+/// Installs with pip: without network access when everything is there already.
+pub fn install(python: &Path, what: &[&str]) -> Result<()> {
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    step::run(step::command(python, &pip).args(what))
+        .with_context(|| format!("cannot install {}", what.join(" ")))
+}
+
 /// Whether the environment is whole: its interpreter starts and has pip.
-fn works(python: &std::path::Path) -> bool {
+fn works(python: &Path) -> bool {
     let probe = std::process::Command::new(python).args(["-m", "pip", "--version"]).output();
     probe.is_ok_and(|o| o.status.success())
 }

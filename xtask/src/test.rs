@@ -1,7 +1,8 @@
 //! `cargo xtask test`: everything that must pass before a change is merged.
 
-use crate::{artifact, chromium, python, step};
+use crate::{artifact, chromium, package, python, step};
 use anyhow::Result;
+use std::path::Path;
 
 /// Runs all checks in order; the first that fails ends the run.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -15,7 +16,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
         step::run_step(&mut step::cargo(&["test", "--workspace"]))?;
         documentation()?;
         packages()?;
-        python_tests()
+        // The program `cargo test` has just built (the same features, so nothing is built again; the
+        // dev profile is optimised).
+        let tnsearch = step::step("the tnsearch program", || {
+            artifact::executable(&["test", "--workspace", "--no-run"], "tnsearch")
+        })?;
+        python_tests(&tnsearch)?;
+        package::test(&tnsearch)
     })
 }
 
@@ -27,22 +34,18 @@ fn documentation() -> Result<()> {
 
 /// Every crate that can be published makes a package; what is in it was built and tested before.
 fn packages() -> Result<()> {
-    let package =
-        ["package", "--workspace", "--exclude", "xtask", "--no-verify", "--allow-dirty", "--quiet"];
-    step::run_step(&mut step::cargo(&package))
+    let mut package = step::cargo(&["package", "--workspace", "--no-verify", "--allow-dirty"]);
+    // Those that are not published: the developers' commands, and what PyPI gets as a wheel.
+    package.args(["--quiet", "--exclude", "xtask", "--exclude", "tnsearch-py"]);
+    step::run_step(&mut package)
 }
 
 /// The files the command reads and writes, checked with numpy alone.
-fn python_tests() -> Result<()> {
+fn python_tests(tnsearch: &Path) -> Result<()> {
     let python = step::step("the Python environment .venv", || {
         python::environment("tests/python/requirements.txt")
     })?;
     step::step("a browser for the report page", chromium::provide)?;
-    // The program `cargo test` has just built (the same features, so nothing is built again; the
-    // dev profile is optimised).
-    let tnsearch = step::step("the tnsearch program", || {
-        artifact::executable(&["test", "--workspace", "--no-run"], "tnsearch")
-    })?;
     let mut pytest =
         step::command(python, &["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
     step::run_step(pytest.arg("tests/python").env("TNSEARCH", tnsearch))

@@ -1,7 +1,9 @@
 //! Errors of the libraries as Python exceptions of the right type, each with one clear sentence.
 
 use pyo3::PyErr;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError,
+};
 use std::any::Any;
 use std::error::Error;
 use tnsearch::{MemoryError, SettingError};
@@ -20,7 +22,10 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
         }
         match e.downcast_ref::<FileError>().map(|e| &e.problem).or_else(|| e.downcast_ref()) {
             Some(Problem::Memory { .. }) => return PyMemoryError::new_err(sentence(error)),
-            Some(Problem::Io(_)) => return PyOSError::new_err(sentence(error)),
+            Some(Problem::Missing) => return PyFileNotFoundError::new_err(sentence(error)),
+            Some(Problem::Io(_) | Problem::NotAFile(_)) => {
+                return PyOSError::new_err(sentence(error));
+            }
             _ => {}
         }
         if e.is::<std::io::Error>() {

@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::own::{describe_request, own_answer};
     #[pymodule_export]
-    use super::search::strategy_options;
+    use super::search::{fingerprint, strategy_options};
     #[pymodule_export]
     use super::structure::PyStructure;
     #[pymodule_export]

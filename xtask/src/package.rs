@@ -1,0 +1,187 @@
+//! The Python package: its wheel is built, installed into an environment of its own and tested there, and so is its
+//! source distribution.
+
+use crate::{python, step};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The environment: nothing of the project is in it but the wheel.
+const FOLDER: &str = ".venv-package";
+/// What has to be free for PyTorch, which PyPI has with CUDA's libraries only, to be installed.
+const TORCH_GB: u64 = 10;
+
+/// Everything that is tested of the package, beside a command `tnsearch` that was built before.
+pub fn test(tnsearch: &Path) -> Result<()> {
+    let python = environment()?;
+    let without_torch = step::step("PyTorch for the package's tests", || torch(&python))?;
+    let wheels = fresh("target/wheels")?;
+    // The dev profile, which is optimised: what `cargo test` built is used again.
+    let wheel = build(&python, &wheels, &["build", "--profile", "dev"], "whl")?;
+    let sdist = build(&python, &wheels, &["sdist"], "tar.gz")?;
+    step::step("the source distribution is whole", || {
+        unpacked(&sdist, "target/sdist").and_then(|source| complete(&source))
+    })?;
+    step::step("the wheel in its environment", || install(&python, &wheel))?;
+    types(&python)?;
+    // Small blocks: on two cores several threads of a library in several processes only wait for each other.
+    let pytest = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"];
+    let mut doctests = step::command(&python, &pytest);
+    step::run_step(doctests.args(["--doctest-modules", "--pyargs", "tnsearch"]))?;
+    let mut tests = step::command(&python, &pytest);
+    tests.arg("tests/package").env("TNSEARCH", tnsearch);
+    if let Some(reason) = without_torch {
+        tests.env("TNSEARCH_NO_TORCH", reason);
+    }
+    step::run_step(&mut tests)
+}
+
+/// `cargo xtask sdist`: the source distribution is built into a wheel, as `pip install` would, and imported.
+pub fn sdist(arguments: &[String]) -> Result<()> {
+    if let Some(extra) = arguments.first() {
+        return Err(step::usage(format!("`cargo xtask sdist` takes no arguments, not '{extra}'")));
+    }
+    let python = environment()?;
+    let archive = build(&python, &fresh("target/wheels")?, &["sdist"], "tar.gz")?;
+    let folder = fresh("target/sdist")?;
+    // Cargo's folder is kept, so that a second run has only our own crates to build.
+    let target = step::root().join("target/sdist-build");
+    let pip = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"];
+    let mut wheel = step::command(&python, &pip);
+    step::run_step(wheel.arg(&folder).arg(&archive).env("CARGO_TARGET_DIR", target))?;
+    step::step("that wheel in the environment", || install(&python, &only(&folder, "whl")?))
+}
+
+fn environment() -> Result<PathBuf> {
+    step::step(&format!("the Python environment {FOLDER}"), || {
+        python::environment_at(FOLDER, "tests/package/requirements.txt")
+    })
+}
+
+/// Installs PyTorch, unless it is there; where there is no room for it, why it was left out.
+fn torch(python: &Path) -> Result<Option<String>> {
+    let there = step::command(python, &["-c", "import torch"]).output();
+    if !there.is_ok_and(|o| o.status.success())
+        && let Some(free) = free_gb(step::root())
+        && free < TORCH_GB
+    {
+        let reason = format!("{free} GB of disk are free, PyTorch needs {TORCH_GB}");
+        println!("note: PyTorch was left out of {FOLDER}, so its tests are skipped: {reason}");
+        return Ok(Some(reason));
+    }
+    python::install(python, &["--no-deps", "-r", "tests/package/requirements-torch.txt"])?;
+    Ok(None)
+}
+
+/// What is free on the disk of a folder; none where `df` cannot say.
+fn free_gb(folder: &Path) -> Option<u64> {
+    let output = Command::new("df").arg("-Pk").arg(folder).output().ok()?;
+    free_of(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The fourth number of the second line is what is free, in KB.
+fn free_of(table: &str) -> Option<u64> {
+    let kilobytes: u64 = table.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
+    Some(kilobytes / 1_000_000)
+}
+
+/// An empty folder under the root.
+fn fresh(folder: &str) -> Result<PathBuf> {
+    let folder = step::root().join(folder);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Runs maturin and returns the one file of that kind it has made.
+fn build(python: &Path, folder: &Path, arguments: &[&str], ending: &str) -> Result<PathBuf> {
+    let mut maturin = step::command(python, &["-m", "maturin"]);
+    step::run_step(maturin.args(arguments).arg("-o").arg(folder))?;
+    only(folder, ending)
+}
+
+fn only(folder: &Path, ending: &str) -> Result<PathBuf> {
+    let files = std::fs::read_dir(folder)?.map(|f| f.map(|f| f.path()));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
+    let mut files = files.into_iter().filter(|f| f.to_string_lossy().ends_with(ending));
+    match (files.next(), files.next()) {
+        (Some(file), None) => Ok(file),
+        _ => bail!("there is not one .{ending} in {}", folder.display()),
+    }
+}
+
+fn install(python: &Path, wheel: &Path) -> Result<()> {
+    let wheel = wheel.to_string_lossy();
+    python::install(python, &["--force-reinstall", "--no-deps", "--no-index", &wheel])?;
+    // Not from the root, where the sources are.
+    let version = "import tnsearch; print('    tnsearch', tnsearch.__version__, tnsearch.__file__)";
+    step::run(step::command(python, &["-c", version]).current_dir(step::root().join("target")))
+}
+
+/// Unpacks a source distribution; the folder that is in it.
+fn unpacked(archive: &Path, folder: &str) -> Result<PathBuf> {
+    let folder = fresh(folder)?;
+    let mut tar = step::command("tar", &["-xzf"]);
+    step::run(tar.arg(archive).arg("-C").arg(&folder))?;
+    let name = archive.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(folder.join(name.trim_end_matches(".tar.gz")))
+}
+
+/// Whether cargo finds every crate and every version there, and pip all it asks for: without compiling it.
+fn complete(source: &Path) -> Result<()> {
+    let metadata = ["metadata", "--offline", "--locked", "--format-version", "1"];
+    let mut metadata = step::cargo(&metadata);
+    metadata.arg("--manifest-path").arg(source.join("crates/tnsearch-py/Cargo.toml"));
+    let metadata = step::output(&mut metadata)?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
+    if !packages.iter().any(|p| p["name"] == "tnsearch-py") {
+        bail!("the source distribution has no crate tnsearch-py");
+    }
+    let needed = ["PKG-INFO", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "Cargo.lock"];
+    let needed = needed.into_iter().chain(["python/tnsearch/py.typed", "pyproject.toml"]);
+    for file in needed {
+        if !source.join(file).is_file() {
+            bail!("the source distribution has no {file}");
+        }
+    }
+    Ok(())
+}
+
+/// The type checkers accept the package, and a script that uses it as installed; its stubs say what is there.
+fn types(python: &Path) -> Result<()> {
+    let checked = ["python/tnsearch", "tests/package/typed_user.py"];
+    let mut mypy = step::command(python, &["-m", "mypy", "--strict", "--no-error-summary"]);
+    step::run_step(mypy.args(checked).env("MYPYPATH", "python"))?;
+    let mut pyright = step::command(python, &["-m", "pyright", "--warnings", "--pythonpath"]);
+    step::run_step(pyright.arg(python).args(checked))?;
+    let stubtest = ["-m", "mypy.stubtest", "tnsearch._core", "--concise"];
+    step::run_step(step::command(python, &stubtest).current_dir(step::root().join("target")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_free_space_is_read_off_the_table() {
+        let table = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
+                     /dev/vda 263899620 33870976 61537664 36% /\n";
+        assert_eq!(free_of(table), Some(61));
+        assert_eq!(free_of("df: no such file\n"), None);
+        assert!(free_gb(step::root()).is_some());
+    }
+
+    #[test]
+    fn the_one_file_is_found() {
+        let folder = fresh("target/xtask-only").unwrap();
+        assert!(only(&folder, "whl").is_err());
+        std::fs::write(folder.join("a.whl"), "").unwrap();
+        std::fs::write(folder.join("a.tar.gz"), "").unwrap();
+        assert_eq!(only(&folder, "whl").unwrap(), folder.join("a.whl"));
+        std::fs::write(folder.join("b.whl"), "").unwrap();
+        assert!(only(&folder, "whl").is_err());
+    }
+}
