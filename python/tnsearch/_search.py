@@ -3,25 +3,77 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ._conduct import Callback, conduct
 from ._core import Engine, strategy_options
 from ._data import Shape, Split, data_options
 from ._keywords import known_options, unexpected
+from ._own import OwnEvaluation, OwnLoss, own_work
+from ._places import open_place
 from ._progress import Progress
-from ._result import Result, result_of
+from ._result import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
-# Seconds between two looks for signals.
-TICK = 0.1
+#: Where structures are evaluated: see :func:`search`.
+Parallel = Any
 
 
 def given(**values: Any) -> dict[str, Any]:
     """Those that are not None: the rest is left to the library."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def order(
+    function: str, settings: Mapping[str, Any], options: Mapping[str, Any], own: bool
+) -> dict[str, Any]:
+    """What was asked, as the engine takes it; ``options`` are those of the strategy."""
+    known = strategy_options()
+    strange = {name: value for name, value in options.items() if name.replace("_", "-") not in known}
+    unexpected(function, strange, known_options(search) + [name.replace("-", "_") for name in known])
+    s = dict.fromkeys(known_options(search)) | dict(settings)
+    objective = {name: s[name] for name in ("max_re", "max_rse", "max_params", "max_loss")}
+    objective["lambda"] = s["lambda_"]
+    if own:
+        for name in ("max_re", "max_rse"):
+            if objective[name] is not None:
+                raise ValueError(f"{name} is of the squared error; with a function of your own use max_loss")
+        if all(value is None for value in objective.values()):
+            objective["max_loss"] = 0.01
+    else:
+        objective["loss"] = s["loss"]
+    fit = {name: s[name] for name in FIT} | {"method": s["fit"]}
+    plain = {name: s[name] for name in SEARCH}
+    strategy = {"name": s["strategy"] or "auto", "options": {n.replace("_", "-"): v for n, v in options.items()}}
+    template = s["template"]
+    return {
+        "search": given(
+            objective=given(**objective),
+            fit=given(**fit),
+            strategy=strategy,
+            template=None if template is None else "given",
+            **plain,
+        ),
+        "data": data_options(**given(**{name: s[name] for name in DATA})),
+        "template": template,
+        "mask": s["mask"],
+        "journal": None if s["journal"] is None else os.fspath(s["journal"]),
+        "resume": bool(s["resume"]),
+        "front": bool(s["front"]),
+        "command": ["python", f"tnsearch.{function}"],
+        "own": own,
+    }
+
+
+#: The options that go to each part.
+FIT = "restarts scouts max_sweeps tolerance stop_rse carry learning_rate sigma rescue".split()
+SEARCH = (
+    "max_rank runs seed prune shrink direct certificate_nodes max_phi max_cost max_evaluations max_seconds threads"
+).split()
+DATA = "split reshape column_major dtype nan_missing max_memory".split()
 
 
 def search(
@@ -31,7 +83,7 @@ def search(
     max_rse: float | None = None,
     max_params: int | None = None,
     lambda_: float | None = None,
-    loss: str | None = None,
+    loss: str | OwnLoss | None = None,
     max_loss: float | None = None,
     template: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     max_rank: int | None = None,
@@ -67,8 +119,11 @@ def search(
     journal: str | os.PathLike[str] | None = None,
     resume: bool = False,
     front: bool = False,
-    callback: Callable[[dict[str, Any]], bool | None] | None = None,
+    callback: Callback | None = None,
     progress: bool | None = None,
+    evaluate: OwnEvaluation | None = None,
+    parallel: Parallel = None,
+    workers: int | None = None,
     **options: Any,
 ) -> Result:
     """Find the smallest network for a tensor.
@@ -82,7 +137,11 @@ def search(
         What is looked for, one of: the fewest params with a relative error of at most ``max_re`` (the default, 0.01),
         the same by its square, the smallest error with at most so many params, or the least ``phi + lambda_ * rse``.
     loss, max_loss
-        Another loss than the squared error (``"kl"``, ``"poisson"``, ``"huber:0.5"``), and the largest error by it.
+        Another loss than the squared error (``"kl"``, ``"poisson"``, ``"huber:0.5"``), and the largest error by it. A
+        function: networks are fitted by least squares, and their error is what it returns for a :class:`Network`.
+    evaluate
+        A function that replaces the whole evaluation: called with a :class:`Structure` and a seed, it returns the error,
+        or the error and the :class:`Network`.
     template
         The format: ``"ring"``, ``"path"``, ``"tree"``, ``"peps:2x3"``, ``"any-tree"``, ``"any"``, ..., a graph as
         ``{"vertices": ..., "edges": ...}``, or a JSON file with one. Without one several formats are tried.
@@ -114,6 +173,10 @@ def search(
     callback
         Called with a dict for every evaluation (``event="evaluated"``) and generation (``event="generation"``), in the
         order of asking; the search ends with the best so far where it returns True.
+    parallel, workers
+        Where structures are evaluated, the answer being the same everywhere: by default on all processors; ``False``: on
+        one; a number or ``"threads"``: on so many threads; ``"processes"``, ``"dask"``, ``"ray"``, ``"mpi"``, a Dask
+        ``Client``, any ``concurrent.futures.Executor``: there, on so many ``workers``.
     progress
         Whether a line of progress is shown; by default in terminals and notebooks.
 
@@ -133,101 +196,13 @@ def search(
     >>> np.allclose(found.network.to_dense(), i + 2 * j + 4 * k + 8 * l)
     True
     """
-    known = strategy_options()
-    own = {name.replace("_", "-"): value for name, value in options.items()}
-    strange = {name: value for name, value in options.items() if name.replace("_", "-") not in known}
-    unexpected("search", strange, known_options(search) + [name.replace("-", "_") for name in known])
+    settings = {name: value for name, value in locals().items() if name not in ("X", "options")}
+    own = own_work(loss, evaluate)
     bar = Progress(progress, max_evaluations=max_evaluations, max_seconds=max_seconds)
-    asked = {
-        "search": given(
-            objective=given(
-                max_re=max_re,
-                max_rse=max_rse,
-                max_params=max_params,
-                **{"lambda": lambda_},
-                loss=loss,
-                max_loss=max_loss,
-            ),
-            template=None if template is None else str(template),
-            max_rank=max_rank,
-            strategy={"name": strategy, "options": own},
-            runs=runs,
-            seed=seed,
-            prune=prune,
-            shrink=shrink,
-            direct=direct,
-            certificate_nodes=certificate_nodes,
-            fit=given(
-                method=fit,
-                restarts=restarts,
-                scouts=scouts,
-                max_sweeps=max_sweeps,
-                tolerance=tolerance,
-                stop_rse=stop_rse,
-                carry=carry,
-                learning_rate=learning_rate,
-                sigma=sigma,
-                rescue=rescue,
-            ),
-            max_phi=max_phi,
-            max_cost=max_cost,
-            max_evaluations=max_evaluations,
-            max_seconds=max_seconds,
-            threads=threads,
-        ),
-        "data": data_options(
-            split=split,
-            reshape=reshape,
-            column_major=column_major,
-            dtype=dtype,
-            nan_missing=nan_missing,
-            max_memory=max_memory,
-        ),
-        "template": template,
-        "mask": mask,
-        "journal": None if journal is None else os.fspath(journal),
-        "resume": resume,
-        "front": front,
-        "events": callback is not None,
-        "progress": bar.shown,
-        "command": ["python", "tnsearch.search"],
-    }
-    return conduct(Engine(X, asked), callback, bar)
-
-
-def conduct(engine: Engine, callback: Callable[[dict[str, Any]], bool | None] | None, bar: Progress) -> Result:
-    """Listens to a search until it ends. Ctrl-C ends it with the best so far."""
-    signal: BaseException | None = None
-    error: BaseException | None = None
-    ended = False
-    try:
-        while not ended:
-            try:
-                for kind, *what in engine.messages(TICK):
-                    if kind == "progress":
-                        bar.update(what[0])
-                    elif kind == "event":
-                        try:
-                            if error is None and callback is not None and callback(what[0]) is True:
-                                engine.stop()
-                        except BaseException as raised:  # noqa: BLE001 - it is raised again when the search has ended
-                            error = raised
-                            engine.stop()
-                        finally:
-                            engine.acknowledge()
-                    elif kind == "end":
-                        ended = True
-            except KeyboardInterrupt as pressed:
-                if signal is not None:
-                    raise
-                signal = pressed
-                engine.stop()
-    finally:
-        engine.stop()
-        bar.close()
-    if error is not None:
-        raise error
-    result = result_of(engine.result())
-    if signal is not None and result.network is None:
-        raise signal
-    return result
+    asked = order("search", settings, options, own is not None)
+    asked.update(events=callback is not None, progress=bar.shown)
+    place = open_place(parallel, workers, own)
+    if place.threads is not None and threads is None:
+        asked["search"]["threads"] = place.threads
+    asked["workers"] = place.workers
+    return conduct(Engine(X, asked), callback, bar, place.make)

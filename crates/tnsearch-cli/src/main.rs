@@ -1,5 +1,6 @@
 //! The `tnsearch` command.
 
+mod cluster;
 mod commands;
 mod hold;
 mod interrupt;

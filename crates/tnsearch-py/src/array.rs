@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
 use tnsearch::dispatch;
-use tnsearch::tensor::{AnyTensor, Kind, Scalar, Tensor};
+use tnsearch::tensor::{AnyTensor, Kind, Scalar, Tensor, size};
+use tnsearch_io::MemoryLimit;
 
 /// Smaller arrays are copied: then nobody can change them in the middle of a search.
 const SHARED_BYTES: usize = 1 << 20;
@@ -146,6 +147,10 @@ impl<T> AsRef<[T]> for Held<T> {
 }
 
 fn held<T: Element + Scalar>(array: &Bound<'_, PyUntypedArray>) -> PyResult<AnyTensor> {
+    if !(array.is_c_contiguous() && array.dtype().is_equiv_to(&numpy::dtype::<T>(array.py()))) {
+        // It is copied into another order, or to other numbers.
+        MemoryLimit::new(None).check(size(array.shape()), T::KIND).map_err(raise)?;
+    }
     let array = contiguous::<T>(array)?;
     let dims = array.shape().to_vec();
     let read = array.readonly();

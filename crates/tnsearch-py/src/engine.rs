@@ -307,7 +307,7 @@ impl Engine {
     }
 
     /// There are now so many workers.
-    fn workers(&self, workers: usize) {
+    fn set_workers(&self, workers: usize) {
         let _ = self.answers.send(FromWorkers::Workers(workers));
     }
 

@@ -2,9 +2,10 @@
 
 use crate::errors::raise;
 use crate::structure::{PyStructure, from_json, to_json};
-use crate::{array, work};
+use crate::{array, index, work};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use tnsearch::network::Network;
 use tnsearch::tensor::{Kind, ModeNames, Reshape};
@@ -25,6 +26,11 @@ pub struct PyNetwork {
 impl PyNetwork {
     pub fn new(network: Network, rse: Option<f64>, reshape: Option<Reshape>) -> Self {
         PyNetwork { network, rse, reshape, origin: None }
+    }
+
+    /// The shape of the tensor it stands for.
+    pub fn own(&self) -> &[usize] {
+        self.reshape.as_ref().map_or(self.network.dims(), Reshape::from)
     }
 }
 
@@ -112,7 +118,7 @@ impl PyNetwork {
     /// The shape of the tensor it stands for: `dims`, unless that was reshaped before.
     #[getter]
     fn shape(&self) -> Vec<usize> {
-        self.reshape.as_ref().map_or(self.network.dims(), Reshape::from).to_vec()
+        self.own().to_vec()
     }
 
     /// Whether the tensor was reshaped before it was fitted.
@@ -163,6 +169,96 @@ impl PyNetwork {
         })?;
         done.interrupted.map_or(Ok(()), Err)?;
         array::array(py, done.result.map_err(raise)?)
+    }
+
+    /// The kind of number, as a dtype of NumPy.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("numpy")?.call_method1("dtype", (index::dtype_name(self.network.kind()),))
+    }
+
+    /// The number of modes of the tensor it stands for.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.own().len()
+    }
+
+    /// The number of entries of the tensor it stands for.
+    #[getter]
+    fn size(&self) -> u128 {
+        tnsearch::tensor::size(self.own())
+    }
+
+    fn __len__(&self) -> usize {
+        self.own().first().copied().unwrap_or(0)
+    }
+
+    /// Entries of the tensor by integers, slices and `...`, as NumPy has them: only what is asked for is contracted.
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        index::item(slf, key)
+    }
+
+    /// The entries at the rows of an integer array (m, ndim).
+    fn entries<'py>(
+        slf: &Bound<'py, Self>,
+        indices: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        index::entries(slf, indices)
+    }
+
+    /// `net @ v`: the sum over the last mode times a vector, or a matrix; the same as `net.to_dense() @ v`.
+    fn __matmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        index::matmul(slf, other, false)
+    }
+
+    /// `v @ net`: the sum over the last mode but one; the same as `v @ net.to_dense()`.
+    fn __rmatmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        index::matmul(slf, other, true)
+    }
+
+    /// Sums over several modes at once: a dict of modes, each with a vector, which takes it away, or a matrix (K, M), which
+    /// leaves M. The dense tensor is not formed.
+    #[pyo3(signature = (vectors, *, max_memory=None))]
+    fn apply<'py>(
+        slf: &Bound<'py, Self>,
+        vectors: &Bound<'py, PyDict>,
+        max_memory: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        index::apply(slf, vectors, max_memory)
+    }
+
+    /// NumPy's arithmetic does not make it dense unasked; `np.asarray` and `to_dense` do.
+    #[classattr]
+    fn __array_ufunc__() -> Option<u8> {
+        None
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(PyValueError::new_err(
+                "the dense tensor of a network is always a new array",
+            ));
+        }
+        let dense = self.to_dense(py, None)?;
+        match dtype {
+            Some(dtype) => dense.call_method1("astype", (dtype,)),
+            None => Ok(dense),
+        }
     }
 
     /// A `quimb.tensor.TensorNetwork` of the cores: the outer indices `k0, k1, ...` are the modes in their order

@@ -52,6 +52,13 @@ pub fn strategy_options() -> Vec<&'static str> {
     STRATEGIES.iter().flat_map(|d| d.options).map(|o| o.name).collect()
 }
 
+/// The fingerprint of a tensor, by which a journal knows it.
+#[pyfunction]
+pub fn fingerprint(x: &Bound<'_, PyAny>) -> PyResult<String> {
+    let data = DataOptions::default().load(x, None, None, None)?;
+    Ok(x.py().detach(|| tnsearch_io::journal::fingerprint(&data.target)))
+}
+
 impl Order {
     pub fn new(x: &Bound<'_, PyAny>, given: &Bound<'_, PyDict>) -> PyResult<Self> {
         let begun = Instant::now();

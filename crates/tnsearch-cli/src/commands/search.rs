@@ -17,6 +17,7 @@ use super::options::{
     template_help,
 };
 use super::outputs::{Folder, ReportOptions, check_distinct, tensor_path};
+use crate::cluster::{Broker, Place};
 use crate::progress::Display;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
@@ -25,7 +26,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::problem::Loss as _;
-use tnsearch::search::{AskedSearch, Search as Run};
+use tnsearch::search::wire::Job;
+use tnsearch::search::{AskedSearch, Search as Run, SearchError};
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
 use tnsearch_io::{MemoryLimit, output::Output};
 
@@ -113,6 +115,10 @@ pub struct Search {
     /// Threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Budgets")]
     threads: Option<usize>,
+    /// Fit on the workers of a cluster, through the Python package tnsearch: dask://HOST:PORT, ray://HOST:PORT, mpi, or
+    /// processes:N of this machine. The answer is the same
+    #[arg(long, value_name = "WHERE", help_heading = "Budgets")]
+    cluster: Option<Place>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
     max_memory: Option<u64>,
@@ -170,6 +176,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     settings.widest_rank = asked.widest_rank(target.dims());
     let template = Arc::new(load_template(asked.template(), target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
+    let mut broker = args.cluster.as_ref().map(Broker::start).transpose()?;
     let stop = interrupt::on_ctrl_c()?;
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
@@ -179,7 +186,12 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let mut display =
         Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure);
     let search = Run::new(target, template).settings(settings).stop(&stop).begun(begun);
-    let search = search.loss(loss).front(args.pareto.is_some());
+    let mut search = search.loss(loss).front(args.pareto.is_some());
+    if let Some(broker) = &mut broker {
+        search = search.executor_for(|target, loss| {
+            Ok(Box::new(broker.connect(Job::new(target, loss).map_err(SearchError::from)?)))
+        });
+    }
     let mut search = search.listen(&mut display).check()?;
     let template = search.template().clone();
     let header = Header::of(&search, target, &measure, data.reshape.as_ref())?;

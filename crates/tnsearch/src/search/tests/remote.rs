@@ -152,7 +152,7 @@ fn every_kind_of_number_and_objective_gives_the_local_answer() {
 fn a_tensor_that_is_shrunk_is_shrunk_elsewhere_too() {
     let x = Target::new(ring::<f64>(&[9, 8, 9, 8], 1e-6)).unwrap();
     assert_eq!(x.kind(), Kind::F64);
-    let found = same("shrunk", || small(&x, Template::ring(4).unwrap(), "auto"));
+    let found = same("shrunk", || small(&x, Template::ring(4).unwrap(), "tnls"));
     let shrunk = found.shrunk.expect("it pays");
     assert!(shrunk.dims.iter().product::<usize>() < x.entries() / 2);
     assert!(found.best.unwrap().network(x.dims()).is_ok(), "its cores are those of X");

@@ -1,0 +1,253 @@
+//! Workers of a cluster, reached through the Python package: a process beside this one ships requests and answers
+//! (`python/tnsearch/parallel/broker.py`, which says what the frames are). The search stays here, with its journal.
+
+use anyhow::{Context as _, anyhow, bail};
+use std::ffi::OsString;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::str::FromStr;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+use tnsearch::search::wire::Job;
+use tnsearch::search::{FromWorkers, Remote, Ticket, ToWorkers};
+
+/// The interpreter that has the package, where it is not `python3`.
+const PYTHON: &str = "TNSEARCH_PYTHON";
+
+/// Says why where the package is not there, in the way of the broker.
+const PROGRAM: &str = r#"
+import sys
+try:
+    from tnsearch.parallel.broker import main
+except ImportError as error:
+    text = f"X{sys.executable} has no Python package tnsearch ({error})".encode()
+    sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text)
+    sys.exit(2)
+sys.exit(main())
+"#;
+
+/// What is said where the broker is not understood.
+const UNKNOWN: &str = "the broker of --cluster said something unknown; is it of this version?";
+
+/// Where workers are, as the Python package understands it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place(String);
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, rest) = text.split_once(':').map_or((text, None), |(n, r)| (n, Some(r)));
+        let address = |rest: &str| {
+            let host = rest.strip_prefix("//").and_then(|at| at.rsplit_once(':'));
+            host.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+        };
+        let number = |rest: &str| rest.parse::<usize>().is_ok_and(|n| n > 0);
+        let known = match (name, rest) {
+            ("dask" | "ray" | "mpi" | "processes", None) => true,
+            ("dask" | "ray", Some(rest)) => address(rest),
+            ("mpi" | "processes", Some(rest)) => number(rest),
+            _ => false,
+        };
+        match known {
+            true => Ok(Place(text.to_owned())),
+            false => {
+                Err("use dask://HOST:PORT, ray://HOST:PORT, dask, ray, mpi, mpi:N, processes or \
+                          processes:N"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+/// The process that knows the workers.
+pub struct Broker {
+    child: Child,
+    pipes: Option<(ChildStdin, BufReader<ChildStdout>)>,
+    threads: Vec<JoinHandle<()>>,
+    workers: usize,
+}
+
+impl Broker {
+    /// Starts it, and waits until it has workers.
+    pub fn start(place: &Place) -> anyhow::Result<Self> {
+        let python = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
+        let spawned = Command::new(&python)
+            .args(["-c", PROGRAM, &place.0])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = spawned.map_err(|e| {
+            anyhow!(
+                "--cluster needs Python 3.11 with the package tnsearch, and {} does not start ({e}); name an \
+                 interpreter in {PYTHON}",
+                python.display()
+            )
+        })?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let pipes = pipes.map(|(stdin, stdout)| (stdin, BufReader::new(stdout)));
+        let mut broker = Broker { child, pipes, threads: Vec::new(), workers: 0 };
+        let Some((_, stdout)) = &mut broker.pipes else { bail!("the broker has no pipes") };
+        let said = read_frame(stdout).context("the broker of --cluster ended without a word")?;
+        match said.split_first() {
+            Some((b'H', number)) => broker.workers = number_of(number).context(UNKNOWN)? as usize,
+            Some((b'X', why)) => {
+                let why = String::from_utf8_lossy(why);
+                let why = why.lines().next().unwrap_or_default();
+                let how = match why.contains("no Python package") {
+                    true => format!("; pip install tnsearch, or name an interpreter in {PYTHON}"),
+                    false => String::new(),
+                };
+                bail!("--cluster {}: {why}{how}", place.0)
+            }
+            _ => bail!(UNKNOWN),
+        }
+        Ok(broker)
+    }
+
+    /// Workers for a job. They end with the search.
+    pub fn connect(&mut self, job: Job) -> Remote {
+        let ((to, requests), (answers, from)) = (mpsc::channel(), mpsc::channel());
+        if let Some((stdin, stdout)) = self.pipes.take() {
+            let writer = std::thread::spawn(move || {
+                // Where the broker is gone, the reader notices.
+                let _ = write_all(BufWriter::new(stdin), &requests);
+            });
+            let reader = std::thread::spawn(move || read_all(stdout, &answers));
+            self.threads.extend([writer, reader]);
+        }
+        Remote::new(job, self.workers, to, from)
+    }
+}
+
+impl Drop for Broker {
+    /// Waits until it has ended, so that nothing stays behind.
+    fn drop(&mut self) {
+        drop(self.pipes.take());
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn number_of(bytes: &[u8]) -> io::Result<u64> {
+    let bytes = bytes.try_into().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+fn read_frame(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; 8];
+    from.read_exact(&mut length)?;
+    let mut frame = Vec::new();
+    let length = u64::from_le_bytes(length);
+    // Not allocated before it has come.
+    match from.take(length).read_to_end(&mut frame)? as u64 == length {
+        true => Ok(frame),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+fn write_frame(to: &mut impl Write, kind: u8, parts: &[&[u8]]) -> io::Result<()> {
+    let length = 1 + parts.iter().map(|part| part.len() as u64).sum::<u64>();
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(&[kind])?;
+    parts.iter().try_for_each(|part| to.write_all(part))
+}
+
+/// Writes what the search says, until it ends.
+fn write_all(mut to: impl Write, requests: &Receiver<ToWorkers>) -> io::Result<()> {
+    while let Ok(first) = requests.recv() {
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                ToWorkers::Job(job) => {
+                    let size = (job.header().len() as u32).to_le_bytes();
+                    write_frame(&mut to, b'J', &[&size, job.header(), job.entries()])?;
+                }
+                ToWorkers::Submit(Ticket(ticket), request) => {
+                    write_frame(&mut to, b'S', &[&ticket.to_le_bytes(), &request])?;
+                }
+                ToWorkers::Cancel(Ticket(ticket)) => {
+                    write_frame(&mut to, b'C', &[&ticket.to_le_bytes()])?;
+                }
+            }
+            next = requests.try_recv().ok();
+        }
+        to.flush()?;
+    }
+    write_frame(&mut to, b'E', &[])?;
+    to.flush()
+}
+
+/// Reads what comes back, until the broker ends or the search does.
+fn read_all(mut from: impl Read, answers: &Sender<FromWorkers>) {
+    while let Ok(frame) = read_frame(&mut from) {
+        let Some((kind, rest)) = frame.split_first() else { return };
+        let Some((number, rest)) = rest.split_at_checked(8) else { return };
+        let Ok(number) = number_of(number) else { return };
+        let sent = match kind {
+            b'A' => answers.send(FromWorkers::Answer(Ticket(number), rest.to_vec())),
+            b'F' => {
+                let why = String::from_utf8_lossy(rest).into_owned();
+                answers.send(FromWorkers::Failed(Ticket(number), why))
+            }
+            b'W' => answers.send(FromWorkers::Workers(number as usize)),
+            _ => return,
+        };
+        // Where nobody listens the search is over, but the broker must not be stuck.
+        let _ = sent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_checked_before_anything_is_started() {
+        for good in [
+            "dask",
+            "ray",
+            "mpi",
+            "mpi:4",
+            "processes",
+            "processes:8",
+            "dask://10.0.0.1:8786",
+            "ray://head.cluster:10001",
+            "dask://[::1]:8786",
+        ] {
+            assert_eq!(good.parse::<Place>().unwrap().0, good);
+        }
+        for bad in [
+            "",
+            "dusk",
+            "dask://",
+            "dask://host",
+            "dask://:1",
+            "ray:10001",
+            "processes:0",
+            "processes:x",
+            "mpi://a:1",
+            "dask://h:99999",
+        ] {
+            assert!(bad.parse::<Place>().unwrap_err().contains("dask://HOST:PORT"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn frames_are_read_as_they_were_written() {
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, b'A', &[&7u64.to_le_bytes(), b"answer"]).unwrap();
+        write_frame(&mut bytes, b'W', &[&3u64.to_le_bytes()]).unwrap();
+        write_frame(&mut bytes, b'F', &[&8u64.to_le_bytes(), b"why"]).unwrap();
+        let (send, receive) = mpsc::channel();
+        read_all(&bytes[..], &send);
+        drop(send);
+        let said: Vec<String> = receive.iter().map(|message| format!("{message:?}")).collect();
+        assert_eq!(said.len(), 3);
+        assert!(said[0].contains("Ticket(7)") && said[2].contains("\"why\""), "{said:?}");
+        assert!(read_frame(&mut &bytes[..5]).is_err() && read_frame(&mut &bytes[..20]).is_err());
+        assert!(read_frame(&mut &[255u8; 8][..]).is_err(), "nothing is allocated for it");
+    }
+}

@@ -1,0 +1,136 @@
+"""Evaluations by a function of the user: its own error of a fitted network, or the whole evaluation of a structure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+from ._core import Job, Network, Structure, Worker, describe_request, own_answer
+
+#: The error of a fitted network.
+OwnLoss = Callable[[Network], float]
+#: The error of a structure, and its network where there is one.
+OwnEvaluation = Callable[[Structure, int], Union[float, tuple[float, Union[Network, None]]]]
+
+
+class Measured:
+    """Fits by least squares, and asks a function for the error of the network."""
+
+    name = "loss"
+    needs_data = True
+
+    def __init__(self, loss: OwnLoss) -> None:
+        self.loss = loss
+
+    def evaluate(self, worker: Worker, request: bytes, waited: float) -> bytes:
+        """The answer to a request."""
+        network = worker.fit(request, waited)
+        error = number(self.loss(network), self.loss)
+        return own_answer(request, error, network)
+
+
+class Evaluated:
+    """Asks a function for all."""
+
+    name = "evaluate"
+    needs_data = False
+
+    def __init__(self, evaluation: OwnEvaluation) -> None:
+        self.evaluation = evaluation
+
+    def evaluate(self, worker: Worker | None, request: bytes, waited: float) -> bytes:
+        """The answer to a request."""
+        structure, seed = describe_request(request)
+        answer = self.evaluation(structure, seed)
+        if isinstance(answer, tuple):
+            if len(answer) != 2 or not isinstance(answer[1], (Network, type(None))):
+                raise TypeError(
+                    f"{name_of(self.evaluation)} returned {answer!r:.80}; it must return the error, or (error, Network)"
+                )
+            return own_answer(request, number(answer[0], self.evaluation), answer[1])
+        return own_answer(request, number(answer, self.evaluation))
+
+
+def number(value: Any, function: Any) -> float:
+    """A number that a function returned.
+
+    >>> number("x", len)
+    Traceback (most recent call last):
+        ...
+    TypeError: len returned 'x'; it must return the error, a number
+    """
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name_of(function)} returned {value!r:.80}; it must return the error, a number") from None
+
+
+def name_of(function: Any) -> str:
+    """What a function is called."""
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+class Here:
+    """Evaluates in the calling thread, one request after the other."""
+
+    def __init__(self, engine: Any, work: Measured | Evaluated) -> None:
+        self.engine = engine
+        self.work = work
+        self.worker: Worker | None = None
+        self.waiting: dict[int, bytes] = {}
+
+    def take(self, kind: str, *what: Any) -> None:
+        """Takes a message of the engine."""
+        if kind == "job":
+            job: Job = what[0]
+            if isinstance(self.work, Measured):
+                self.worker = Worker(job.header, job.entries)
+        elif kind == "submit":
+            self.waiting[what[0]] = what[1]
+        elif kind == "cancel":
+            self.waiting.pop(what[0], None)
+
+    def turn(self) -> bool:
+        """Evaluates the next request; whether there is more to do."""
+        if not self.waiting:
+            return False
+        ticket = next(iter(self.waiting))
+        request = self.waiting.pop(ticket)
+        self.engine.answer(ticket, self.work.evaluate(self.worker, request, 0.0))
+        return bool(self.waiting)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def error(self) -> BaseException | None:
+        """What went wrong elsewhere: nothing."""
+        return None
+
+
+def evaluate_own(key: str, source: Any, batch: Sequence[tuple[bytes, float]], own: Measured | Evaluated) -> Any:
+    """Answers requests on a worker, as :func:`tnsearch.parallel.worker.evaluate` does."""
+    from .parallel.worker import Done, Missing, guarded, worker_of
+
+    worker = worker_of(key, source) if own.needs_data else None
+    if own.needs_data and worker is None:
+        return Missing()
+    begun = time.perf_counter()
+    answers = []
+    for request, waited in batch:
+        waited += time.perf_counter() - begun
+        answers.append(guarded(own.evaluate, worker, request, waited))
+    return Done(answers, time.perf_counter() - begun)
+
+
+def own_work(loss: Any, evaluate: Any) -> Measured | Evaluated | None:
+    """The functions of the user, if there are any."""
+    if callable(loss) and evaluate is not None:
+        raise ValueError("loss and evaluate are both functions; evaluate alone decides the error")
+    if evaluate is not None:
+        if not callable(evaluate):
+            raise TypeError(f"evaluate is a {type(evaluate).__name__}; it must be a function of (structure, seed)")
+        return Evaluated(evaluate)
+    return Measured(loss) if callable(loss) else None

@@ -1,0 +1,48 @@
+"""Where structures are evaluated: ``parallel=`` and ``workers=``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ._conduct import Workers
+from ._core import Engine
+from ._own import Evaluated, Here, Measured, evaluate_own
+
+
+@dataclass(frozen=True)
+class Place:
+    """Threads of the library, or workers that Python has."""
+
+    threads: int | None = None
+    workers: int | None = None
+    make: Callable[[Engine], Workers] | None = None
+
+
+def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | None) -> Place:
+    """The place that was asked for.
+
+    >>> open_place(None, None, None), open_place(False, None, None), open_place(4, None, None)
+    (Place(threads=None, workers=None, make=None), Place(threads=1, workers=None, make=None), Place(threads=4, workers=None, make=None))
+    """
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
+    number = parallel if isinstance(parallel, int) and not isinstance(parallel, bool) else None
+    if number is not None and number < 1:
+        raise ValueError(f"parallel is {parallel}; a number of threads is at least 1")
+    if parallel is None and workers is not None:
+        number = workers
+    if parallel == "threads" or parallel is True:
+        number = workers or os.cpu_count() or 1
+    if own is None and (parallel is None or parallel is False or number is not None):
+        return Place(threads=1 if parallel is False else number)
+    if own is not None and (parallel is None or parallel is False) and (number or 1) == 1:
+        return Place(workers=1, make=lambda engine: Here(engine, own))
+    from .parallel import Driver, Work, open_pool
+
+    pool = open_pool(ThreadPoolExecutor(number) if number is not None else parallel, workers or number)
+    work = Work() if own is None else Work(evaluate_own, {own.name: own})
+    return Place(workers=pool.workers, make=lambda engine: Driver(engine, pool, work))

@@ -1,0 +1,483 @@
+"""Where the workers are: processes of this machine, Dask, Ray, MPI, or any `concurrent.futures.Executor`."""
+
+from __future__ import annotations
+
+import concurrent.futures as futures
+import contextlib
+import importlib
+import os
+import pickle
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import types
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Protocol
+
+from .worker import Mapped, Sent, Source
+
+
+class Job(Protocol):
+    """What workers are made from: a small header, and the entries of the tensor (anything with a buffer)."""
+
+    @property
+    def header(self) -> bytes: ...
+
+    @property
+    def entries(self) -> Any: ...
+
+
+class MissingPackage(ImportError):
+    """A pool needs a package that is not installed."""
+
+
+def _import(module: str, package: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if error.name and error.name.split(".")[0] != module.split(".")[0]:
+            raise
+        raise MissingPackage(
+            f"{package} is not installed; pip install 'tnsearch[{extra}]' (or {package})"
+        ) from error
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+class Pool(ABC):
+    """Workers that run functions of a module."""
+
+    #: What it is called in messages.
+    name: str = "pool"
+    #: Whether functions travel by name only, as `pickle` sends them.
+    by_name: bool = True
+    #: The seconds that a task takes beside what it does, about (docs/clusters.md).
+    overhead: float = 0.001
+
+    def __init__(self, workers: int) -> None:
+        self._workers = max(1, workers)
+        self._job: Job | None = None
+        self._directory: str | None = None
+        #: Names the job in the memory of workers.
+        self.key = ""
+        #: Whether workers need what the caller's script defines, such as a function of one's own.
+        self.needs_main = False
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at a time."""
+        return self._workers
+
+    @abstractmethod
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
+        """Runs a function somewhere."""
+
+    def cancel(self, future: Any) -> None:
+        """What a task gives is of no use any more."""
+        future.cancel()
+
+    def rebuild(self) -> None:
+        """Makes it usable again after workers were lost."""
+
+    def close(self) -> None:
+        """Ends what was started for it; what it was given stays as it is."""
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Whether a worker was lost, not the request at fault."""
+        return isinstance(error, (futures.BrokenExecutor, futures.CancelledError, ConnectionError, EOFError))
+
+    def place(self, job: Job) -> None:
+        """Brings the data to where workers find it."""
+        self._job, self.key = job, uuid.uuid4().hex
+
+    def source(self) -> Any:
+        """What a task is given to find the data with: often `None` or a path. Workers that find nothing ask for
+        `whole_source`."""
+        return None
+
+    def whole_source(self) -> Source:
+        """The data itself."""
+        assert self._job is not None
+        return Sent(self._job.header, _bytes(self._job.entries))
+
+    def check(self, name: str, thing: Any) -> None:
+        """Refuses what cannot be sent to a worker, and says what it is."""
+        if not self.by_name:
+            return
+        how = "define it at the top level of a module, or use parallel='threads'"
+        try:
+            pickle.dumps(thing)
+        except Exception as error:
+            raise TypeError(f"{name} cannot be pickled for {self.name}: {error}; {how}") from error
+        if any(map(_is_of_main, (thing, *getattr(thing, "__dict__", {}).values()))):
+            if not hasattr(sys.modules["__main__"], "__file__"):
+                raise TypeError(f"{name} was defined at a prompt, where {self.name} cannot import it from; {how}")
+            self.needs_main = True
+
+    def _to_file(self, directory: str | None = None) -> str:
+        """Writes the entries to a file that processes of this machine map: in memory, where there is room."""
+        assert self._job is not None
+        entries = memoryview(_bytes(self._job.entries)).cast("B")
+        if directory is None:
+            directory = next((d for d in ("/dev/shm", None) if d is None or _has_room(d, 2 * len(entries))), None)
+        if self._directory is None:
+            self._directory = tempfile.mkdtemp(prefix="tnsearch-", dir=directory)
+        path = os.path.join(self._directory, self.key)
+        with open(path, "wb") as file:
+            file.write(entries)
+        return path
+
+
+def _is_of_main(thing: Any) -> bool:
+    return "__main__" in (getattr(thing, "__module__", None), type(thing).__module__)
+
+
+def _bytes(entries: Any) -> Any:
+    """The entries as one buffer of bytes, without a copy."""
+    import numpy as np
+
+    if isinstance(entries, np.ndarray):
+        return np.ascontiguousarray(entries).reshape(-1).view(np.uint8)
+    return entries
+
+
+def _has_room(directory: str, size: int) -> bool:
+    try:
+        return os.access(directory, os.W_OK) and shutil.disk_usage(directory).free > size
+    except OSError:
+        return False
+
+
+class ExecutorPool(Pool):
+    """Any `concurrent.futures.Executor`. Its workers map a file where they are on this machine, and are sent the data
+    where they are not."""
+
+    name = "this executor"
+
+    def __init__(self, executor: futures.Executor, workers: int | None) -> None:
+        if workers is None:
+            workers = getattr(executor, "_max_workers", None)
+        if workers is None:
+            raise ValueError("how many workers the executor has is not known; give workers=")
+        super().__init__(int(workers))
+        self._executor = executor
+        self._source: Source | None = None
+        # Threads read the data where it is.
+        self.by_name = not isinstance(executor, futures.ThreadPoolExecutor)
+
+    def place(self, job: Job) -> None:
+        super().place(job)
+        self._source = Mapped(job.header, self._to_file()) if self.by_name else self.whole_source()
+
+    def source(self) -> Source | None:
+        return self._source
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
+        return self._executor.submit(function, *arguments)
+
+    def rebuild(self) -> None:
+        """A broken pool of processes is replaced by a new one; its owner keeps the old one."""
+        if isinstance(self._executor, futures.ProcessPoolExecutor) and _is_broken(self._executor):
+            self._executor = _processes(self.workers, None)
+            self._own = self._executor
+
+    def close(self) -> None:
+        own = getattr(self, "_own", None)
+        if own is not None:
+            own.shutdown(wait=False, cancel_futures=True)
+        super().close()
+
+
+def _is_broken(executor: futures.ProcessPoolExecutor) -> bool:
+    return bool(getattr(executor, "_broken", False))
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the process that searches: it tells its workers."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _processes(workers: int, context: Any) -> futures.ProcessPoolExecutor:
+    import multiprocessing
+
+    context = context or multiprocessing.get_context("spawn")
+    return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+
+
+_main_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Processes that are started do not run the caller's script again, which nothing of ours is in: so scripts need no
+    `if __name__ == "__main__"`."""
+    with _main_lock:
+        main = sys.modules.get("__main__")
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            yield
+        finally:
+            if main is not None:
+                sys.modules["__main__"] = main
+
+
+class ProcessPool(Pool):
+    """Processes of this machine."""
+
+    name = "processes"
+
+    def __init__(self, workers: int | None = None) -> None:
+        super().__init__(workers or _processors())
+        self._executor = _processes(self.workers, None)
+
+    def place(self, job: Job) -> None:
+        super().place(job)
+        self._path = self._to_file()
+
+    def source(self) -> Source:
+        assert self._job is not None
+        return Mapped(self._job.header, self._path)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
+        with contextlib.nullcontext() if self.needs_main else _without_main():
+            return self._executor.submit(function, *arguments)
+
+    def rebuild(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor = _processes(self.workers, None)
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        # What is still under way is of no use to anybody.
+        for process in list((getattr(self._executor, "_processes", None) or {}).values()):
+            process.terminate()
+        super().close()
+
+
+class DaskPool(Pool):
+    """The workers of a Dask cluster."""
+
+    name = "dask"
+    by_name = False
+    overhead = 0.005
+    #: How long a worker is waited for, in seconds.
+    patience = 60.0
+
+    def __init__(self, client: Any, workers: int | None = None, own: list[Any] | None = None) -> None:
+        self._client, self._own, self._cap = client, own or [], workers
+        self._client.wait_for_workers(1, timeout=self.patience)
+        super().__init__(self._count())
+        self._executor = client.get_executor(pure=False, retries=3)
+        self._data: Any = None
+
+    def _count(self) -> int:
+        threads = sum(int(n) for n in self._client.nthreads().values())
+        return max(1, min(threads, self._cap or threads))
+
+    @property
+    def workers(self) -> int:
+        return self._workers
+
+    def _is_local(self) -> bool:
+        """Whether all workers are on this machine, and share its files."""
+        local = {"127.0.0.1", "localhost", "::1"}
+        addresses = self._client.nthreads()
+        hosts = {re.sub(r"^\w+://|:\d+$|[\[\]]", "", str(address)) for address in addresses}
+        return all(host in local or str(address).startswith("inproc") for host in hosts for address in addresses)
+
+    def place(self, job: Job) -> None:
+        super().place(job)
+        self._scatter()
+
+    def _scatter(self) -> None:
+        assert self._job is not None
+        if self._is_local():
+            self._data = Mapped(self._job.header, self._to_file())
+        else:
+            self._data = self._client.scatter(self.whole_source(), broadcast=True, hash=False)
+
+    def source(self) -> Any:
+        return self._data
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
+        future: futures.Future[Any] = self._executor.submit(function, *arguments)
+        return future
+
+    def rebuild(self) -> None:
+        self._client.wait_for_workers(1, timeout=self.patience)
+        self._workers = self._count()
+        self._scatter()
+
+    def is_loss(self, error: BaseException) -> bool:
+        names = {"KilledWorker", "FutureCancelledError", "CommClosedError", "NoValidWorkerError", "FuturesCancelledError"}
+        return super().is_loss(error) or any(c.__name__ in names for c in type(error).__mro__)
+
+    def close(self) -> None:
+        self._data = None
+        self._executor.shutdown(wait=False)
+        for thing in self._own:
+            thing.close()
+        super().close()
+
+
+class RayPool(Pool):
+    """The workers of a Ray cluster: the data lies in its object store."""
+
+    name = "ray"
+    by_name = False
+    overhead = 0.002
+
+    def __init__(self, ray: Any, workers: int | None = None, own: bool = False) -> None:
+        self._ray, self._own = ray, own
+        super().__init__(workers or int(ray.cluster_resources().get("CPU", 1)))
+        self._data: Any = None
+        self._remote: dict[Any, Any] = {}
+
+    def place(self, job: Job) -> None:
+        super().place(job)
+        self._data = self._ray.put(self.whole_source())
+
+    def source(self) -> Any:
+        return self._data
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
+        remote = self._remote.get(function)
+        if remote is None:
+            remote = self._ray.remote(num_cpus=1, max_retries=3)(function)
+            self._remote[function] = remote
+        reference = remote.remote(*arguments)
+        future: futures.Future[Any] = reference.future()
+        future.object_ref = reference  # type: ignore[attr-defined]
+        return future
+
+    def cancel(self, future: Any) -> None:
+        reference = getattr(future, "object_ref", None)
+        if reference is not None:
+            self._ray.cancel(reference)
+
+    def rebuild(self) -> None:
+        assert self._job is not None
+        self._data = self._ray.put(self.whole_source())
+
+    def is_loss(self, error: BaseException) -> bool:
+        names = {"WorkerCrashedError", "ObjectLostError", "NodeDiedError", "OutOfMemoryError", "RaySystemError"}
+        return super().is_loss(error) or any(c.__name__ in names for c in type(error).__mro__)
+
+    def close(self) -> None:
+        self._data, self._remote = None, {}
+        if self._own:
+            self._ray.shutdown()
+        super().close()
+
+
+class MpiPool(ExecutorPool):
+    """The processes of an MPI job (`mpiexec -n 8 python -m mpi4py.futures script.py`)."""
+
+    name = "mpi"
+
+    def __init__(self, workers: int | None = None) -> None:
+        module = _import("mpi4py.futures", "mpi4py", "mpi")
+        try:
+            executor = module.MPIPoolExecutor(max_workers=workers)
+        except RuntimeError as error:
+            why = str(error).splitlines()[0]
+            raise MissingPackage(f"mpi4py finds no MPI ({why}); install one, such as pip install mpich") from error
+        count = workers or int(getattr(executor, "num_workers", 0)) or 1
+        super().__init__(executor, count)
+        self.by_name = True
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False)
+        super().close()
+
+
+#: What `parallel=` may be, in words.
+CHOICES = (
+    "False, a number, 'threads', 'processes', 'dask', 'dask://HOST:PORT', a dask.distributed.Client, 'ray', "
+    "'ray://HOST:PORT', 'mpi' or a concurrent.futures.Executor"
+)
+
+
+def open_pool(parallel: Any, workers: int | None = None) -> Pool:
+    """The pool that `parallel=` asks for.
+
+    Parameters
+    ----------
+    parallel
+        A number of processes, a name, an address, a Dask client, or any executor.
+    workers
+        How many at most; by default as many as there are.
+    """
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
+    if isinstance(parallel, int) and not isinstance(parallel, bool):
+        if parallel < 1:
+            raise ValueError(f"parallel is {parallel}; a number of processes must be at least 1")
+        if workers not in (None, parallel):
+            raise ValueError(f"parallel is {parallel} and workers is {workers}; give one number of processes")
+        return ProcessPool(parallel)
+    if isinstance(parallel, str):
+        return _named(parallel, workers)
+    if isinstance(parallel, futures.Executor):
+        return ExecutorPool(parallel, workers)
+    if hasattr(parallel, "get_executor") and hasattr(parallel, "scatter"):
+        return DaskPool(parallel, workers)
+    raise TypeError(f"parallel is a {type(parallel).__name__}; it must be {CHOICES}")
+
+
+def _named(name: str, workers: int | None) -> Pool:
+    if match := re.fullmatch(r"processes(?::(\d+))?", name):
+        count = int(match[1]) if match[1] else workers
+        if count == 0:
+            raise ValueError("processes:0 are none; it must be at least 1")
+        return ProcessPool(count)
+    if name == "dask" or re.match(r"(dask|tcp|tls|ws|wss|ucx)://", name):
+        return _dask(name, workers)
+    if name == "ray" or name.startswith("ray://"):
+        ray = _import("ray", "ray", "ray")
+        own = not ray.is_initialized()
+        if own:
+            address = name if name.startswith("ray://") else None
+            try:
+                ray.init(address=address, num_cpus=workers if address is None else None, logging_level="warning",
+                         log_to_driver=False, include_dashboard=None if address else False)
+            except Exception as error:
+                raise ConnectionError(f"no Ray cluster at {name}: {error}") from error
+        return RayPool(ray, workers, own)
+    if match := re.fullmatch(r"mpi(?::(\d+))?", name):
+        return MpiPool(int(match[1]) if match[1] else workers)
+    raise ValueError(f"parallel is {name!r}; it must be {CHOICES}")
+
+
+def _dask(name: str, workers: int | None) -> Pool:
+    distributed = _import("distributed", "distributed", "dask")
+    if name != "dask":
+        address = re.sub(r"^dask://", "tcp://", name)
+        try:
+            client = distributed.Client(address, set_as_default=False, timeout="10s")
+        except Exception as error:
+            raise ConnectionError(f"no Dask scheduler at {name}: {error}") from error
+        return DaskPool(client, workers, own=[client])
+    with contextlib.suppress(ValueError):
+        return DaskPool(distributed.get_client(), workers)
+    with _without_main():
+        cluster = distributed.LocalCluster(
+            n_workers=workers or _processors(), threads_per_worker=1, processes=True, dashboard_address=None
+        )
+    client = distributed.Client(cluster, set_as_default=False)
+    return DaskPool(client, workers, own=[client, cluster])

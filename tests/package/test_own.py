@@ -1,0 +1,173 @@
+"""Errors and evaluations by functions of the user, and ask and tell."""
+
+import concurrent.futures
+import threading
+
+import numpy as np
+import pytest
+
+import tnsearch
+
+OPTIONS = dict(template="ring", strategy="tnls", samples=8, iterations=3, seed=2, lambda_=5.0)
+
+
+@pytest.fixture(scope="module")
+def x():
+    rng = np.random.default_rng(0)
+    cores = [rng.normal(size=(2, 3, 2)) for _ in range(4)]
+    return np.einsum("aib,bjc,ckd,dla->ijkl", *cores)
+
+
+class Measure:
+    """The largest error of an entry: module-level, so that it can be sent to processes."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __call__(self, network):
+        return float(np.max(np.abs(self.x - network.to_dense())) / np.max(np.abs(self.x)))
+
+
+def evaluate(structure, seed):
+    """No fit at all: a number that depends on the structure."""
+    return (sum(structure.ranks) % 7) / 10
+
+
+def equal(a, b):
+    return (a.params, a.error, a.evaluations, a.structure) == (b.params, b.error, b.evaluations, b.structure)
+
+
+def test_a_function_replaces_the_loss(x):
+    found = tnsearch.search(x, loss=Measure(x), **OPTIONS)
+    assert found.error == pytest.approx(Measure(x)(found.network))
+    assert found.rse == pytest.approx(np.sum((x - found.network.to_dense()) ** 2) / np.sum(x**2), abs=1e-12)
+    assert found.measure["id"] == "error" and found.lower_bound is None and not found.certified_optimal
+    reached = tnsearch.search(x, loss=Measure(x), max_loss=0.05, **{k: v for k, v in OPTIONS.items() if k != "lambda_"})
+    assert reached.error <= 0.05 and reached.target_reached
+
+
+def test_a_function_replaces_the_evaluation(x):
+    seen = []
+
+    def noted(structure, seed):
+        seen.append((structure, seed, threading.current_thread()))
+        return evaluate(structure, seed)
+
+    found = tnsearch.search(x, evaluate=noted, **OPTIONS)
+    assert found.network is None and found.structure is not None
+    assert found.error == evaluate(found.structure, 0) or found.error in {t["error"] for t in found.trials()}
+    assert {thread for *_, thread in seen} == {threading.main_thread()}
+    assert found.evaluations == len({s for s, *_ in seen})
+
+
+def test_a_function_may_return_its_network(x):
+    def fitted(structure, seed):
+        result = tnsearch.fit(x, structure, seed=seed, restarts=1, max_sweeps=20)
+        return result.rse, result.network
+
+    found = tnsearch.search(x, evaluate=fitted, **OPTIONS)
+    error = np.sum((x - found.network.to_dense()) ** 2) / np.sum(x**2)
+    assert error == pytest.approx(found.error, abs=1e-12)
+
+
+@pytest.mark.parametrize("parallel", [3, "threads", "processes"])
+def test_parallel_is_serial(x, parallel):
+    one = tnsearch.search(x, loss=Measure(x), **OPTIONS)
+    assert equal(one, tnsearch.search(x, loss=Measure(x), parallel=parallel, workers=2, **OPTIONS))
+    one = tnsearch.search(x, evaluate=evaluate, **OPTIONS)
+    assert equal(one, tnsearch.search(x, evaluate=evaluate, parallel=parallel, workers=2, **OPTIONS))
+
+
+def test_what_a_function_raises_is_raised(x):
+    def bad(structure, seed):
+        raise ZeroDivisionError("mine")
+
+    for parallel in (False, 2):
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            tnsearch.search(x, evaluate=bad, parallel=parallel, **OPTIONS)
+    for answer, kind in [("x", TypeError), (float("nan"), ValueError), (-1.0, ValueError), ((1, 2, 3), TypeError)]:
+        with pytest.raises(kind):
+            tnsearch.search(x, evaluate=lambda structure, seed, answer=answer: answer, **OPTIONS)
+    with pytest.raises(TypeError, match="function"):
+        tnsearch.search(x, evaluate=3, **OPTIONS)
+    with pytest.raises(ValueError, match="max_loss"):
+        tnsearch.search(x, evaluate=evaluate, template="ring", max_re=0.1)
+
+
+def test_what_cannot_be_sent_is_named(x):
+    lock = threading.Lock()
+
+    def held(structure, seed):
+        return 0.1 if lock else 0.2
+
+    with pytest.raises(Exception, match="evaluate"):
+        tnsearch.search(x, evaluate=held, parallel="processes", workers=1, **OPTIONS)
+
+
+def test_an_executor_of_ones_own(x):
+    one = tnsearch.search(x, **OPTIONS)
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        other = tnsearch.search(x, parallel=pool, workers=3, **OPTIONS)
+    assert equal(one, other)
+    assert all(np.array_equal(a, b) for a, b in zip(one.network.cores, other.network.cores, strict=True))
+
+
+# Ask and tell.
+
+
+def run(study, order=1):
+    """Tells batches of trials, each batch in this order."""
+    told = 0
+    while True:
+        batch = []
+        try:
+            while (trial := study.ask()) is not None:
+                batch.append(trial)
+        except RuntimeError:
+            pass
+        if not batch:
+            return told
+        for trial in batch[::order]:
+            study.tell(trial, evaluate(trial.structure, trial.seed))
+            told += 1
+
+
+def test_ask_and_tell_is_the_search(x):
+    whole = tnsearch.search(x, evaluate=evaluate, **OPTIONS)
+    for order, workers in [(1, 1), (-1, 4)]:
+        study = tnsearch.Study(x.shape, workers=workers, **OPTIONS)
+        assert run(study, order) >= whole.evaluations
+        assert study.ask() is None
+        assert equal(study.result(), whole)
+
+
+def test_a_study_keeps_a_journal(x, tmp_path):
+    whole = tnsearch.search(x, evaluate=evaluate, **OPTIONS)
+    journal = tmp_path / "study.jsonl"
+    with tnsearch.Study(x.shape, journal=journal, **OPTIONS) as study:
+        for _ in range(5):
+            trial = study.ask()
+            study.tell(trial, evaluate(trial.structure, trial.seed))
+        assert study.result().stopped_by == "interrupted"
+    study = tnsearch.Study(x.shape, journal=journal, resume=True, **OPTIONS)
+    told = run(study)
+    assert equal(study.result(), whole)
+    # One more than the rest: the best is evaluated again for its network.
+    assert told <= whole.evaluations - 5 + 1
+
+
+def test_a_study_that_cannot_go_on_says_so():
+    study = tnsearch.Study((3, 3, 3), template="ring", strategy="tnls", lambda_=1.0)
+    open_trials = []
+    with pytest.raises(RuntimeError, match=r"tell\(\)"):
+        while True:
+            open_trials.append(study.ask())
+    assert all(isinstance(trial, tnsearch.Trial) for trial in open_trials)
+    with pytest.raises(TypeError):
+        study.tell(3, 0.5)
+    with pytest.raises(ValueError):
+        study.tell(open_trials[0], float("inf"))
+    with pytest.raises(TypeError, match="did you mean 'template'"):
+        tnsearch.Study((3, 3), tmplate="ring")
+    study.stop()
+    assert study.result().structure is None
