@@ -6,6 +6,7 @@ use pyo3::exceptions::{
 };
 use std::any::Any;
 use std::error::Error;
+use tnsearch::fit::FitError;
 use tnsearch::{MemoryError, SettingError};
 use tnsearch_io::{FileError, Problem};
 
@@ -16,6 +17,9 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
     while let Some(e) = inner {
         if let Some(setting) = e.downcast_ref::<SettingError>() {
             return setting_error(setting);
+        }
+        if let Some(FitError::Elsewhere(why)) = e.downcast_ref::<FitError>() {
+            return PyRuntimeError::new_err(why.clone());
         }
         if e.is::<MemoryError>() {
             return PyMemoryError::new_err(sentence(error));
