@@ -189,7 +189,7 @@ def test_wrong_arrays_are_refused():
     with pytest.raises(ValueError, match="a vector or a matrix"):
         network @ 3.0
     with pytest.raises(TypeError):
-        network @ "vector"
+        network @ np.array(["a"] * 5)
     with pytest.raises(IndexError, match="no mode 4"):
         network.apply({4: np.ones(3)})
     with pytest.raises(ValueError, match="given twice"):

@@ -81,7 +81,8 @@ impl Input {
             let tensor = array::tensor(x, None)?;
             let usual = if tensor.kind().is_complex() { Dtype::C128 } else { Dtype::F64 };
             // NumPy writes int8, uint8 and float32 where files of ours have i8, u8 and f32.
-            let name = name.map(|n| n.replace("uint", "u").replace("int", "i").replace("float", "f"));
+            let name =
+                name.map(|n| n.replace("uint", "u").replace("int", "i").replace("float", "f"));
             let dtype = name.and_then(|name| Dtype::try_from(name).ok()).unwrap_or(usual);
             let bytes = (tensor.len() * dtype.bytes()) as u64;
             return Ok(Input::Array(tensor, dtype, bytes));

@@ -6,8 +6,16 @@ use pyo3::exceptions::{
 };
 use std::any::Any;
 use std::error::Error;
+use tnsearch::bound::BoundError;
+use tnsearch::certify::CertifyError;
+use tnsearch::complete::CompleteError;
+use tnsearch::decompose::DecomposeError;
+use tnsearch::fit::{AloneError, FitError};
+use tnsearch::network::NetworkError;
+use tnsearch::search::SearchError;
 use tnsearch::{MemoryError, SettingError};
 use tnsearch_io::{FileError, Problem};
+use tnsearch_lab::compress::{CompressError, GoalError};
 
 /// The exception for an error: `MemoryError` for what was refused for its size, `OSError` for files that cannot be read
 /// or written, `ValueError` for everything else that was asked for wrongly.
@@ -17,7 +25,10 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
         if let Some(setting) = e.downcast_ref::<SettingError>() {
             return setting_error(setting);
         }
-        if e.is::<MemoryError>() {
+        if let Some(FitError::Elsewhere(why)) = e.downcast_ref::<FitError>() {
+            return PyRuntimeError::new_err(why.clone());
+        }
+        if e.is::<MemoryError>() || matches!(e.downcast_ref(), Some(BoundError::Memory { .. })) {
             return PyMemoryError::new_err(sentence(error));
         }
         match e.downcast_ref::<FileError>().map(|e| &e.problem).or_else(|| e.downcast_ref()) {
@@ -31,9 +42,33 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
         if e.is::<std::io::Error>() {
             return PyOSError::new_err(sentence(error));
         }
-        inner = e.source();
+        inner = within(e).or_else(|| e.source());
     }
     PyValueError::new_err(sentence(error))
+}
+
+/// The error that another one is and nothing more: such a one does not name it as its source.
+fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    macro_rules! transparent {
+        ($($of:ident: $($variant:ident),+;)+) => {$(
+            match error.downcast_ref::<$of>() {
+                $(Some($of::$variant(inner)) => return Some(inner),)+
+                _ => {}
+            }
+        )+};
+    }
+    transparent! {
+        NetworkError: Memory;
+        FitError: Setting, Memory;
+        AloneError: Fit, Network;
+        DecomposeError: Setting, Memory, Network, Fit;
+        CompleteError: Setting, Network, Fit, Decompose;
+        CertifyError: Bound, Fit, Network;
+        SearchError: Setting, Bound, Fit;
+        GoalError: Setting;
+        CompressError: Goal, Setting, Search, Network;
+    }
+    None
 }
 
 /// The same for the errors that functions return.

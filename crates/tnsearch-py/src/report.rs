@@ -5,6 +5,7 @@ use crate::network::PyNetwork;
 use crate::structure::PyStructure;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use serde_json::{Value, json};
 use tnsearch::graph::Structure;
 use tnsearch::tensor::Reshape;
@@ -34,16 +35,14 @@ impl<'py> Given<'py> {
                 return Given::of(&found);
             }
         }
-        let make = given.py().get_type::<PyStructure>();
-        let made = make.call1((given,)).map_err(|e| {
-            match e.is_instance_of::<PyValueError>(given.py()) {
-                true => e,
-                false => PyTypeError::new_err(format!(
-                    "a {} is no structure; give a Structure, a dict, JSON text or a Network",
-                    given.get_type()
-                )),
-            }
-        })?;
+        let plain = given.is_instance_of::<PyString>() || given.hasattr("keys")?;
+        if !plain && !given.is_instance_of::<PyStructure>() {
+            return Err(PyTypeError::new_err(format!(
+                "a {} is no structure; give a Structure, a dict, JSON text or a Network",
+                given.get_type()
+            )));
+        }
+        let made = given.py().get_type::<PyStructure>().call1((given,))?;
         let structure = made.cast::<PyStructure>()?.get().0.clone();
         Ok(Given { structure, reshape: None, network: None })
     }
