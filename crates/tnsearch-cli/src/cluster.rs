@@ -143,7 +143,9 @@ impl Broker {
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|e| match place.mpi() {
             None => no_python(&python, &e),
-            Some(_) => anyhow!("--cluster mpi needs mpiexec, which does not start ({e}); install an MPI"),
+            Some(_) => {
+                anyhow!("--cluster mpi needs mpiexec, which does not start ({e}); install an MPI")
+            }
         })?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let pipes = pipes.map(|(stdin, stdout)| (stdin, BufReader::new(stdout)));
