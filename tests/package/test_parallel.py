@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import tnsearch
+from tnsearch.parallel import open_pool
 
 
 def tensor() -> np.ndarray:
@@ -143,6 +145,27 @@ class Always:
 def test_what_kills_every_worker_is_named() -> None:
     with pytest.raises(Exception, match=r"request \d+ was lost 4 times|end before they answer"):
         tnsearch.search(tensor(), loss=Always(), max_loss=0.1, template="ring", parallel="processes", workers=1)
+
+
+def endless(marker: str) -> None:
+    """Works until it is called back."""
+    Path(marker).touch()
+    while True:
+        time.sleep(0.01)
+
+
+def test_a_task_that_runs_is_called_back_and_its_process_goes_on(tmp_path: Path) -> None:
+    pool = open_pool("processes", 1)
+    try:
+        before = pool.submit(os.getpid).result()
+        future = pool.submit(endless, str(tmp_path / "begun"))
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        pool.cancel(future)
+        assert future.result() is None
+        assert pool.submit(os.getpid).result() == before
+    finally:
+        pool.close()
 
 
 def fails(network: tnsearch.Network) -> float:

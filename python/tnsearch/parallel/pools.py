@@ -80,6 +80,10 @@ class Pool(ABC):
         """How many tasks run at a time."""
         return self._workers
 
+    def count(self) -> int:
+        """Counts them again, where they come and go."""
+        return self._workers
+
     @abstractmethod
     def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
         """Runs a function somewhere."""
@@ -290,16 +294,14 @@ class DaskPool(Pool):
     def __init__(self, client: Any, workers: int | None = None, own: list[Any] | None = None) -> None:
         self._client, self._own, self._cap = client, own or [], workers
         self._client.wait_for_workers(1, timeout=self.patience)
-        super().__init__(self._count())
+        super().__init__(1)
+        self.count()
         self._executor = client.get_executor(pure=False, retries=3)
         self._data: Any = None
 
-    def _count(self) -> int:
+    def count(self) -> int:
         threads = sum(int(n) for n in self._client.nthreads().values())
-        return max(1, min(threads, self._cap or threads))
-
-    @property
-    def workers(self) -> int:
+        self._workers = max(1, min(threads, self._cap or threads))
         return self._workers
 
     def _is_local(self) -> bool:
@@ -329,7 +331,7 @@ class DaskPool(Pool):
 
     def rebuild(self) -> None:
         self._client.wait_for_workers(1, timeout=self.patience)
-        self._workers = self._count()
+        self.count()
         self._scatter()
 
     def is_loss(self, error: BaseException) -> bool:
