@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -51,7 +52,7 @@ def kind_name(dtype: Any) -> str | None:
     # NumPy takes "f32" for a float of 32 bytes.
     if isinstance(dtype, str):
         return _KINDS.get(dtype, dtype)
-    name = np.dtype(dtype).name
+    name: str = np.dtype(dtype).name
     return _KINDS.get(name, name)
 
 
@@ -59,7 +60,7 @@ def shape_text(shape: Shape | None) -> str | None:
     """A shape as the command line has it."""
     if shape is None or isinstance(shape, str):
         return shape
-    return "x".join(str(int(side)) for side in shape)
+    return "x".join(whole("reshape", side) for side in listed("reshape", shape))
 
 
 def split_text(split: Split | None) -> str | None:
@@ -67,8 +68,29 @@ def split_text(split: Split | None) -> str | None:
     if split is None or isinstance(split, str):
         return split
     if not isinstance(split, Sequence):
-        return str(int(split))
+        return whole("split", split)
     return ",".join(
-        "x".join(str(int(f)) for f in entry) if isinstance(entry, Sequence) else str(int(entry))
+        "x".join(whole("split", f) for f in entry) if isinstance(entry, Sequence) else whole("split", entry)
         for entry in split
     )
+
+
+def listed(name: str, values: Any) -> Sequence[Any]:
+    """Values of which there may be several."""
+    if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (bytes, bytearray)):
+        return list(values)
+    raise TypeError(f"{name} is {values!r}; it must be a text, or a list of whole numbers")
+
+
+def whole(name: str, value: Any) -> str:
+    """A whole number as text.
+
+    >>> whole("split", 2.5)
+    Traceback (most recent call last):
+        ...
+    TypeError: split has 2.5; it must have whole numbers
+    """
+    try:
+        return str(operator.index(value))
+    except TypeError:
+        raise TypeError(f"{name} has {value!r}; it must have whole numbers") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +41,8 @@ def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | N
     if own is not None and (parallel is None or parallel is False) and (number or 1) == 1:
         return Place(workers=1, make=lambda engine: Here(engine, own))
     from .parallel import Driver, Work, open_pool
+    from .parallel.pools import ThreadPool
 
-    pool = open_pool(ThreadPoolExecutor(number) if number is not None else parallel, workers or number)
+    pool = open_pool(parallel, workers) if number is None else ThreadPool(number)
     work = Work() if own is None else Work(evaluate_own, {own.name: own})
     return Place(workers=pool.workers, make=lambda engine: Driver(engine, pool, work))

@@ -35,11 +35,8 @@ def line(state: dict[str, Any], elapsed: float, limits: dict[str, float | None])
     if state["params"] is not None:
         best = f"best {state['params']} params, error {state['error']:.3g}"
         parts.append(best if state["target_reached"] else best + " (target not reached yet)")
-    shares = [
-        done / planned if planned else 0.0,
-        fits / limits["max_evaluations"] if limits.get("max_evaluations") else 0.0,
-        elapsed / limits["max_seconds"] if limits.get("max_seconds") else 0.0,
-    ]
+    parts_done = [(done, planned), (fits, limits.get("max_evaluations")), (elapsed, limits.get("max_seconds"))]
+    shares = [part / whole if whole else 0.0 for part, whole in parts_done]
     share = min(max(shares), 1.0)
     if share > 0:
         parts.append(f"{duration(elapsed * (1 - share) / share)} left")
@@ -79,7 +76,7 @@ class Progress:
     def write(self, text: str) -> None:
         """Writes a line over the one before, where that can be."""
         if self.notebook:
-            from IPython.display import display
+            from IPython.display import display  # pyright: ignore[reportMissingImports]
 
             if self.handle is None:
                 self.handle = display({"text/plain": text}, raw=True, display_id=True)

@@ -36,8 +36,8 @@ class Result:
         Whether it is proven that no structure of that class is what was asked for; ``needed_rank`` then says the rank it
         would take, and why.
     lower_bound
-        What is proven that nothing can go below: ``{"params": ...}``, ``{"rse": ...}`` or ``{"loss": ...}``; None where
-        nothing was proven.
+        What is proven that nothing can go below: a dict with ``params``, ``rse`` and ``loss``, one of which is a number,
+        by the objective; None where nothing was proven.
     evaluations, samples, cached, pruned, refused, direct, speculative
         What became of the structures, in numbers.
     history
@@ -67,7 +67,7 @@ class Result:
     target_reached: bool
     certified_optimal: bool
     proven_impossible: bool
-    lower_bound: dict[str, float] | None
+    lower_bound: dict[str, float | None] | None
     needed_rank: dict[str, Any] | None
     strategy: str
     template: str
@@ -142,7 +142,7 @@ def result_of(parts: tuple[dict[str, Any], Network | None, list[Network]]) -> Re
     structure = values["structure"]
     bound = values["lower_bound"]
     if bound is not None:
-        bound = {name: value for name, value in named(bound, measure).items() if value is not None}
+        bound = named(bound, measure)
     rse = network.rse if network is not None else None
     if rse is None and measure == "rse":
         rse = values["error"]

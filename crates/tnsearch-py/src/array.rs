@@ -19,9 +19,20 @@ const SHARED_BYTES: usize = 1 << 20;
 /// An array as a tensor of that kind: by default 64 bits, complex where the array is. Anything that NumPy makes an array
 /// of, or that has `__dlpack__`, is taken; what has no numbers is refused.
 pub fn tensor(array: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<AnyTensor> {
+    taken(&as_numpy(array)?, kind)
+}
+
+/// The same in the array's own kind, where we compute with it.
+pub fn tensor_as_it_is(array: &Bound<'_, PyAny>) -> PyResult<AnyTensor> {
     let array = as_numpy(array)?;
+    let own = own_kind(&array)?;
+    taken(&array, own)
+}
+
+/// The kind of an array's entries; none for those that we do not compute with.
+fn own_kind(array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<Kind>> {
     let dtype = array.dtype();
-    let own = match (dtype.kind(), dtype.itemsize()) {
+    Ok(match (dtype.kind(), dtype.itemsize()) {
         (b'f', 4) => Some(Kind::F32),
         (b'f', 8) => Some(Kind::F64),
         (b'c', 8) => Some(Kind::C32),
@@ -33,8 +44,12 @@ pub fn tensor(array: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<AnyTenso
             );
             return Err(PyTypeError::new_err(text));
         }
-    };
-    let complex = dtype.kind() == b'c';
+    })
+}
+
+fn taken(array: &Bound<'_, PyUntypedArray>, kind: Option<Kind>) -> PyResult<AnyTensor> {
+    let own = own_kind(array)?;
+    let complex = array.dtype().kind() == b'c';
     let wanted = kind.unwrap_or(if complex { Kind::C64 } else { Kind::F64 });
     // What NumPy converts is converted by it; but imaginary parts are never dropped.
     let through = match wanted {
@@ -43,10 +58,10 @@ pub fn tensor(array: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<AnyTenso
         wanted => wanted,
     };
     let taken = match through {
-        Kind::F32 => held::<f32>(&array)?,
-        Kind::F64 => held::<f64>(&array)?,
-        Kind::C32 => held::<Complex32>(&array)?,
-        Kind::C64 => held::<Complex64>(&array)?,
+        Kind::F32 => held::<f32>(array)?,
+        Kind::F64 => held::<f64>(array)?,
+        Kind::C32 => held::<Complex32>(array)?,
+        Kind::C64 => held::<Complex64>(array)?,
     };
     taken.to_kind(wanted).map_err(raise)
 }
@@ -80,14 +95,9 @@ fn as_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArr
         return Ok(array.clone());
     }
     // Arrays of other libraries (PyTorch, JAX, CuPy): without a copy where they are in this machine's memory.
-    if object.hasattr("__dlpack__")? {
-        let detached = match object.hasattr("detach")? {
-            true => object.call_method0("detach")?,
-            false => object.clone(),
-        };
-        if let Ok(array) = numpy.call_method1("from_dlpack", (&detached,)) {
-            return Ok(array.cast_into::<PyUntypedArray>()?);
-        }
+    let object = &py.import("tnsearch._arrays")?.call_method1("shared", (object,))?;
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        return Ok(array.clone());
     }
     let made = numpy.call_method1("asarray", (object,)).map_err(|e| {
         let text = format!("NumPy makes no array of a {}: {e}", object.get_type());
@@ -110,12 +120,8 @@ fn contiguous<'py, T: Element>(
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let py = array.py();
     let dtype = numpy::dtype::<T>(py);
-    let made = py.import("numpy")?.call_method1("ascontiguousarray", (array, &dtype))?;
-    // It makes one of one mode of an array without.
-    let made = match array.ndim() {
-        0 => made.call_method1("reshape", (pyo3::types::PyTuple::empty(py),))?,
-        _ => made,
-    };
+    // Contiguous, aligned, and no subclass.
+    let made = py.import("numpy")?.call_method1("require", (array, &dtype, ["C", "A", "E"]))?;
     made.cast_into::<PyArrayDyn<T>>()
         .map_err(|_| PyValueError::new_err("the array has a type of its own; give np.asarray(X)"))
 }

@@ -19,7 +19,7 @@ pub struct DataOptions {
     reshape: Option<String>,
     column_major: bool,
     dtype: Option<String>,
-    nan_missing: bool,
+    pub nan_missing: bool,
     max_memory: Memory,
 }
 
@@ -31,6 +31,16 @@ pub struct Data {
     pub reshape: Option<Reshape>,
     /// What is known of it, where that is not all.
     pub holed: Option<Holed>,
+}
+
+impl Data {
+    /// Warns of slices without an observed entry.
+    pub fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        match self.holed.as_ref().and_then(Holed::empty_text) {
+            Some(text) => py.import("warnings")?.call_method1("warn", (text,)).map(drop),
+            None => Ok(()),
+        }
+    }
 }
 
 impl DataOptions {

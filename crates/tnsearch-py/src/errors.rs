@@ -1,9 +1,12 @@
 //! Errors of the libraries as Python exceptions of the right type, each with one clear sentence.
 
 use pyo3::PyErr;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError,
+};
 use std::any::Any;
 use std::error::Error;
+use tnsearch::fit::FitError;
 use tnsearch::{MemoryError, SettingError};
 use tnsearch_io::{FileError, Problem};
 
@@ -15,12 +18,18 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
         if let Some(setting) = e.downcast_ref::<SettingError>() {
             return setting_error(setting);
         }
+        if let Some(FitError::Elsewhere(why)) = e.downcast_ref::<FitError>() {
+            return PyRuntimeError::new_err(why.clone());
+        }
         if e.is::<MemoryError>() {
             return PyMemoryError::new_err(sentence(error));
         }
         match e.downcast_ref::<FileError>().map(|e| &e.problem).or_else(|| e.downcast_ref()) {
             Some(Problem::Memory { .. }) => return PyMemoryError::new_err(sentence(error)),
-            Some(Problem::Io(_)) => return PyOSError::new_err(sentence(error)),
+            Some(Problem::Missing) => return PyFileNotFoundError::new_err(sentence(error)),
+            Some(Problem::Io(_) | Problem::NotAFile(_)) => {
+                return PyOSError::new_err(sentence(error));
+            }
             _ => {}
         }
         if e.is::<std::io::Error>() {

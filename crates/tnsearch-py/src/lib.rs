@@ -2,13 +2,19 @@
 //! become settings of the libraries, arrays become tensors, errors become exceptions.
 
 mod array;
+mod bounds;
+mod complete;
 mod data;
+mod decompose;
 mod engine;
 mod errors;
+mod fit;
+mod index;
 mod network;
 mod options;
 mod outcome;
 mod own;
+mod report;
 mod search;
 mod structure;
 mod template;
@@ -23,7 +29,15 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
+    use super::bounds::{bound, certify, space};
+    #[pymodule_export]
+    use super::complete::complete;
+    #[pymodule_export]
+    use super::decompose::{decompose, round};
+    #[pymodule_export]
     use super::engine::Engine;
+    #[pymodule_export]
+    use super::fit::fit;
     #[pymodule_export]
     use super::network::PyNetwork;
     #[pymodule_export]

@@ -11,25 +11,24 @@ use tnsearch::graph::{GraphError, Template};
 /// The template that is named, given as a dict `{"vertices": ..., "edges": ...}`, or in a JSON file, for a tensor of that
 /// order.
 pub fn template(given: &Bound<'_, PyAny>, order: usize) -> PyResult<Template> {
-    let path = given.py().import("pathlib")?.getattr("PurePath")?;
-    let (name, is_path) = match given.is_instance(&path)? {
-        true => (Some(given.str()?), true),
-        false => (given.cast::<PyString>().ok().cloned(), false),
-    };
-    let template = match name {
-        None => Template::from_json("template", &to_json(given)?).map_err(raise)?,
-        Some(name) => {
-            let name = name.to_str()?;
-            match Template::parse(name, order) {
-                Err(GraphError::UnknownTemplate(_)) if is_path || name.ends_with(".json") => {
-                    read(Path::new(name))?
-                }
-                known => known.map_err(raise)?,
-            }
-        }
+    let template = match given.cast::<PyString>() {
+        Ok(name) => match Template::parse(name.to_str()?, order) {
+            Err(GraphError::UnknownTemplate(_)) if name.to_str()?.ends_with(".json") => own(given)?,
+            known => known.map_err(raise)?,
+        },
+        Err(_) => own(given)?,
     };
     template.check_order(order).map_err(raise)?;
     Ok(template)
+}
+
+/// A template that has an order of its own: a dict, or in a JSON file.
+pub fn own(given: &Bound<'_, PyAny>) -> PyResult<Template> {
+    let path = given.py().import("pathlib")?.getattr("PurePath")?;
+    if given.is_instance_of::<PyString>() || given.is_instance(&path)? {
+        return read(Path::new(given.str()?.to_str()?));
+    }
+    Template::from_json("template", &to_json(given)?).map_err(raise)
 }
 
 fn read(path: &Path) -> PyResult<Template> {

@@ -5,4 +5,4 @@ pub mod page;
 pub mod plot;
 pub mod space;
 
-pub use network::{network_inline, network_svg, networks_svg};
+pub use network::{network_inline, network_layout, network_svg, network_svg_named, networks_svg};

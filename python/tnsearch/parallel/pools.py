@@ -210,6 +210,19 @@ class ExecutorPool(Pool):
         super().close()
 
 
+class ThreadPool(ExecutorPool):
+    """Threads of this process: for functions of the user that let the interpreter go, or cannot be sent elsewhere."""
+
+    name = "threads"
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(futures.ThreadPoolExecutor(workers), workers)
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        super().close()
+
+
 def _is_broken(executor: futures.ProcessPoolExecutor) -> bool:
     return bool(getattr(executor, "_broken", False))
 

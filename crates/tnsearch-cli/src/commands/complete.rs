@@ -189,19 +189,14 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
         None => settings,
     };
     let stop = interrupt::on_ctrl_c()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.threads.unwrap_or(0))
-        .build()
-        .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let left = (args.max_seconds - begun.elapsed().as_secs_f64()).max(args.max_seconds / 20.0);
     let settings = settings.with(|s| s.max_seconds = Some(left));
     let checked = settings.check()?;
     let ring = OneRank { rank: args.rank, ridge: args.ridge, max_sweeps: args.max_sweeps };
-    let found = pool.install(|| {
-        let mut shown = Shown::new(args.report.quiet, args.progress);
-        let tell = &mut |step| shown.hear(step);
-        Way::from(args.method).fill(&data.target, &checked, ring, &stop, tell)
-    })?;
+    let mut shown = Shown::new(args.report.quiet, args.progress);
+    let tell = &mut |step| shown.hear(step);
+    let way = Way::from(args.method);
+    let found = way.fill(&data.target, &checked, ring, args.threads, &stop, tell)?;
     let full = filled(holed, &found.network, data.reshape.as_ref(), limit)?;
     let recovered = holed.recovered(&full);
     let saved = output.map_or(Ok(()), |o| write_tensor(&o, &full));

@@ -39,6 +39,16 @@ pub fn network_svg(structure: &Structure, dims: &[usize]) -> String {
     networks_svg(&[("", structure)], dims)
 }
 
+/// The same with names for the modes.
+pub fn network_svg_named(structure: &Structure, dims: &[usize], names: ModeNames<'_>) -> String {
+    render(&[("", structure)], dims, names, true)
+}
+
+/// Where the vertices of a structure are drawn, in pixels from the upper left: for pictures made elsewhere.
+pub fn network_layout(structure: &Structure) -> Vec<(f64, f64)> {
+    layout::layout(structure.template())
+}
+
 /// Draws several structures side by side, each with a caption, as a self-contained SVG picture: what was
 /// found beside the original order, say.
 pub fn networks_svg(structures: &[(&str, &Structure)], dims: &[usize]) -> String {

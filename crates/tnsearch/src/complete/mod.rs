@@ -56,6 +56,9 @@ pub enum CompleteError {
     /// A decomposition could not be made.
     #[error(transparent)]
     Decompose(#[from] DecomposeError),
+    /// The threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(String),
     /// Options do not go together.
     #[error("{0}")]
     Asked(&'static str),

@@ -77,29 +77,36 @@ impl Way {
         Err(CompleteError::Asked(wrong))
     }
 
-    /// Fills the holes of a tensor; see [`complete`].
+    /// Fills the holes of a tensor on so many threads (none: one per processor); see [`complete`].
     pub fn fill(
         self,
         target: &Target,
         settings: &CheckedComplete,
         ring: OneRank,
+        threads: Option<usize>,
         stop: &Stop,
-        tell: &mut dyn FnMut(Step),
+        tell: &mut (dyn FnMut(Step) + Send),
     ) -> Result<Filled, CompleteError> {
         self.check(ring.rank)?;
-        match self {
-            Way::Choose => complete(target, settings, stop, tell).map(|found| Filled {
-                network: found.network,
-                rse: found.rse,
-                held_out: Some(found.held_out),
-                ridge: found.ridge,
-                formats: found.formats,
-                structures: found.structures,
-                sweeps: found.sweeps,
-                interrupted: found.interrupted,
-            }),
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.unwrap_or(0))
+            .build()
+            .map_err(|e| CompleteError::Threads(e.to_string()))?;
+        pool.install(|| match self {
+            Way::Choose => {
+                complete(target, settings, stop, &mut |step| tell(step)).map(|found| Filled {
+                    network: found.network,
+                    rse: found.rse,
+                    held_out: Some(found.held_out),
+                    ridge: found.ridge,
+                    formats: found.formats,
+                    structures: found.structures,
+                    sweeps: found.sweeps,
+                    interrupted: found.interrupted,
+                })
+            }
             Way::Trals => one_rank(target, settings, ring, stop),
-        }
+        })
     }
 }
 

@@ -1,7 +1,10 @@
 //! Networks (a structure with its cores) and their contraction.
 
+mod apply;
 mod contract;
 pub(crate) mod contraction;
+mod entries;
+pub(crate) mod parts;
 mod text;
 pub(crate) mod tree;
 
@@ -432,6 +435,30 @@ pub(crate) mod tests {
             }
         }
         (Structure::new(template.clone(), start.permutation().to_vec(), ranks).unwrap(), dims)
+    }
+
+    /// Networks on all templates, with several modes at a vertex, and of every kind of number.
+    pub(crate) fn random_network() -> Vec<Network> {
+        let mut rng = stream(2, b"network");
+        let made = |structure: Structure, dims: Vec<usize>, kind, rng: &mut Rng| {
+            let shapes =
+                (0..structure.template().vertices()).map(|v| structure.core_dims(v, &dims));
+            let cores =
+                shapes.map(|d| AnyTensor::from(random_tensor(d, rng)).to_kind(kind).unwrap());
+            let cores: Vec<AnyTensor> = cores.collect();
+            Network::new(structure, dims, cores).unwrap()
+        };
+        let mut networks = Vec::new();
+        for template in (2..=7).flat_map(all) {
+            let (structure, dims) = small(&Arc::new(template), &mut rng);
+            let kind = Kind::ALL[networks.len() % Kind::ALL.len()];
+            networks.push(made(structure, dims, kind, &mut rng));
+        }
+        let groups = [vec![0, 2], vec![], vec![1], vec![3]];
+        let edges = [(0, 1, 2), (1, 2, 3), (1, 3, 2), (2, 3, 1)];
+        let grouped = Structure::from_groups("mine", &groups, &edges).unwrap();
+        networks.push(made(grouped, vec![2, 3, 4, 2], Kind::F64, &mut rng));
+        networks
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod any;
 mod axis_plan;
 mod digits;
+mod fine;
 mod kind;
 mod names;
 pub(crate) mod raw;
@@ -14,6 +15,7 @@ mod storage;
 pub use any::AnyTensor;
 pub(crate) use axis_plan::AxisPlan;
 pub use digits::PictureSteps;
+pub(crate) use fine::Fine;
 pub use kind::Kind;
 pub use names::ModeNames;
 pub use num_complex::Complex;

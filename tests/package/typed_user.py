@@ -1,0 +1,21 @@
+"""A script of a user who checks types: never run, only read by mypy and pyright."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tnsearch
+
+x = np.ones((4, 4, 4, 4))
+found: tnsearch.Result = tnsearch.search(x, max_re=0.01, template="ring", seed=3)
+if found.network is not None:
+    network: tnsearch.Network = found.network
+    dense: np.ndarray[Any, Any] = network.to_dense()
+    sizes: list[int] = [core.size for core in network.cores]
+    network.save(Path("net.safetensors"))
+    subscripts, operands = network.einsum()
+    again = np.einsum(subscripts, *operands)
+structure = tnsearch.Structure("ring", [0, 1, 2, 3], [[0, 1, 2], [1, 2, 2]])
+ranks: list[int] = structure.ranks
+rows: list[dict[str, Any]] = found.trials()
