@@ -29,7 +29,7 @@ class Script:
     def wake(self) -> None:
         self.wakes += 1
 
-    def workers(self, workers: int) -> None:
+    def set_workers(self, workers: int) -> None:
         self.told = workers
 
     def messages(self, timeout: float) -> list[tuple[Any, ...]]:

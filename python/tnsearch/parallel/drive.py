@@ -45,7 +45,7 @@ class Engine(Protocol):
 
     def fail(self, ticket: int, text: str) -> None: ...
 
-    def workers(self, workers: int) -> None:
+    def set_workers(self, workers: int) -> None:
         """There are now so many."""
 
     def wake(self) -> None:
@@ -157,7 +157,7 @@ class Driver:
             self._counted = self._clock()
             before = self.pool.workers
             if self.pool.count() != before:
-                self.engine.workers(self.pool.workers)
+                self.engine.set_workers(self.pool.workers)
         self._collect()
         self._ship()
         return False
