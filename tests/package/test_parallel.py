@@ -223,7 +223,8 @@ def test_dask(expected: tuple[Any, ...], workers: int) -> None:
         kill = KillAfter(3, lambda: pids[0])
         found = tnsearch.search(tensor(), parallel=client, callback=kill, **OPTIONS)
         assert kill.killed and answer(found) == expected
-        # By its address, and with the data scattered.
+        # By name, and by its address.
+        assert answer(tnsearch.search(tensor(), parallel="dask", **OPTIONS)) == expected
         address = cluster.scheduler_address.replace("tcp://", "dask://")
         assert answer(tnsearch.search(tensor(), parallel=address, **OPTIONS)) == expected
 
@@ -241,6 +242,30 @@ def test_dask_scatters_data_to_other_machines(expected: tuple[Any, ...], monkeyp
         kill = KillAfter(3, lambda: pids[1])
         found = tnsearch.search(tensor(), parallel=client, callback=kill, **OPTIONS)
         assert kill.killed and answer(found) == expected
+
+
+def test_data_in_a_folder_that_all_machines_see(
+    expected: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TNSEARCH_SHARED", str(tmp_path))
+    seen: set[int] = set()
+
+    def look(event: dict[str, Any]) -> None:
+        seen.update(path.stat().st_size for path in tmp_path.glob("tnsearch-*/*") if "back-" not in path.name)
+
+    found = tnsearch.search(tensor(), parallel="processes", workers=1, callback=look, **OPTIONS)
+    assert answer(found) == expected
+    assert seen == {tensor().nbytes}
+    assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_a_worker_that_cannot_reach_the_file_is_sent_the_data(
+    expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tnsearch.parallel import pools
+
+    monkeypatch.setattr(pools.ProcessPool, "source", lambda self: pools.Mapped(self._job.header, "/nowhere/at/all"))
+    assert answer(tnsearch.search(tensor(), parallel="processes", workers=2, **OPTIONS)) == expected
 
 
 def test_another_scheduler_goes_on_from_the_journal(expected: tuple[Any, ...], tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ class Engine(Protocol):
 
     def messages(self, timeout: float) -> list[tuple[Any, ...]]:
         """What is to be done: `("job", job)` once, `("submit", ticket, bytes)`, `("cancel", ticket)`, `("end",)`."""
+        ...
 
     def answer(self, ticket: int, answer: bytes) -> None: ...
 

@@ -134,9 +134,9 @@ class Pool(ABC):
             self.needs_main = True
 
     def _folder(self, size: int = 0) -> str:
-        """A folder for processes of this machine: in memory, where there is room."""
+        """A folder for processes of this machine, in memory, where there is room; or for those of all machines."""
         if self._directory is None:
-            place = "/dev/shm" if _has_room("/dev/shm", 2 * size) else None
+            place = _shared() or ("/dev/shm" if _has_room("/dev/shm", 2 * size) else None)
             self._directory = tempfile.mkdtemp(prefix="tnsearch-", dir=place)
         return self._directory
 
@@ -161,6 +161,11 @@ def _bytes(entries: Any) -> Any:
     if isinstance(entries, np.ndarray):
         return np.ascontiguousarray(entries).reshape(-1).view(np.uint8)
     return entries
+
+
+def _shared() -> str | None:
+    """A folder that all machines see, where one is named in `TNSEARCH_SHARED`: data is mapped from there."""
+    return os.environ.get("TNSEARCH_SHARED") or None
 
 
 def _has_room(directory: str, size: int) -> bool:
@@ -330,7 +335,7 @@ class DaskPool(Pool):
 
     def _scatter(self) -> None:
         assert self._job is not None
-        if self._is_local():
+        if self._is_local() or _shared():
             self._data = Mapped(self._job.header, self._to_file())
         else:
             self._data = self._client.scatter(self.whole_source(), broadcast=True, hash=False)
