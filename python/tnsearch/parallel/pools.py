@@ -211,7 +211,7 @@ class ExecutorPool(Pool):
     def close(self) -> None:
         own = getattr(self, "_own", None)
         if own is not None:
-            own.shutdown(wait=False, cancel_futures=True)
+            _end(own)
         super().close()
 
 
@@ -235,6 +235,14 @@ def _is_broken(executor: futures.ProcessPoolExecutor) -> bool:
 def _processes(workers: int) -> futures.ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
     return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=watch.begin)
+
+
+def _end(executor: futures.ProcessPoolExecutor) -> None:
+    """Ends a pool: what is still under way is of no use to anybody."""
+    processes = list((getattr(executor, "_processes", None) or {}).values())
+    executor.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
 
 
 _main_lock = threading.Lock()
@@ -289,14 +297,11 @@ class ProcessPool(Pool):
                 open(flag, "x").close()
 
     def rebuild(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        _end(self._executor)
         self._executor = _processes(self.workers)
 
     def close(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        # What is still under way is of no use to anybody.
-        for process in list((getattr(self._executor, "_processes", None) or {}).values()):
-            process.terminate()
+        _end(self._executor)
         super().close()
 
 
