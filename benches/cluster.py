@@ -100,7 +100,7 @@ def search(x: np.ndarray, evaluations: int, pool: Pool | None, workers: int) -> 
     seconds = time.perf_counter() - begun
     found = engine.result()[0]
     made: dict[str, Any] = {"seconds": seconds, "evaluations": found["evaluations"], "rate": found["evaluations"] / seconds}
-    made["rse"] = found["rse"]
+    made["loss"] = found["loss"]
     if statistics is not None:
         made["tasks"] = statistics.tasks
         made["answers"] = statistics.answers
@@ -153,7 +153,7 @@ def main() -> None:
 
     def note(size: str, backend: str, workers: int, made: dict[str, Any]) -> None:
         figures["searches"].append({"size": size, "backend": backend, "workers": workers} | made)
-        answers.setdefault(size, set()).add(made["rse"])
+        answers.setdefault(size, set()).add(made["loss"])
         print(f"{size} {backend} {workers}: {made['rate']:.1f}/s", file=sys.stderr)
 
     for workers in numbers:

@@ -29,6 +29,9 @@ class Script:
     def wake(self) -> None:
         self.wakes += 1
 
+    def set_workers(self, workers: int) -> None:
+        self.told = workers
+
     def messages(self, timeout: float) -> list[tuple[Any, ...]]:
         raise AssertionError("the driver is told")
 
@@ -109,6 +112,18 @@ def test_every_request_is_answered_once_and_short_ones_go_in_batches() -> None:
     # 20 times the overhead would be 200, but each worker has its part.
     assert 1 < max(sizes) <= 29
     assert engine.wakes == driver.statistics.tasks < 30
+
+
+def test_workers_that_join_are_told_and_used() -> None:
+    engine, pool, driver, clock = made(1)
+    submit(driver, range(4))
+    assert len(pool.running()) == 1
+    pool.count = lambda: setattr(pool, "_workers", 3) or 3  # type: ignore[method-assign,assignment]
+    driver.turn()
+    assert len(pool.running()) == 1, "they are not counted all the time"
+    clock.now += 6.0
+    driver.turn()
+    assert engine.told == 3 and len(pool.running()) == 3
 
 
 def test_long_requests_go_alone() -> None:

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import tnsearch
+from tnsearch.parallel import open_pool
 
 
 def tensor() -> np.ndarray:
@@ -145,6 +147,27 @@ def test_what_kills_every_worker_is_named() -> None:
         tnsearch.search(tensor(), loss=Always(), max_loss=0.1, template="ring", parallel="processes", workers=1)
 
 
+def endless(marker: str) -> None:
+    """Works until it is called back."""
+    Path(marker).touch()
+    while True:
+        time.sleep(0.01)
+
+
+def test_a_task_that_runs_is_called_back_and_its_process_goes_on(tmp_path: Path) -> None:
+    pool = open_pool("processes", 1)
+    try:
+        before = pool.submit(os.getpid).result()
+        future = pool.submit(endless, str(tmp_path / "begun"))
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        pool.cancel(future)
+        assert future.result() is None
+        assert pool.submit(os.getpid).result() == before
+    finally:
+        pool.close()
+
+
 def fails(network: tnsearch.Network) -> float:
     raise KeyError("no such thing")
 
@@ -200,7 +223,8 @@ def test_dask(expected: tuple[Any, ...], workers: int) -> None:
         kill = KillAfter(3, lambda: pids[0])
         found = tnsearch.search(tensor(), parallel=client, callback=kill, **OPTIONS)
         assert kill.killed and answer(found) == expected
-        # By its address, and with the data scattered.
+        # By name, and by its address.
+        assert answer(tnsearch.search(tensor(), parallel="dask", **OPTIONS)) == expected
         address = cluster.scheduler_address.replace("tcp://", "dask://")
         assert answer(tnsearch.search(tensor(), parallel=address, **OPTIONS)) == expected
 
@@ -218,6 +242,30 @@ def test_dask_scatters_data_to_other_machines(expected: tuple[Any, ...], monkeyp
         kill = KillAfter(3, lambda: pids[1])
         found = tnsearch.search(tensor(), parallel=client, callback=kill, **OPTIONS)
         assert kill.killed and answer(found) == expected
+
+
+def test_data_in_a_folder_that_all_machines_see(
+    expected: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TNSEARCH_SHARED", str(tmp_path))
+    seen: set[int] = set()
+
+    def look(event: dict[str, Any]) -> None:
+        seen.update(path.stat().st_size for path in tmp_path.glob("tnsearch-*/*") if "back-" not in path.name)
+
+    found = tnsearch.search(tensor(), parallel="processes", workers=1, callback=look, **OPTIONS)
+    assert answer(found) == expected
+    assert seen == {tensor().nbytes}
+    assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_a_worker_that_cannot_reach_the_file_is_sent_the_data(
+    expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tnsearch.parallel import pools
+
+    monkeypatch.setattr(pools.ProcessPool, "source", lambda self: pools.Mapped(self._job.header, "/nowhere/at/all"))
+    assert answer(tnsearch.search(tensor(), parallel="processes", workers=2, **OPTIONS)) == expected
 
 
 def test_another_scheduler_goes_on_from_the_journal(expected: tuple[Any, ...], tmp_path: Path) -> None:

@@ -169,6 +169,10 @@ impl Executor for Shipped {
         self.remote.workers()
     }
 
+    fn room(&self) -> usize {
+        self.remote.room()
+    }
+
     fn makes_single_starts(&self) -> bool {
         self.remote.makes_single_starts()
     }

@@ -96,7 +96,7 @@ class PipeEngine:
     def fail(self, ticket: int, text: str) -> None:
         self.send(b"F", struct.pack("<Q", ticket), text.encode())
 
-    def workers(self, workers: int) -> None:
+    def set_workers(self, workers: int) -> None:
         self.send(b"W", struct.pack("<Q", workers))
 
     def wake(self) -> None:

@@ -29,8 +29,10 @@ MOST_REBUILDS = 5
 LATE = 3.0
 #: ... and so many seconds.
 LATE_SECONDS = 1.0
-#: How long messages are waited for: the workers are counted, and late tasks looked for, that often.
+#: How long messages are waited for: late tasks are looked for that often.
 TICK = 1.0
+#: Seconds after which workers are counted again: they come and go.
+COUNT = 5.0
 
 
 class Engine(Protocol):
@@ -38,10 +40,14 @@ class Engine(Protocol):
 
     def messages(self, timeout: float) -> list[tuple[Any, ...]]:
         """What is to be done: `("job", job)` once, `("submit", ticket, bytes)`, `("cancel", ticket)`, `("end",)`."""
+        ...
 
     def answer(self, ticket: int, answer: bytes) -> None: ...
 
     def fail(self, ticket: int, text: str) -> None: ...
+
+    def set_workers(self, workers: int) -> None:
+        """There are now so many."""
 
     def wake(self) -> None:
         """Lets `messages` return at once, from any thread."""
@@ -103,6 +109,7 @@ class Driver:
             pool.check(name, thing)
         self.statistics = Statistics()
         self._clock = clock
+        self._counted = clock()
         self._waiting: deque[_Request] = deque()
         #: Those that wait or run, by ticket.
         self._needed: dict[int, _Request] = {}
@@ -147,6 +154,11 @@ class Driver:
         """Answers what has come back, and ships what there is room for; whether there is more to do at once: never."""
         if self._cancelled:
             self._call_back()
+        if self._clock() - self._counted > COUNT:
+            self._counted = self._clock()
+            before = self.pool.workers
+            if self.pool.count() != before:
+                self.engine.set_workers(self.pool.workers)
         self._collect()
         self._ship()
         return False

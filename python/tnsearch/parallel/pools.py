@@ -80,6 +80,10 @@ class Pool(ABC):
         """How many tasks run at a time."""
         return self._workers
 
+    def count(self) -> int:
+        """Counts them again, where they come and go."""
+        return self._workers
+
     @abstractmethod
     def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
         """Runs a function somewhere."""
@@ -130,9 +134,9 @@ class Pool(ABC):
             self.needs_main = True
 
     def _folder(self, size: int = 0) -> str:
-        """A folder for processes of this machine: in memory, where there is room."""
+        """A folder for processes of this machine, in memory, where there is room; or for those of all machines."""
         if self._directory is None:
-            place = "/dev/shm" if _has_room("/dev/shm", 2 * size) else None
+            place = _shared() or ("/dev/shm" if _has_room("/dev/shm", 2 * size) else None)
             self._directory = tempfile.mkdtemp(prefix="tnsearch-", dir=place)
         return self._directory
 
@@ -157,6 +161,11 @@ def _bytes(entries: Any) -> Any:
     if isinstance(entries, np.ndarray):
         return np.ascontiguousarray(entries).reshape(-1).view(np.uint8)
     return entries
+
+
+def _shared() -> str | None:
+    """A folder that all machines see, where one is named in `TNSEARCH_SHARED`: data is mapped from there."""
+    return os.environ.get("TNSEARCH_SHARED") or None
 
 
 def _has_room(directory: str, size: int) -> bool:
@@ -202,7 +211,7 @@ class ExecutorPool(Pool):
     def close(self) -> None:
         own = getattr(self, "_own", None)
         if own is not None:
-            own.shutdown(wait=False, cancel_futures=True)
+            _end(own)
         super().close()
 
 
@@ -226,6 +235,14 @@ def _is_broken(executor: futures.ProcessPoolExecutor) -> bool:
 def _processes(workers: int) -> futures.ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
     return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=watch.begin)
+
+
+def _end(executor: futures.ProcessPoolExecutor) -> None:
+    """Ends a pool: what is still under way is of no use to anybody."""
+    processes = list((getattr(executor, "_processes", None) or {}).values())
+    executor.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
 
 
 _main_lock = threading.Lock()
@@ -280,14 +297,11 @@ class ProcessPool(Pool):
                 open(flag, "x").close()
 
     def rebuild(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        _end(self._executor)
         self._executor = _processes(self.workers)
 
     def close(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        # What is still under way is of no use to anybody.
-        for process in list((getattr(self._executor, "_processes", None) or {}).values()):
-            process.terminate()
+        _end(self._executor)
         super().close()
 
 
@@ -303,16 +317,14 @@ class DaskPool(Pool):
     def __init__(self, client: Any, workers: int | None = None, own: list[Any] | None = None) -> None:
         self._client, self._own, self._cap = client, own or [], workers
         self._client.wait_for_workers(1, timeout=self.patience)
-        super().__init__(self._count())
+        super().__init__(1)
+        self.count()
         self._executor = client.get_executor(pure=False, retries=3)
         self._data: Any = None
 
-    def _count(self) -> int:
+    def count(self) -> int:
         threads = sum(int(n) for n in self._client.nthreads().values())
-        return max(1, min(threads, self._cap or threads))
-
-    @property
-    def workers(self) -> int:
+        self._workers = max(1, min(threads, self._cap or threads))
         return self._workers
 
     def _is_local(self) -> bool:
@@ -328,7 +340,7 @@ class DaskPool(Pool):
 
     def _scatter(self) -> None:
         assert self._job is not None
-        if self._is_local():
+        if self._is_local() or _shared():
             self._data = Mapped(self._job.header, self._to_file())
         else:
             self._data = self._client.scatter(self.whole_source(), broadcast=True, hash=False)
@@ -342,7 +354,7 @@ class DaskPool(Pool):
 
     def rebuild(self) -> None:
         self._client.wait_for_workers(1, timeout=self.patience)
-        self._workers = self._count()
+        self.count()
         self._scatter()
 
     def is_loss(self, error: BaseException) -> bool:

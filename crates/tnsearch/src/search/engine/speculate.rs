@@ -68,19 +68,21 @@ impl Driver<'_, '_> {
     /// Gives work to workers that have none: what runs wait for, those behind first; then further starts of those
     /// fits; then guesses. Whether there is more to guess.
     pub(super) fn dispatch(&mut self) -> bool {
-        while self.idle() > 0
+        let (workers, room) = (self.executor.workers().max(1), self.executor.room().max(1));
+        while self.flights.len() < room
             && let Some((_, (k, key))) = self.ready.pop_first()
         {
             if let Some(part) = self.fits[k].get(&key).and_then(Assembly::needed) {
                 self.send(k, &key, part);
             }
         }
-        if !self.ready.is_empty() {
+        let waiting = self.ready.len() + self.flights.len().saturating_sub(workers);
+        if waiting > 0 {
             let given_up = self.flights.values().filter(|f| matches!(f, Flight::Nothing)).count();
-            self.make_room(self.ready.len().saturating_sub(given_up));
+            self.make_room(waiting.saturating_sub(given_up));
         }
         // One worker has enough to do with what is asked for.
-        if !self.engine.speculates || self.executor.workers() == 1 {
+        if !self.engine.speculates || workers == 1 {
             return false;
         }
         while self.idle() > 0

@@ -30,6 +30,12 @@ pub trait Executor {
     /// How many requests can be worked on at a time.
     fn workers(&self) -> usize;
 
+    /// How many requests that are needed in any case it takes at a time: those that are worked on, and those that wait
+    /// near the workers, so that none of these waits for the next one. By default as many as there are workers.
+    fn room(&self) -> usize {
+        self.workers()
+    }
+
     /// Whether it knows requests for a single start ([`Request::start`]); the default does not, and gets whole fits.
     fn makes_single_starts(&self) -> bool {
         false

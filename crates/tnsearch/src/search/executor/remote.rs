@@ -11,6 +11,9 @@ use std::time::Duration;
 /// How long cut-short results are waited for when the time of a search is up before it has a single one, in seconds.
 const PATIENCE: f64 = 2.0;
 
+/// Requests at hand for each worker: enough that those who ship them can put short ones together.
+const AT_HAND: usize = 64;
+
 /// What is sent to those who ship it. The channel ends with the search.
 #[derive(Debug)]
 pub enum ToWorkers {
@@ -113,6 +116,10 @@ impl Remote {
 impl Executor for Remote {
     fn workers(&self) -> usize {
         self.workers
+    }
+
+    fn room(&self) -> usize {
+        self.workers.saturating_mul(AT_HAND)
     }
 
     fn makes_single_starts(&self) -> bool {

@@ -33,6 +33,8 @@ struct Inline {
     /// Whether nothing comes at every second call, so that the engine sees one result at a time.
     pauses: bool,
     paused: bool,
+    /// Requests that are needed and that it takes for each worker.
+    at_hand: usize,
     waiting: Vec<(Ticket, Request)>,
     given_up: HashSet<Ticket>,
     submitted: HashSet<Ticket>,
@@ -50,6 +52,7 @@ impl Inline {
             cancelled,
             pauses: false,
             paused: false,
+            at_hand: 1,
             waiting: Vec::new(),
             given_up: HashSet::new(),
             submitted: HashSet::new(),
@@ -76,6 +79,10 @@ impl Inline {
 impl Executor for Inline {
     fn workers(&self) -> usize {
         self.workers
+    }
+
+    fn room(&self) -> usize {
+        self.workers * self.at_hand
     }
 
     fn submit(&mut self, ticket: Ticket, request: Request) {
@@ -124,7 +131,9 @@ fn executors(workers: usize) -> impl Iterator<Item = Inline> {
     all.flat_map(|executor| {
         let mut slower = Inline::new(executor.workers, executor.order, executor.cancelled);
         slower.pauses = true;
-        [executor, slower]
+        let mut ahead = Inline::new(executor.workers, executor.order, executor.cancelled);
+        ahead.at_hand = 9;
+        [executor, slower, ahead]
     })
 }
 
