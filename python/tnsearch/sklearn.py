@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._complete import complete
+from ._decompose import decompose
 from ._search import search
 
 try:
@@ -65,19 +66,25 @@ def basis(network: Network) -> NDArray[Any]:
     matrix = open_map.reshape(-1, int(np.prod(features, dtype=int)))
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
     kept = values > values[0] * max(matrix.shape) * np.finfo(matrix.dtype).eps
-    return rows[kept]
+    made: NDArray[Any] = rows[kept]
+    return made
 
 
 class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What both share: samples along the first axis."""
 
+    _features: tuple[int, ...]
+
     def _samples(self, X: ArrayLike, *, reset: bool, holes: bool) -> NDArray[Any]:
         """The array, checked as scikit-learn does; of two axes by scikit-learn itself."""
-        finite: Any = "allow-nan" if holes else True
-        if np.ndim(X) <= 2 or not reset and len(self._features) == 1:  # type: ignore[arg-type]
-            made = validate_data(self, X, dtype=np.float64, ensure_all_finite=finite, reset=reset)
+        checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan" if holes else True}
+        if reset:
+            checks |= {"ensure_min_samples": 2, "ensure_min_features": 2}
+        order: int = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        if order <= 2 or not reset and len(self._features) == 1:
+            made = validate_data(self, X, reset=reset, **checks)
         else:
-            made = check_array(X, dtype=np.float64, allow_nd=True, ensure_all_finite=finite, estimator=self)
+            made = check_array(X, allow_nd=True, estimator=self, **checks)
             if reset:
                 self.n_features_in_ = int(np.prod(made.shape[1:]))
         if reset:
@@ -114,7 +121,8 @@ class TensorCompressor(ClassNamePrefixFeaturesOutMixin, _Estimator):  # type: ig
     Attributes
     ----------
     result_, network_
-        What the search found. Mode 0 counts the samples.
+        What the search found, and the network: where the search missed the error, a train by truncated SVDs. Mode 0 counts
+        the samples.
     components_
         Orthonormal rows: ``transform(X)`` is ``X @ components_.T``, samples laid out as rows.
     n_features_in_
@@ -152,9 +160,9 @@ class TensorCompressor(ClassNamePrefixFeaturesOutMixin, _Estimator):  # type: ig
         if self.template is not None:
             asked["template"] = self.template
         self.result_ = search(array, max_re=self.max_re, seed=self.random_state, **asked)
-        if self.result_.network is None:
-            raise ValueError("the search found no network; allow a larger max_re or more time")
-        self.network_ = self.result_.network
+        # What no network makes smaller is decomposed all the same, so that the error is kept.
+        network = self.result_.network if self.result_.target_reached else None
+        self.network_ = network if network is not None else decompose(array, max_re=self.max_re).network
         self.components_ = basis(self.network_)
         self._n_features_out = len(self.components_)
         return self
