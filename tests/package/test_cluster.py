@@ -20,7 +20,7 @@ import pytest
 # Nothing here is about the speed of a machine: what has not happened by then never will.
 HANG = 600
 
-SEARCH = "--template ring --max-re 0.01 --strategy tnls --iterations 3 --samples 12 --max-rank 3 --no-direct --seed 5".split()
+SEARCH = "--template ring --max-re 0.01 --strategy tnls --iterations 3 --samples 12 --max-rank 3 --no-direct --no-prune --seed 5".split()
 
 
 @pytest.fixture(scope="session")

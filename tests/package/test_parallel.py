@@ -34,6 +34,7 @@ OPTIONS: dict[str, Any] = {
     "samples": 12,
     "max_rank": 3,
     "direct": False,
+    "prune": False,
 }
 
 
@@ -46,7 +47,7 @@ def answer(result: tnsearch.Result) -> tuple[Any, ...]:
         result.structure,
         result.evaluations,
         [core.tobytes() for core in result.network.cores],
-        [(t["key"], t["rse"], t["sweeps"]) for t in result.trials()],
+        sorted((t["key"], t.get("rse", t.get("error")), t["sweeps"]) for t in result.trials()),
     )
 
 

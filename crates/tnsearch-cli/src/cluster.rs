@@ -26,7 +26,23 @@ except ImportError as error:
 sys.exit(main())
 "#;
 
-/// What is said where the broker is not understood.
+/// Whether MPI is there, in the same way: under `mpiexec` every process would say so.
+const CHECK: &str = r#"
+import sys
+text = "H12345678"
+try:
+    from mpi4py import MPI
+except ImportError:
+    text = "Xmpi4py is not installed; pip install 'tnsearch[mpi]' (or mpi4py)"
+except RuntimeError as error:
+    text = f"Xmpi4py finds no MPI ({error}); install one, such as pip install mpich"
+text = text.encode()
+sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text)
+"#;
+
+/// What is said where the broker says nothing.
+const SILENT: &str = "the broker of --cluster ended without a word";
+/// What is said where it is not understood.
 const UNKNOWN: &str = "the broker of --cluster said something unknown; is it of this version?";
 
 /// Where workers are, as the Python package understands it.
@@ -60,6 +76,57 @@ impl FromStr for Place {
     }
 }
 
+impl Place {
+    /// The processes that MPI starts, beside the broker.
+    fn mpi(&self) -> Option<usize> {
+        let rest = self.0.strip_prefix("mpi")?;
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        Some(rest.strip_prefix(':').and_then(|n| n.parse().ok()).unwrap_or_else(all))
+    }
+
+    /// The command that starts the broker.
+    fn command(&self, python: &OsString) -> anyhow::Result<Command> {
+        let Some(workers) = self.mpi() else {
+            let mut command = Command::new(python);
+            command.args(["-c", PROGRAM, &self.0]);
+            return Ok(command);
+        };
+        let mut check = Command::new(python);
+        let output = check.args(["-c", CHECK]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let output = output.map_err(|e| no_python(python, &e))?;
+        self.heard(&read_frame(&mut &output.stdout[..]).context(SILENT)?)?;
+        let mut command = Command::new("mpiexec");
+        command.args(["-n", &(workers + 1).to_string()]).arg(python);
+        command.args(["-m", "mpi4py.futures", "-c", PROGRAM, "mpi"]);
+        Ok(command)
+    }
+
+    /// How many workers there are, or why there are none.
+    fn heard(&self, frame: &[u8]) -> anyhow::Result<usize> {
+        match frame.split_first() {
+            Some((b'H', number)) => Ok(number_of(number).context(UNKNOWN)? as usize),
+            Some((b'X', why)) => {
+                let why = String::from_utf8_lossy(why);
+                let why = why.lines().next().unwrap_or_default();
+                let how = match why.contains("no Python package") {
+                    true => format!("; pip install tnsearch, or name an interpreter in {PYTHON}"),
+                    false => String::new(),
+                };
+                bail!("--cluster {}: {why}{how}", self.0)
+            }
+            _ => bail!(UNKNOWN),
+        }
+    }
+}
+
+fn no_python(python: &OsString, error: &io::Error) -> anyhow::Error {
+    anyhow!(
+        "--cluster needs Python 3.11 with the package tnsearch, and {} does not start ({error}); name an interpreter \
+         in {PYTHON}",
+        python.display()
+    )
+}
+
 /// The process that knows the workers.
 pub struct Broker {
     child: Child,
@@ -72,36 +139,17 @@ impl Broker {
     /// Starts it, and waits until it has workers.
     pub fn start(place: &Place) -> anyhow::Result<Self> {
         let python = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
-        let spawned = Command::new(&python)
-            .args(["-c", PROGRAM, &place.0])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut child = spawned.map_err(|e| {
-            anyhow!(
-                "--cluster needs Python 3.11 with the package tnsearch, and {} does not start ({e}); name an \
-                 interpreter in {PYTHON}",
-                python.display()
-            )
+        let mut command = place.command(&python)?;
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = spawned.map_err(|e| match place.mpi() {
+            None => no_python(&python, &e),
+            Some(_) => anyhow!("--cluster mpi needs mpiexec, which does not start ({e}); install an MPI"),
         })?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let pipes = pipes.map(|(stdin, stdout)| (stdin, BufReader::new(stdout)));
         let mut broker = Broker { child, pipes, threads: Vec::new(), workers: 0 };
-        let Some((_, stdout)) = &mut broker.pipes else { bail!("the broker has no pipes") };
-        let said = read_frame(stdout).context("the broker of --cluster ended without a word")?;
-        match said.split_first() {
-            Some((b'H', number)) => broker.workers = number_of(number).context(UNKNOWN)? as usize,
-            Some((b'X', why)) => {
-                let why = String::from_utf8_lossy(why);
-                let why = why.lines().next().unwrap_or_default();
-                let how = match why.contains("no Python package") {
-                    true => format!("; pip install tnsearch, or name an interpreter in {PYTHON}"),
-                    false => String::new(),
-                };
-                bail!("--cluster {}: {why}{how}", place.0)
-            }
-            _ => bail!(UNKNOWN),
-        }
+        let Some((_, stdout)) = &mut broker.pipes else { bail!(SILENT) };
+        broker.workers = place.heard(&read_frame(stdout).context(SILENT)?)?;
         Ok(broker)
     }
 

@@ -57,7 +57,7 @@ fn what_is_missing_is_said_in_one_line() {
 
 #[test]
 fn a_broker_that_cannot_be_understood_is_refused() {
-    let silent = refusal(Some("exit 0"), "mpi");
+    let silent = refusal(Some("exit 0"), "ray");
     assert!(silent.contains("the broker of --cluster ended without a word"), "{silent}");
     for strange in ["printf hello".to_owned(), frame('?', "12345678"), frame('H', "12")] {
         refusal(Some(&strange), "processes:2");

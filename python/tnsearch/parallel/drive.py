@@ -211,6 +211,9 @@ class Driver:
     def _finish(self, task: _Task, result: Any) -> None:
         for future in task.futures:
             self.pool.cancel(future)
+        if result is None:
+            # It was called back.
+            return
         if isinstance(result, Missing):
             # The worker is sent the data with the same task.
             again = [request for request in task.requests if self._is_needed(request)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import concurrent.futures as futures
 import contextlib
 import importlib
+import itertools
+import multiprocessing
 import os
 import pickle
 import re
@@ -16,9 +18,9 @@ import types
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
+from . import watch
 from .worker import Mapped, Sent, Source
 
 
@@ -127,15 +129,18 @@ class Pool(ABC):
                 raise TypeError(f"{name} was defined at a prompt, where {self.name} cannot import it from; {how}")
             self.needs_main = True
 
-    def _to_file(self, directory: str | None = None) -> str:
-        """Writes the entries to a file that processes of this machine map: in memory, where there is room."""
+    def _folder(self, size: int = 0) -> str:
+        """A folder for processes of this machine: in memory, where there is room."""
+        if self._directory is None:
+            place = "/dev/shm" if _has_room("/dev/shm", 2 * size) else None
+            self._directory = tempfile.mkdtemp(prefix="tnsearch-", dir=place)
+        return self._directory
+
+    def _to_file(self) -> str:
+        """Writes the entries to a file that processes of this machine map."""
         assert self._job is not None
         entries = memoryview(_bytes(self._job.entries)).cast("B")
-        if directory is None:
-            directory = next((d for d in ("/dev/shm", None) if d is None or _has_room(d, 2 * len(entries))), None)
-        if self._directory is None:
-            self._directory = tempfile.mkdtemp(prefix="tnsearch-", dir=directory)
-        path = os.path.join(self._directory, self.key)
+        path = os.path.join(self._folder(len(entries)), self.key)
         with open(path, "wb") as file:
             file.write(entries)
         return path
@@ -191,7 +196,7 @@ class ExecutorPool(Pool):
     def rebuild(self) -> None:
         """A broken pool of processes is replaced by a new one; its owner keeps the old one."""
         if isinstance(self._executor, futures.ProcessPoolExecutor) and _is_broken(self._executor):
-            self._executor = _processes(self.workers, None)
+            self._executor = _processes(self.workers)
             self._own = self._executor
 
     def close(self) -> None:
@@ -218,18 +223,9 @@ def _is_broken(executor: futures.ProcessPoolExecutor) -> bool:
     return bool(getattr(executor, "_broken", False))
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the process that searches: it tells its workers."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _processes(workers: int, context: Any) -> futures.ProcessPoolExecutor:
-    import multiprocessing
-
-    context = context or multiprocessing.get_context("spawn")
-    return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+def _processes(workers: int) -> futures.ProcessPoolExecutor:
+    context = multiprocessing.get_context("spawn")
+    return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=watch.begin)
 
 
 _main_lock = threading.Lock()
@@ -256,7 +252,9 @@ class ProcessPool(Pool):
 
     def __init__(self, workers: int | None = None) -> None:
         super().__init__(workers or _processors())
-        self._executor = _processes(self.workers, None)
+        self._executor = _processes(self.workers)
+        self._numbers = itertools.count()
+        self._flags: dict[Any, str] = {}
 
     def place(self, job: Job) -> None:
         super().place(job)
@@ -267,12 +265,23 @@ class ProcessPool(Pool):
         return Mapped(self._job.header, self._path)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
+        flag = os.path.join(self._folder(), f"back-{next(self._numbers)}")
         with contextlib.nullcontext() if self.needs_main else _without_main():
-            return self._executor.submit(function, *arguments)
+            future = self._executor.submit(watch.watched, flag, function, *arguments)
+        self._flags[future] = flag
+        future.add_done_callback(lambda done: self._flags.pop(done, None))
+        return future
+
+    def cancel(self, future: Any) -> None:
+        """One that runs is told so by a file."""
+        flag = self._flags.get(future)
+        if not future.cancel() and flag is not None:
+            with contextlib.suppress(OSError):
+                open(flag, "x").close()
 
     def rebuild(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
-        self._executor = _processes(self.workers, None)
+        self._executor = _processes(self.workers)
 
     def close(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)

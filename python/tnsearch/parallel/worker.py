@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Union
 
+import numpy as np
+
 from .. import _core
 
 #: A request and the seconds it has waited since it was submitted.
@@ -48,7 +50,9 @@ class Sent:
     entries: Any
 
     def worker(self) -> Any:
-        return _core.Worker(self.header, self.entries)
+        entries = np.frombuffer(self.entries, np.uint8)
+        # What came over a network may begin anywhere.
+        return _core.Worker(self.header, entries.copy() if entries.ctypes.data % 16 else entries)
 
 
 @dataclass(frozen=True)
