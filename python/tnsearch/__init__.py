@@ -1,19 +1,41 @@
 """The smallest tensor network for a tensor: permutation, ranks and cores, with proofs."""
 
+from ._bounds import Bound, Certificate, Space, bound, certify, space
+from ._complete import Completion, complete
+from ._compress import Compressed, compress, decompress
 from ._core import Network, Structure, __version__
+from ._decompose import Decomposition, Rounded, decompose, round
+from ._fit import FitResult, fit
 from ._plots import plot_history, plot_pareto
 from ._result import Result
 from ._search import search
 from ._study import Study, Trial
 
 __all__ = [
+    "Bound",
+    "Certificate",
+    "Completion",
+    "Compressed",
+    "Decomposition",
+    "FitResult",
     "Network",
     "Result",
+    "Rounded",
+    "Space",
     "Structure",
     "Study",
     "Trial",
     "__version__",
+    "bound",
+    "certify",
+    "complete",
+    "compress",
+    "decompose",
+    "decompress",
+    "fit",
     "plot_history",
     "plot_pareto",
+    "round",
     "search",
+    "space",
 ]

@@ -42,5 +42,7 @@ pub use dtype::Dtype;
 pub use error::{FileError, Problem, io_text};
 pub use memory::{MemoryLimit, parse_memory};
 pub use picture::Picture;
-pub use registry::{Listed, list_arrays, read_tensor, split_key, write_npy_as, write_tensor};
+pub use registry::{
+    Listed, list_arrays, npy_bytes, read_tensor, split_key, write_npy_as, write_tensor,
+};
 pub use table::Table;

@@ -134,6 +134,13 @@ pub fn write_npy_as(to: &Output, tensor: &AnyTensor, dtype: Dtype) -> Result<(),
     to.write(|w| npy::write_as(w, tensor, dtype))
 }
 
+/// What [`write_npy_as`] writes.
+pub fn npy_bytes(tensor: &AnyTensor, dtype: Dtype) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(128 + tensor.len() * dtype.bytes());
+    npy::write_as(&mut bytes, tensor, dtype)?;
+    Ok(bytes)
+}
+
 /// Splits `FILE:KEY`. A colon that belongs to the path of an existing file stays there.
 pub fn split_key(name: &str) -> (PathBuf, Option<String>) {
     let whole = PathBuf::from(name);

@@ -1,5 +1,9 @@
 //! What compression is asked for, and how near its result is.
 
+mod plan;
+
+pub use plan::{CompressError, CompressSettings, Compressed, Plan, picture_of, restored};
+
 use thiserror::Error;
 use tnsearch::SettingError;
 use tnsearch::decompose::{

@@ -16,6 +16,10 @@
 //! assert_eq!(to_picture(tensor, &made.reshape).unwrap(), picture);
 //! ```
 
+mod asked;
+
+pub use asked::AskedPicture;
+
 use std::str::FromStr;
 use thiserror::Error;
 use tnsearch::tensor::{AnyTensor, PictureSteps, Reshape, ReshapeError, Split, primes};
@@ -80,6 +84,9 @@ pub enum TensoriseError {
     /// A picture of that size cannot be made.
     #[error("a picture cannot be resized to {} x {}; sides are 1 to {LONGEST}", .0[0], .0[1])]
     Size([usize; 2]),
+    /// Options do not go together, or are none.
+    #[error("{0}")]
+    Asked(String),
     /// What was written names no digits.
     #[error("unknown digits '{0}'; use sizes such as 2x2,2x2,4x3 or 2x2^8, rows x columns")]
     Digits(String),

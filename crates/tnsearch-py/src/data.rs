@@ -54,12 +54,12 @@ impl DataOptions {
         self.dtype.as_deref().map(str::parse).transpose().map_err(raise)
     }
 
-    fn is_default(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         self.split.is_none() && self.reshape.is_none()
     }
 
     /// The reshape of a tensor with these dimensions.
-    fn reshape(&self, dims: &[usize]) -> PyResult<Option<Reshape>> {
+    pub fn reshape(&self, dims: &[usize]) -> PyResult<Option<Reshape>> {
         let made = match (&self.split, &self.reshape) {
             (Some(_), Some(_)) => {
                 let text = "split and reshape were both given; they exclude each other";

@@ -4,6 +4,7 @@
 mod array;
 mod bounds;
 mod complete;
+mod compress;
 mod data;
 mod decompose;
 mod engine;
@@ -32,6 +33,8 @@ mod _core {
     use super::bounds::{bound, certify, space};
     #[pymodule_export]
     use super::complete::complete;
+    #[pymodule_export]
+    use super::compress::{compress, decompress};
     #[pymodule_export]
     use super::decompose::{decompose, round};
     #[pymodule_export]

@@ -21,11 +21,13 @@ pub struct PyNetwork {
     pub rse: Option<f64>,
     pub reshape: Option<Reshape>,
     pub origin: Option<Origin>,
+    /// Whether its cores are written with 16 bits.
+    pub half: bool,
 }
 
 impl PyNetwork {
     pub fn new(network: Network, rse: Option<f64>, reshape: Option<Reshape>) -> Self {
-        PyNetwork { network, rse, reshape, origin: None }
+        PyNetwork { network, rse, reshape, origin: None, half: false }
     }
 
     /// The shape of the tensor it stands for.
@@ -87,13 +89,15 @@ impl PyNetwork {
             rse: Some(stored.rse),
             reshape: stored.reshape,
             origin: stored.origin,
+            half: false,
         })
     }
 
     /// Writes the network as the command line does; what was there before is replaced only by a whole file.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         let output = Output::check(&path).map_err(raise)?;
-        let extras = Extras { reshape: self.reshape.as_ref(), origin: self.origin, half: false };
+        let extras =
+            Extras { reshape: self.reshape.as_ref(), origin: self.origin, half: self.half };
         let rse = self.rse.unwrap_or(f64::NAN);
         if rse.is_nan() {
             return Err(PyValueError::new_err(

@@ -9,23 +9,19 @@ use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use crate::progress::Display;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt};
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::decompose::Limits;
 use tnsearch::graph::TemplateRef;
-use tnsearch::network::Network;
-use tnsearch::search::{Search, SearchResult, SearchSettings, StoppedBy};
-use tnsearch::tensor::{AnyTensor, Reshape};
+use tnsearch::search::StoppedBy;
+use tnsearch::tensor::Reshape;
 use tnsearch_io::network::Extras;
 use tnsearch_io::text::bytes;
-use tnsearch_io::{Dtype, MemoryLimit, Picture, Precision, network, output::Output, split_key};
-use tnsearch_lab::compress::{
-    Candidate, Goal, Scale, as_written, default_template, direct, distance_squared,
-};
+use tnsearch_io::{Dtype, MemoryLimit, Precision, network, output::Output, split_key};
+use tnsearch_lab::compress::{CompressError, CompressSettings, Compressed, Goal, Plan};
 
 /// Compress a picture or an array into one network file.
 ///
@@ -89,13 +85,12 @@ struct GoalOptions {
 }
 
 impl GoalOptions {
-    fn goal(self, picture: bool) -> Goal {
+    fn goal(self) -> Option<Goal> {
         match (self.re, self.psnr, self.max_params) {
-            (Some(re), ..) => Goal::Re(re),
-            (_, Some(psnr), _) => Goal::Psnr(psnr),
-            (.., Some(params)) => Goal::MaxParams(params),
-            _ if picture => Goal::Psnr(30.0),
-            _ => Goal::Re(0.01),
+            (Some(re), ..) => Some(Goal::Re(re)),
+            (_, Some(psnr), _) => Some(Goal::Psnr(psnr)),
+            (.., Some(params)) => Some(Goal::MaxParams(params)),
+            _ => None,
         }
     }
 }
@@ -128,18 +123,6 @@ struct Summary<'a> {
     version: &'a str,
 }
 
-/// A network and what it stands for.
-struct Made {
-    /// With cores as the file has them.
-    network: Network,
-    /// In the shape of the input.
-    dense: AnyTensor,
-    rse: f64,
-    /// Before the cores were rounded.
-    unrounded: f64,
-    psnr: f64,
-}
-
 pub fn run(args: &Compress) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let limit = MemoryLimit::new(args.max_memory);
@@ -161,143 +144,54 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
     if page.is_some() && !picture {
         bail!("--page shows pictures; {} is an array", args.input);
     }
-    let own = own_tensor(&data);
-    let bits = if data.origin.dtype == Dtype::U16 { 16 } else { 8 };
-    let scale = if picture { Scale::of_picture(bits) } else { Scale::of_array(&own) };
-    let goal = args.goal.goal(picture);
-    let objective = goal.objective(&own, data.target.norm_squared(), scale)?;
-    let checked = objective.check()?;
-
     let dims = data.target.dims();
-    let mut settings = SearchSettings::unproven(dims, limit.bytes());
-    settings.objective = objective;
-    settings.seed = args.seed;
-    settings.budget.max_seconds = Some(args.max_seconds);
-    settings.budget.threads = args.threads;
-    settings.check_all()?;
-    let name = args.template.as_deref().unwrap_or(default_template(data.target.entries()));
-    let template = Arc::new(load_template(name, dims.len())?);
+    let template = args.template.as_deref().map(|name| load_template(name, dims.len()));
+    let asked = CompressSettings {
+        goal: args.goal.goal(),
+        template: template.transpose()?.map(Arc::new),
+        cores: args.cores,
+        seed: args.seed,
+        max_seconds: args.max_seconds,
+        threads: args.threads,
+        max_bytes: limit.bytes(),
+    };
+    let plan = Plan::new(&data.target, data.reshape.as_ref(), data.origin, asked)?;
     let stop = interrupt::on_ctrl_c()?;
-    let direct = args.template.is_none().then(|| {
-        let limits = Limits::none().with(|l| {
-            l.max_bytes = Some(limit.bytes());
-            l.stop = stop.within_seconds(args.max_seconds);
-        });
-        direct(&data.target, checked, &limits)
-    });
-    let result = {
-        let quiet = args.report.quiet;
-        let mut display = Display::new(quiet, false, &settings.budget, objective, &MEASURE);
-        let search =
-            Search::new(&data.target, template).settings(settings).stop(&stop).begun(begun);
-        search.listen(&mut display).run()?
+    let made = {
+        let (quiet, settings) = (args.report.quiet, plan.settings());
+        let mut display =
+            Display::new(quiet, false, &settings.budget, settings.objective, &MEASURE);
+        match plan.run(begun, &stop, &mut display) {
+            Err(CompressError::Interrupted) => return Ok(Exit::Interrupted),
+            made => made?,
+        }
     };
-    let searched = match &result.best {
-        Some(best) => Some(Candidate { network: best.network(dims)?, rse: best.score.error }),
-        None => None,
-    };
-    let Some(Candidate { network: found, .. }) =
-        Candidate::better(checked, direct.flatten(), searched)
-    else {
-        let why = match result.stopped_by {
-            StoppedBy::Interrupted => return Ok(Exit::Interrupted),
-            StoppedBy::MaxSeconds => {
-                "the time was up before the first fit was done; give more --max-seconds"
-            }
-            _ => "no network is smaller than the tensor and near enough",
-        };
-        bail!("nothing was found: {why}");
-    };
-    let made = args.made(&data, &own, &found, scale, limit)?;
     let extras = Extras {
         reshape: data.reshape.as_ref(),
         origin: Some(data.origin),
         half: args.cores == Precision::F16,
     };
     output.write(|w| network::write_with(w, &made.network, made.rse, &extras))?;
-    let reached = reached(goal, &made);
-    let summary = args.summary(&data, &own, &made, scale, &result, reached, begun)?;
+    let summary = args.summary(&data, &made, begun)?;
     if let Some(page) = &page {
-        page.write(|w| w.write_all(page::html(&data, &own, &made, &summary)?.as_bytes()))?;
+        page.write(|w| w.write_all(page::html(&data, &made, &summary)?.as_bytes()))?;
     }
-    report.write(&summary, || args.text(&data, &made, &summary, goal))?;
-    Ok(match result.stopped_by {
+    report.write(&summary, || args.text(&data, &made, &summary))?;
+    Ok(match made.stopped_by {
         StoppedBy::Interrupted => Exit::Interrupted,
-        _ if reached => Exit::Done,
+        _ if made.target_reached => Exit::Done,
         _ => Exit::NotReached,
     })
 }
 
-/// The tensor in the shape of the input.
-fn own_tensor(data: &Data) -> AnyTensor {
-    let tensor = data.target.tensor().clone();
-    match &data.reshape {
-        Some(reshape) => reshape.undo(tensor),
-        None => tensor,
-    }
-}
-
-/// Whether the file itself is what was asked for.
-fn reached(goal: Goal, made: &Made) -> bool {
-    match goal {
-        // Cores of few bits may spoil what the search had reached.
-        Goal::Re(re) => made.rse.sqrt() <= re * (1.0 + 1e-6),
-        Goal::Psnr(psnr) => made.psnr >= psnr - 1e-3,
-        Goal::MaxParams(params) => made.network.params() <= params,
-    }
-}
-
 impl Compress {
-    /// Rounds the cores and measures what the file stands for.
-    fn made(
-        &self,
-        data: &Data,
-        own: &AnyTensor,
-        found: &Network,
-        scale: Scale,
-        limit: MemoryLimit,
-    ) -> anyhow::Result<Made> {
-        let dense = |network: &Network| -> anyhow::Result<AnyTensor> {
-            let tensor = network.to_tensor(Some(limit.bytes()))?;
-            Ok(match &data.reshape {
-                Some(reshape) => reshape.undo(tensor),
-                None => tensor,
-            })
-        };
-        let norm = own.norm_squared();
-        let unrounded = distance_squared(own, &dense(found)?)? / norm;
-        let network =
-            self.cores.round(found).map_err(|e| anyhow!("--cores {}: {e}", self.cores))?;
-        let dense = dense(&network)?;
-        let distance = distance_squared(own, &dense)?;
-        let seen = match scale.bits {
-            Some(bits) => {
-                let mut picture = Picture::from_tensor(&dense)?;
-                picture.bits = bits;
-                distance_squared(own, &as_written(&picture))?
-            }
-            None => distance,
-        };
-        Ok(Made {
-            network,
-            rse: distance / norm,
-            unrounded,
-            psnr: scale.psnr(seen, own.len()),
-            dense,
-        })
-    }
-
-    #[allow(clippy::too_many_arguments)]
     fn summary<'a>(
         &'a self,
         data: &'a Data,
-        own: &'a AnyTensor,
-        made: &Made,
-        scale: Scale,
-        result: &SearchResult,
-        target_reached: bool,
+        made: &'a Compressed,
         begun: Instant,
     ) -> anyhow::Result<Summary<'a>> {
+        let own = &made.own;
         let (path, key) = split_key(&self.input);
         let bytes_before = match key {
             None => file_bytes(&path)?,
@@ -317,12 +211,12 @@ impl Compress {
             re: made.rse.sqrt(),
             re_unrounded: made.unrounded.sqrt(),
             psnr: made.psnr,
-            peak: scale.peak,
+            peak: made.scale.peak,
             cores: self.cores.to_string(),
             bytes_before,
             bytes: file_bytes(&self.output)?,
-            target_reached,
-            stopped_by: result.stopped_by,
+            target_reached: made.target_reached,
+            stopped_by: made.stopped_by,
             seconds: begun.elapsed().as_secs_f64(),
             seed: self.seed,
             output: &self.output,
@@ -331,14 +225,14 @@ impl Compress {
         })
     }
 
-    fn text(&self, data: &Data, made: &Made, summary: &Summary<'_>, goal: Goal) -> String {
+    fn text(&self, data: &Data, made: &Compressed, summary: &Summary<'_>) -> String {
         let mut out = String::new();
         data.lines(&mut out, &self.input);
         let structure = made.network.structure();
         let (name, vertices) = (structure.template().name(), structure.template().vertices());
         line(&mut out, "found", format!("{name} with {vertices} cores"));
         if !summary.target_reached {
-            let asked = match goal {
+            let asked = match made.goal {
                 Goal::Re(re) => format!("RE {re}"),
                 Goal::Psnr(psnr) => format!("{psnr} dB"),
                 Goal::MaxParams(params) => format!("{params} params"),

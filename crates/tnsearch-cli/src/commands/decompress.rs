@@ -9,11 +9,10 @@ use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tnsearch::tensor::{AnyTensor, size};
+use tnsearch::tensor::size;
 use tnsearch_io::network::Origin;
-use tnsearch_io::{
-    Dtype, MemoryLimit, Picture, Problem, network, output::Output, picture, write_npy_as,
-};
+use tnsearch_io::{Dtype, MemoryLimit, Problem, network, output::Output, picture, write_npy_as};
+use tnsearch_lab::compress::{picture_of, restored};
 
 /// Write the picture or array that was compressed, with its shape and type.
 ///
@@ -57,7 +56,7 @@ pub fn run(args: &Decompress) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let stored = network::read(&args.network, limit)?;
     let dims = stored.shape();
-    let Some(Origin { picture, dtype }) = stored.origin else {
+    let Some(origin @ Origin { picture, dtype }) = stored.origin else {
         bail!(
             "{}: it was not made by 'compress'; 'reconstruct' gives its tensor",
             args.network.display()
@@ -72,19 +71,13 @@ pub fn run(args: &Decompress) -> anyhow::Result<Exit> {
         );
     }
     limit.check(size(dims), stored.network.kind()).map_err(|p: Problem| p.of(&args.network))?;
-    let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
-    let tensor = match &stored.reshape {
-        Some(reshape) => reshape.undo(tensor),
-        None => tensor,
-    };
-    if picture {
-        let mut made = Picture::from_tensor(&tensor)?;
-        made.bits = if dtype == Dtype::U16 { 16 } else { 8 };
-        match as_picture {
-            true => picture::write(&output, &made)?,
-            false => write_npy_as(&output, &AnyTensor::from(made.steps().into_tensor()), dtype)?,
-        }
+    let (reshape, bytes) = (stored.reshape.as_ref(), limit.bytes());
+    if as_picture {
+        let tensor = stored.network.to_tensor(Some(bytes))?;
+        let tensor = reshape.map_or(tensor.clone(), |reshape| reshape.undo(tensor));
+        picture::write(&output, &picture_of(&tensor, origin)?)?;
     } else {
+        let tensor = restored(&stored.network, reshape, origin, bytes)?;
         write_npy_as(&output, &tensor, dtype)?;
     }
     let params = stored.network.params();

@@ -1,13 +1,13 @@
 //! Pictures as tensors: the options of every command that takes a tensor.
 
 use crate::terminal;
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use tnsearch::tensor::{AnyTensor, Kind, Reshape, parse_shape};
+use tnsearch::tensor::{AnyTensor, Kind, Reshape};
 use tnsearch_io::network::Origin;
 use tnsearch_io::{Array, Dtype, MemoryLimit, Picture, picture, read_tensor, split_key};
 use tnsearch_lab::Tensorise;
-use tnsearch_lab::tensorise::{Method, Sides, parse_digits, prepared};
+use tnsearch_lab::tensorise::{AskedPicture, prepared};
 
 /// How a picture becomes a tensor.
 #[derive(Debug, Clone, Default, Args)]
@@ -43,32 +43,14 @@ enum Named {
 impl PictureOptions {
     /// What is asked for; none where nothing is.
     pub fn check(&self) -> anyhow::Result<Option<Tensorise>> {
-        let factors = self.factors.as_deref();
-        let named = |e: &dyn std::fmt::Display| anyhow!("--factors: {e}");
-        let method = match (self.tensorise, factors) {
-            (Some(Named::None), Some(_)) => bail!("--factors needs --tensorise vdt or reshape"),
-            (Some(Named::None), None) => Method::Plain,
-            (Some(Named::Reshape), f) => {
-                Method::Reshape(f.map(str::parse).transpose().map_err(|e| named(&e))?)
-            }
-            (_, f) => Method::Vdt(f.map(parse_digits).transpose().map_err(|e| named(&e))?),
-        };
-        let resize = match self.resize.as_deref() {
-            Some(text) => match parse_shape(text).as_deref() {
-                Ok(&[height, width]) => Some([height, width]),
-                _ => bail!("--resize: '{text}' is no size; use rows x columns such as 256x256"),
-            },
-            None => None,
-        };
-        let asked = self.tensorise.is_some() || self.grey || self.crop || resize.is_some();
-        Ok(asked.then(|| {
-            Tensorise::default().with(|t| {
-                t.method = method;
-                t.grey = self.grey;
-                t.resize = resize;
-                t.sides = if self.crop { Sides::Crop } else { Sides::Pad };
-            })
-        }))
+        let tensorise = self.tensorise.map(|named| match named {
+            Named::Vdt => "vdt".to_owned(),
+            Named::Reshape => "reshape".to_owned(),
+            Named::None => "none".to_owned(),
+        });
+        let (factors, resize) = (self.factors.clone(), self.resize.clone());
+        let (grey, crop) = (self.grey, self.crop);
+        Ok(AskedPicture { tensorise, factors, grey, resize, crop }.check()?)
     }
 }
 

@@ -1,24 +1,19 @@
 //! The page about a compressed picture.
 
-use super::{Made, Summary, bytes_text, rounding_text};
+use super::{Summary, bytes_text, rounding_text};
 use crate::commands::data::{Data, reshape_text};
 use crate::text::{duration, number, shape};
 use std::io;
 use tnsearch::tensor::AnyTensor;
 use tnsearch_io::Picture;
 use tnsearch_io::text::bytes;
-use tnsearch_lab::compress::difference;
+use tnsearch_lab::compress::{Compressed, difference};
 use tnsearch_report::page::{Shown, SideBySide, Tile};
 
 /// The page.
-pub(super) fn html(
-    data: &Data,
-    own: &AnyTensor,
-    made: &Made,
-    summary: &Summary<'_>,
-) -> io::Result<String> {
+pub(super) fn html(data: &Data, made: &Compressed, summary: &Summary<'_>) -> io::Result<String> {
     let picture = |tensor: &AnyTensor| Picture::from_tensor(tensor).map_err(io::Error::other);
-    let (original, reconstruction) = (picture(own)?, picture(&made.dense)?);
+    let (original, reconstruction) = (picture(&made.own)?, picture(&made.dense)?);
     let (apart, factor) = difference(&original, &reconstruction);
     let shown = |name: &str, caption: String, picture: &Picture| -> io::Result<Shown> {
         Ok(Shown {

@@ -1,0 +1,270 @@
+//! The whole way from a tensor to what its file holds, and back.
+
+use super::{
+    Candidate, Goal, GoalError, Scale, as_written, default_template, direct, distance_squared,
+};
+use std::sync::Arc;
+use std::time::Instant;
+use thiserror::Error;
+use tnsearch::SettingError;
+use tnsearch::decompose::Limits;
+use tnsearch::dispatch;
+use tnsearch::graph::{GraphError, Template};
+use tnsearch::network::{Network, NetworkError};
+use tnsearch::problem::{CheckedObjective, Stop, Target};
+use tnsearch::search::{Listener, Search, SearchError, SearchSettings, StoppedBy};
+use tnsearch::tensor::{AnyTensor, Reshape, Scalar as _, TensorError};
+use tnsearch_io::network::Origin;
+use tnsearch_io::picture::NoPicture;
+use tnsearch_io::{Dtype, Picture, Precision, PrecisionError};
+
+/// Why nothing was compressed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CompressError {
+    /// What is asked for cannot be reached.
+    #[error(transparent)]
+    Goal(#[from] GoalError),
+    /// A setting is out of range.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The template does not go with the tensor.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The search failed.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// A network could not be made or contracted.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A tensor is wrong.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// What should be a picture is none.
+    #[error(transparent)]
+    Picture(#[from] NoPicture),
+    /// The cores cannot be had in that precision.
+    #[error("--cores {precision}: {error}")]
+    Precision {
+        /// The precision.
+        precision: Precision,
+        /// Why.
+        error: PrecisionError,
+    },
+    /// There is no network to be had.
+    #[error("nothing was found: {0}")]
+    Nothing(&'static str),
+    /// It was interrupted before there was a network.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// How a tensor is to be compressed.
+#[derive(Debug, Clone)]
+pub struct CompressSettings {
+    /// What is to be reached; none: 30 dB for pictures, an RE of 0.01 for arrays.
+    pub goal: Option<Goal>,
+    /// The format; none: several, of which the best is chosen.
+    pub template: Option<Arc<Template>>,
+    /// The numbers in the file.
+    pub cores: Precision,
+    /// The seed.
+    pub seed: u64,
+    /// End the search after this many seconds with the best so far.
+    pub max_seconds: f64,
+    /// Threads; none: one per processor.
+    pub threads: Option<usize>,
+    /// Memory that may be used.
+    pub max_bytes: u64,
+}
+
+/// A compression that was checked.
+pub struct Plan<'a> {
+    target: &'a Target,
+    reshape: Option<&'a Reshape>,
+    asked: CompressSettings,
+    own: AnyTensor,
+    scale: Scale,
+    goal: Goal,
+    objective: CheckedObjective,
+    settings: SearchSettings,
+    template: Arc<Template>,
+}
+
+/// A network and what it stands for.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Compressed {
+    /// With cores as the file has them.
+    pub network: Network,
+    /// What was compressed, in its own shape, divided by [`Target::scale`].
+    pub own: AnyTensor,
+    /// What the file stands for, as that.
+    pub dense: AnyTensor,
+    /// Its RSE.
+    pub rse: f64,
+    /// The RSE before the cores were rounded.
+    pub unrounded: f64,
+    /// Its PSNR.
+    pub psnr: f64,
+    /// What that refers to.
+    pub scale: Scale,
+    /// What was asked for.
+    pub goal: Goal,
+    /// Whether the file itself is that.
+    pub target_reached: bool,
+    /// Why the search ended.
+    pub stopped_by: StoppedBy,
+}
+
+impl<'a> Plan<'a> {
+    /// Checks what is asked for a tensor that was reshaped so.
+    pub fn new(
+        target: &'a Target,
+        reshape: Option<&'a Reshape>,
+        origin: Origin,
+        asked: CompressSettings,
+    ) -> Result<Self, CompressError> {
+        let own = target.tensor().clone();
+        let own = reshape.map_or(own.clone(), |reshape| reshape.undo(own));
+        let bits = if origin.dtype == Dtype::U16 { 16 } else { 8 };
+        let scale = if origin.picture { Scale::of_picture(bits) } else { Scale::of_array(&own) };
+        let usual = if origin.picture { Goal::Psnr(30.0) } else { Goal::Re(0.01) };
+        let goal = asked.goal.unwrap_or(usual);
+        let objective = goal.objective(&own, target.norm_squared(), scale)?;
+        let dims = target.dims();
+        let mut settings = SearchSettings::unproven(dims, asked.max_bytes);
+        settings.objective = objective;
+        settings.seed = asked.seed;
+        settings.budget.max_seconds = Some(asked.max_seconds);
+        settings.budget.threads = asked.threads;
+        settings.check_all()?;
+        let template = match &asked.template {
+            Some(template) => template.clone(),
+            None => Arc::new(Template::parse(default_template(target.entries()), dims.len())?),
+        };
+        let objective = objective.check()?;
+        Ok(Plan { target, reshape, asked, own, scale, goal, objective, settings, template })
+    }
+
+    /// The settings of the search.
+    pub fn settings(&self) -> &SearchSettings {
+        &self.settings
+    }
+
+    /// Searches, rounds the cores and measures what the file will stand for.
+    pub fn run(
+        self,
+        begun: Instant,
+        stop: &Stop,
+        listener: &mut dyn Listener,
+    ) -> Result<Compressed, CompressError> {
+        let Plan { target, objective, .. } = self;
+        let direct = self.asked.template.is_none().then(|| {
+            let limits = Limits::none().with(|l| {
+                l.max_bytes = Some(self.asked.max_bytes);
+                l.stop = stop.within_seconds(self.asked.max_seconds);
+            });
+            direct(target, objective, &limits)
+        });
+        let search = Search::new(target, self.template.clone()).settings(self.settings.clone());
+        let result = search.stop(stop).begun(begun).listen(listener).run()?;
+        let searched = match &result.best {
+            Some(best) => {
+                let network = best.network(target.dims())?;
+                Some(Candidate { network, rse: best.score.error })
+            }
+            None => None,
+        };
+        match Candidate::better(objective, direct.flatten(), searched) {
+            Some(found) => self.made(&found.network, result.stopped_by),
+            None => Err(match result.stopped_by {
+                StoppedBy::Interrupted => CompressError::Interrupted,
+                StoppedBy::MaxSeconds => CompressError::Nothing(
+                    "the time was up before the first fit was done; give more --max-seconds",
+                ),
+                _ => {
+                    CompressError::Nothing("no network is smaller than the tensor and near enough")
+                }
+            }),
+        }
+    }
+
+    /// Rounds the cores and measures what the file stands for.
+    fn made(self, found: &Network, stopped_by: StoppedBy) -> Result<Compressed, CompressError> {
+        let Plan { own, scale, goal, .. } = self;
+        let dense = |network: &Network| -> Result<AnyTensor, CompressError> {
+            let mut tensor = network.to_tensor(Some(self.asked.max_bytes))?;
+            let scale = self.target.scale();
+            if scale != 1.0 {
+                dispatch!(&mut tensor, t => {
+                    t.data_mut().iter_mut().for_each(|x| *x = x.unscale(scale));
+                });
+            }
+            Ok(match self.reshape {
+                Some(reshape) => reshape.undo(tensor),
+                None => tensor,
+            })
+        };
+        let norm = own.norm_squared();
+        let unrounded = distance_squared(&own, &dense(found)?)? / norm;
+        let precision = self.asked.cores;
+        let network = precision
+            .round(found)
+            .map_err(|error| CompressError::Precision { precision, error })?;
+        let dense = dense(&network)?;
+        let distance = distance_squared(&own, &dense)?;
+        let seen = match scale.bits {
+            Some(bits) => {
+                let mut picture = Picture::from_tensor(&dense)?;
+                picture.bits = bits;
+                distance_squared(&own, &as_written(&picture))?
+            }
+            None => distance,
+        };
+        let (rse, psnr) = (distance / norm, scale.psnr(seen, own.len()));
+        // Cores of few bits may spoil what the search had reached.
+        let target_reached = match goal {
+            Goal::Re(re) => rse.sqrt() <= re * (1.0 + 1e-6),
+            Goal::Psnr(asked) => psnr >= asked - 1e-3,
+            Goal::MaxParams(params) => network.params() <= params,
+        };
+        Ok(Compressed {
+            network,
+            own,
+            dense,
+            rse,
+            unrounded,
+            psnr,
+            scale: Scale { peak: scale.peak * self.target.scale(), ..scale },
+            goal,
+            target_reached,
+            stopped_by,
+        })
+    }
+}
+
+/// The tensor of a network that was compressed, in its own shape; of a picture its samples, in whole steps.
+pub fn restored(
+    network: &Network,
+    reshape: Option<&Reshape>,
+    origin: Origin,
+    max_bytes: u64,
+) -> Result<AnyTensor, CompressError> {
+    let tensor = network.to_tensor(Some(max_bytes))?;
+    let tensor = match reshape {
+        Some(reshape) => reshape.undo(tensor),
+        None => tensor,
+    };
+    if !origin.picture {
+        return Ok(tensor);
+    }
+    Ok(picture_of(&tensor, origin)?.steps().into_tensor().into())
+}
+
+/// The picture that a tensor is, with as many bits as it had.
+pub fn picture_of(tensor: &AnyTensor, origin: Origin) -> Result<Picture, NoPicture> {
+    let mut picture = Picture::from_tensor(tensor)?;
+    picture.bits = if origin.dtype == Dtype::U16 { 16 } else { 8 };
+    Ok(picture)
+}
