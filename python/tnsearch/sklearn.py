@@ -17,7 +17,7 @@ from ._search import search
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
-    from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+    from sklearn.utils import validation
 except ImportError as missing:
     raise ImportError("tnsearch.sklearn needs scikit-learn 1.6 or newer: pip install scikit-learn") from missing
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ._core import Network
 
 __all__ = ["TensorCompleter", "TensorCompressor"]
+
+# Its functions have no types that could be relied on.
+check: Any = validation
 
 
 def basis(network: Network) -> NDArray[Any]:
@@ -75,16 +78,16 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     _features: tuple[int, ...]
 
-    def _samples(self, X: ArrayLike, *, reset: bool, holes: bool) -> NDArray[Any]:
+    def _samples(self, X: Any, *, reset: bool, holes: bool) -> NDArray[Any]:
         """The array, checked as scikit-learn does; of two axes by scikit-learn itself."""
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan" if holes else True}
         if reset:
             checks |= {"ensure_min_samples": 2, "ensure_min_features": 2}
         order: int = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
         if order <= 2 or not reset and len(self._features) == 1:
-            made = validate_data(self, X, reset=reset, **checks)
+            made: Any = check.validate_data(self, X, reset=reset, **checks)
         else:
-            made = check_array(X, allow_nd=True, estimator=self, **checks)
+            made = check.check_array(X, allow_nd=True, estimator=self, **checks)
             if reset:
                 self.n_features_in_ = int(np.prod(made.shape[1:]))
         if reset:
@@ -169,15 +172,15 @@ class TensorCompressor(ClassNamePrefixFeaturesOutMixin, _Estimator):  # type: ig
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """The coordinates of samples, one row each."""
-        check_is_fitted(self)
+        check.check_is_fitted(self)
         array = self._samples(X, reset=False, holes=False)
         made: NDArray[Any] = array.reshape(len(array), -1) @ self.components_.T
         return made
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[Any]:
         """The samples with these coordinates."""
-        check_is_fitted(self)
-        rows = check_array(Z, dtype=np.float64)
+        check.check_is_fitted(self)
+        rows: NDArray[Any] = check.check_array(Z, dtype=np.float64)
         if rows.shape[1] != len(self.components_):
             raise ValueError(f"Z has {rows.shape[1]} columns; there are {len(self.components_)} coordinates")
         made: NDArray[Any] = (rows @ self.components_).reshape(len(rows), *self._features)
@@ -242,7 +245,7 @@ class TensorCompleter(OneToOneFeatureMixin, _Estimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """The samples with their holes filled."""
-        check_is_fitted(self)
+        check.check_is_fitted(self)
         array = self._samples(X, reset=False, holes=True)
         rows = array.reshape(len(array), -1).copy()
         holes = np.isnan(rows)
