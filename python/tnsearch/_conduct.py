@@ -23,6 +23,7 @@ class Workers(Protocol):
 
     def turn(self) -> bool:
         """Does what can be done at once; whether there is more to do at once."""
+        ...
 
     def close(self) -> None:
         """Lets go of everything."""

@@ -79,7 +79,8 @@ def listed(name: str, values: Any) -> Sequence[Any]:
     """Values of which there may be several."""
     if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (bytes, bytearray)):
         return list(values)
-    raise TypeError(f"{name} is {values!r}; it must be a text, or a list of whole numbers")
+    text = " ".join(repr(values).split())
+    raise TypeError(f"{name} is {text}; it must be a text, or a list of whole numbers")
 
 
 def whole(name: str, value: Any) -> str:
@@ -93,4 +94,4 @@ def whole(name: str, value: Any) -> str:
     try:
         return str(operator.index(value))
     except TypeError:
-        raise TypeError(f"{name} has {value!r}; it must have whole numbers") from None
+        raise TypeError(f"{name} has {' '.join(repr(value).split())}; it must have whole numbers") from None

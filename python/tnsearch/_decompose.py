@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import _core
 from ._core import Network, Structure
-from ._data import Shape, Split, data_options
+from ._data import Shape, Split, data_options, whole
 from ._keywords import known_options, unexpected
 
 if TYPE_CHECKING:
@@ -102,7 +104,8 @@ class Rounded:
 def _ranks(ranks: int | Sequence[int] | None) -> list[int]:
     if ranks is None:
         return []
-    return [int(r) for r in ranks] if isinstance(ranks, Sequence) else [int(ranks)]
+    several = ranks if isinstance(ranks, (Sequence, np.ndarray)) and not isinstance(ranks, (str, bytes)) else [ranks]
+    return [int(whole("ranks", r)) for r in several]
 
 
 def decompose(

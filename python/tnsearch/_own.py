@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import Any, Union, cast
 
 from ._core import Job, Network, Structure, Worker, describe_request, own_answer
 
@@ -23,8 +23,9 @@ class Measured:
     def __init__(self, loss: OwnLoss) -> None:
         self.loss = loss
 
-    def evaluate(self, worker: Worker, request: bytes, waited: float) -> bytes:
+    def evaluate(self, worker: Worker | None, request: bytes, waited: float) -> bytes:
         """The answer to a request."""
+        assert worker is not None, "it needs the data"
         network = worker.fit(request, waited)
         error = number(self.loss(network), self.loss)
         return own_answer(request, error, network)
@@ -132,5 +133,5 @@ def own_work(loss: Any, evaluate: Any) -> Measured | Evaluated | None:
     if evaluate is not None:
         if not callable(evaluate):
             raise TypeError(f"evaluate is a {type(evaluate).__name__}; it must be a function of (structure, seed)")
-        return Evaluated(evaluate)
-    return Measured(loss) if callable(loss) else None
+        return Evaluated(cast(OwnEvaluation, evaluate))
+    return Measured(cast(OwnLoss, loss)) if callable(loss) else None

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._complete import complete
+from ._decompose import decompose
 from ._search import search
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
-    from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+    from sklearn.utils import validation
 except ImportError as missing:
     raise ImportError("tnsearch.sklearn needs scikit-learn 1.6 or newer: pip install scikit-learn") from missing
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from ._core import Network
 
 __all__ = ["TensorCompleter", "TensorCompressor"]
+
+# Its functions have no types that could be relied on.
+check: Any = validation
 
 
 def basis(network: Network) -> NDArray[Any]:
@@ -65,19 +69,25 @@ def basis(network: Network) -> NDArray[Any]:
     matrix = open_map.reshape(-1, int(np.prod(features, dtype=int)))
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
     kept = values > values[0] * max(matrix.shape) * np.finfo(matrix.dtype).eps
-    return rows[kept]
+    made: NDArray[Any] = rows[kept]
+    return made
 
 
 class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What both share: samples along the first axis."""
 
-    def _samples(self, X: ArrayLike, *, reset: bool, holes: bool) -> NDArray[Any]:
+    _features: tuple[int, ...]
+
+    def _samples(self, X: Any, *, reset: bool, holes: bool) -> NDArray[Any]:
         """The array, checked as scikit-learn does; of two axes by scikit-learn itself."""
-        finite: Any = "allow-nan" if holes else True
-        if np.ndim(X) <= 2 or not reset and len(self._features) == 1:  # type: ignore[arg-type]
-            made = validate_data(self, X, dtype=np.float64, ensure_all_finite=finite, reset=reset)
+        checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan" if holes else True}
+        if reset:
+            checks |= {"ensure_min_samples": 2, "ensure_min_features": 2}
+        order: int = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        if order <= 2 or not reset and len(self._features) == 1:
+            made: Any = check.validate_data(self, X, reset=reset, **checks)
         else:
-            made = check_array(X, dtype=np.float64, allow_nd=True, ensure_all_finite=finite, estimator=self)
+            made = check.check_array(X, allow_nd=True, estimator=self, **checks)
             if reset:
                 self.n_features_in_ = int(np.prod(made.shape[1:]))
         if reset:
@@ -114,7 +124,8 @@ class TensorCompressor(ClassNamePrefixFeaturesOutMixin, _Estimator):  # type: ig
     Attributes
     ----------
     result_, network_
-        What the search found. Mode 0 counts the samples.
+        What the search found, and the network: where the search missed the error, a train by truncated SVDs. Mode 0 counts
+        the samples.
     components_
         Orthonormal rows: ``transform(X)`` is ``X @ components_.T``, samples laid out as rows.
     n_features_in_
@@ -152,24 +163,24 @@ class TensorCompressor(ClassNamePrefixFeaturesOutMixin, _Estimator):  # type: ig
         if self.template is not None:
             asked["template"] = self.template
         self.result_ = search(array, max_re=self.max_re, seed=self.random_state, **asked)
-        if self.result_.network is None:
-            raise ValueError("the search found no network; allow a larger max_re or more time")
-        self.network_ = self.result_.network
+        # What no network makes smaller is decomposed all the same, so that the error is kept.
+        network = self.result_.network if self.result_.target_reached else None
+        self.network_ = network if network is not None else decompose(array, max_re=self.max_re).network
         self.components_ = basis(self.network_)
         self._n_features_out = len(self.components_)
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """The coordinates of samples, one row each."""
-        check_is_fitted(self)
+        check.check_is_fitted(self)
         array = self._samples(X, reset=False, holes=False)
         made: NDArray[Any] = array.reshape(len(array), -1) @ self.components_.T
         return made
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[Any]:
         """The samples with these coordinates."""
-        check_is_fitted(self)
-        rows = check_array(Z, dtype=np.float64)
+        check.check_is_fitted(self)
+        rows: NDArray[Any] = check.check_array(Z, dtype=np.float64)
         if rows.shape[1] != len(self.components_):
             raise ValueError(f"Z has {rows.shape[1]} columns; there are {len(self.components_)} coordinates")
         made: NDArray[Any] = (rows @ self.components_).reshape(len(rows), *self._features)
@@ -234,7 +245,7 @@ class TensorCompleter(OneToOneFeatureMixin, _Estimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """The samples with their holes filled."""
-        check_is_fitted(self)
+        check.check_is_fitted(self)
         array = self._samples(X, reset=False, holes=True)
         rows = array.reshape(len(array), -1).copy()
         holes = np.isnan(rows)

@@ -24,7 +24,7 @@ FUZZ = settings(
 )
 
 # A tensor that every function takes and is done with at once.
-X = np.random.default_rng(0).standard_normal((2, 3, 2))
+X = np.random.default_rng(0).standard_normal((3, 4, 3))
 RING = tnsearch.Structure("ring", [0, 1, 2], [[0, 1, 2], [0, 2, 2], [1, 2, 2]])
 
 
@@ -39,7 +39,7 @@ def calls():
         "complete": ((X,), {"missing": 0.2, "template": "ring", "max_sweeps": 3, "max_rank": 2, "folds": 2}),
         "compress": ((X,), {"max_re": 0.3}),
         "decompose": ((X,), {"max_re": 0.3}),
-        "round": ((random_network(RING, [2, 3, 2]),), {"max_re": 0.3}),
+        "round": ((random_network(RING, [3, 4, 3]),), {"max_re": 0.3}),
         "space": (("ring", 4), {}),
     }
     return {name: call for name, call in made.items() if hasattr(tnsearch, name)}
@@ -83,13 +83,13 @@ BAD_ARRAYS = {
     "a dict": ({"a": 1}, TypeError, "number"),
     "ragged lists": ([[1, 2], [3]], TypeError, "array"),
     "a function": (len, TypeError, "number"),
-    "NaN": (np.full((2, 2, 2), np.nan), ValueError, "NaN|finite|missing"),
-    "one NaN": (np.where(np.arange(8).reshape(2, 2, 2) == 3, np.nan, 1.0), ValueError, "NaN|finite|missing"),
-    "infinity": (np.where(np.arange(8).reshape(2, 2, 2) == 3, np.inf, 1.0), ValueError, "inf|finite"),
-    "zeros": (np.zeros((2, 2, 2)), ValueError, "zero"),
-    "nothing": (np.zeros((2, 0, 2)), ValueError, "0|empty"),
-    "no axis": (np.float64(3), ValueError, "mode|order|axes|axis"),
-    "one axis": (np.ones(4), ValueError, "mode|order|axes|axis"),
+    "NaN": (np.full((3, 3, 3), np.nan), ValueError, "NaN|finite|missing"),
+    "one NaN": (np.where(np.arange(27).reshape(3, 3, 3) == 3, np.nan, 1.0), ValueError, "NaN|finite|missing"),
+    "infinity": (np.where(np.arange(27).reshape(3, 3, 3) == 3, np.inf, 1.0), ValueError, "inf|finite"),
+    "zeros": (np.zeros((3, 3, 3)), ValueError, "zero"),
+    "nothing": (np.zeros((2, 0, 2)), ValueError, "0|entry"),
+    "no axis": (np.float64(3), ValueError, "mode|entries"),
+    "one axis": (np.ones(40), ValueError, "mode"),
 }
 
 

@@ -3,7 +3,7 @@
 use crate::data::DataOptions;
 use crate::errors::raise;
 use crate::report::{Given, structure_values, whole};
-use crate::structure::from_json;
+use crate::structure::{Whole, from_json};
 use crate::{options, template, work};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -175,10 +175,11 @@ fn many(name: &str) -> PyErr {
 pub fn space<'py>(
     py: Python<'py>,
     graph: &Bound<'py, PyAny>,
-    order: Option<usize>,
-    max_rank: usize,
+    order: Option<Whole>,
+    max_rank: Whole,
     internal: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (order, max_rank) = (order.map(|n| n.0), max_rank.0);
     let internal = match internal {
         "free" => Internal::Free,
         "fixed" => Internal::Fixed,

@@ -1,7 +1,7 @@
 //! `tnsearch.Structure`: a template, the vertex of each mode, the rank of each edge.
 
 use crate::errors::raise;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tnsearch::graph::{Structure, StructureFile};
@@ -28,6 +28,29 @@ pub fn from_json<'py>(
     py.import("json")?.call_method1("loads", (text,))
 }
 
+/// A whole number of at least 0: one that is none is a `ValueError`, not an overflow.
+pub struct Whole(pub usize);
+
+impl<'py> FromPyObject<'_, 'py> for Whole {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        object.extract().map(Whole).map_err(|e: PyErr| {
+            match e.is_instance_of::<PyOverflowError>(object.py()) {
+                true => PyValueError::new_err(format!(
+                    "{} is out of range; it must be a whole number of at least 0",
+                    *object
+                )),
+                false => e,
+            }
+        })
+    }
+}
+
+fn plain(numbers: Vec<Whole>) -> Vec<usize> {
+    numbers.into_iter().map(|n| n.0).collect()
+}
+
 impl PyStructure {
     fn parse(text: &str) -> PyResult<Self> {
         let file: StructureFile = serde_json::from_str(text).map_err(|e| {
@@ -46,15 +69,18 @@ impl PyStructure {
     #[pyo3(signature = (template, permutation=None, edges=None))]
     fn new(
         template: &Bound<'_, PyAny>,
-        permutation: Option<Vec<usize>>,
-        edges: Option<Vec<[usize; 3]>>,
+        permutation: Option<Vec<Whole>>,
+        edges: Option<Vec<[Whole; 3]>>,
     ) -> PyResult<Self> {
         if let Ok(same) = template.extract::<PyStructure>() {
             return Ok(same);
         }
         let (permutation, edges) = match (permutation, edges) {
             (None, None) => return PyStructure::parse(&to_json(template)?),
-            (Some(permutation), Some(edges)) => (permutation, edges),
+            (Some(permutation), Some(edges)) => {
+                let edges = edges.into_iter().map(|edge| edge.map(|n| n.0)).collect::<Vec<_>>();
+                (plain(permutation), edges)
+            }
             _ => {
                 return Err(PyTypeError::new_err(
                     "Structure(template, permutation, edges) takes all three, or one dict with all of them",
@@ -108,7 +134,8 @@ impl PyStructure {
     }
 
     /// The shape of the core of a vertex for a tensor of these dimensions: its edges in order, then its modes.
-    fn core_shape(&self, vertex: usize, dims: Vec<usize>) -> PyResult<Vec<usize>> {
+    fn core_shape(&self, vertex: Whole, dims: Vec<Whole>) -> PyResult<Vec<usize>> {
+        let (vertex, dims) = (vertex.0, plain(dims));
         self.check(&dims)?;
         if vertex >= self.0.template().vertices() {
             let n = self.0.template().vertices();
@@ -120,7 +147,8 @@ impl PyStructure {
     }
 
     /// The number of entries of all cores for a tensor of these dimensions.
-    fn params(&self, dims: Vec<usize>) -> PyResult<u128> {
+    fn params(&self, dims: Vec<Whole>) -> PyResult<u128> {
+        let dims = plain(dims);
         self.check(&dims)?;
         Ok(self.0.params(&dims))
     }

@@ -134,8 +134,13 @@ impl FitSettings {
 
     /// Checks every setting.
     pub fn check(self) -> Result<CheckedFit, SettingError> {
-        count("restarts", self.restarts)?;
-        count("scouts", self.scouts)?;
+        for (name, starts) in [("restarts", self.restarts), ("scouts", self.scouts)] {
+            count(name, starts)?;
+            if starts > MOST_STARTS {
+                let expected = format!("it must be at most {MOST_STARTS}");
+                return Err(SettingError::new(name, starts, expected));
+            }
+        }
         if self.scouts > 1 && self.method == Method::Adam {
             return Err(SettingError::new("scouts", self.scouts, "adam takes 1 only"));
         }
@@ -164,6 +169,9 @@ impl FitSettings {
         Ok(CheckedFit(self))
     }
 }
+
+/// The most starts of a fit: their results are kept side by side.
+const MOST_STARTS: usize = 1_000_000;
 
 /// The default of [`FitSettings::ridge`] (measured: `docs/completion.md`).
 const RIDGE: f64 = 1e-6;
