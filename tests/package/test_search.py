@@ -13,7 +13,7 @@ import pytest
 import tnsearch
 from tnsearch import _progress
 
-HIDDEN = ["--template", "ring", "--dims", "4,4,4,4,4,4", "--ranks", "1:3", "--seed", "5"]
+HIDDEN = ["--template", "ring", "--dims", "4,4,4,4,4,4", "--ranks", "1..3", "--seed", "5"]
 
 
 def dense(network):
@@ -124,13 +124,14 @@ def test_what_a_callback_raises_is_raised(hidden):
 def test_a_journal_is_resumed_by_either(hidden, command, tmp_path):
     x, path, _ = hidden
     journal = tmp_path / "run.jsonl"
-    options = dict(template="ring", strategy="tnls", lambda_=20.0, samples=12, iterations=3, seed=1)
+    options = dict(template="ring", strategy="tnls", lambda_=20.0, samples=12, iterations=3, seed=1, direct=False, prune=False)
     whole = tnsearch.search(x, **options)
     part = tnsearch.search(x, journal=journal, max_evaluations=7, **options)
     assert part.stopped_by == "max_evaluations"
     with pytest.raises(ValueError, match="journal"):
         tnsearch.search(x, journal=journal, **options)
     line = ["--template", "ring", "--strategy", "tnls", "--lambda", 20.0, "--samples", 12, "--iterations", 3, "--seed", 1]
+    line += ["--no-direct", "--no-prune"]
     command("search", path, *line, "--journal", journal, "--resume", "--max-evaluations", 15)
     rest = tnsearch.search(x, journal=journal, resume=True, **options)
     assert (rest.params, rest.rse, rest.evaluations) == (whole.params, whole.rse, whole.evaluations)
