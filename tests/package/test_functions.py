@@ -288,7 +288,8 @@ TRAIN_ARGUMENTS = ["--template", "path", "--max-seconds", 3600]
     [
         ({"max_re": 0.05}, ["--re", 0.05]),
         ({"psnr": 25, "cores": "f16"}, ["--psnr", 25, "--cores", "f16"]),
-        ({"max_params": 120, "split": 2, "cores": "f64"}, ["--max-params", 120, "--split", 2, "--cores", "f64"]),
+        ({"max_params": 40}, ["--max-params", 40]),
+        ({"max_re": 0.01, "split": 2, "cores": "f64"}, ["--re", 0.01, "--split", 2, "--cores", "f64"]),
     ],
     ids=str,
 )

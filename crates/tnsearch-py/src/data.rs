@@ -113,6 +113,8 @@ impl DataOptions {
         let inside = mask.map(|mask| mask.1);
         x.py().detach(|| match holes {
             true => {
+                // What is known, and that in the shape in which it is fitted.
+                limit.check(2 * tensor.len() as u128, tensor.kind()).map_err(raise)?;
                 let holed = Holed::new(tensor, inside, self.nan_missing, remove).map_err(raise)?;
                 let target = holed.target(reshape.as_ref()).map_err(|e| match e {
                     DataError::Tensor(e) => explained(e),

@@ -1,7 +1,7 @@
 //! Some entries of a network, without its dense tensor.
 
 use super::contraction::{Contraction, Label, Scratch};
-use super::tree::{EXACT_ONCE, Node, Tree};
+use super::tree::{EXACT_OFTEN, Node, Tree};
 use super::{AxisMap, Labels, Network, NetworkError};
 use crate::tensor::{AnyTensor, Reshape, Scalar, Tensor, unflatten};
 use crate::{MemoryError, dispatch};
@@ -46,7 +46,10 @@ impl Network {
         picks: &[Vec<usize>],
         max_bytes: Option<u64>,
     ) -> Result<AnyTensor, NetworkError> {
-        let Some(reshape) = reshape else { return self.sliced(picks).to_tensor(max_bytes) };
+        let Some(reshape) = reshape else { return self.part(picks, max_bytes) };
+        if picks.iter().zip(reshape.from()).all(|(p, &d)| p.iter().copied().eq(0..d)) {
+            return Ok(reshape.undo(self.to_tensor(max_bytes)?));
+        }
         let lens: Vec<usize> = picks.iter().map(Vec::len).collect();
         let count: u128 = lens.iter().map(|&n| n as u128).product();
         let bytes = count as f64 * self.kind().bytes() as f64;
@@ -68,7 +71,7 @@ impl Network {
             let sides: Vec<usize> = used.iter().map(Vec::len).collect();
             let place: Vec<Vec<usize>> =
                 used.iter().zip(&self.dims).map(|(u, &d)| places(u, d)).collect();
-            let part = self.sliced(&used).to_tensor(max_bytes)?;
+            let part = self.part(&used, max_bytes)?;
             let at = |k: usize| {
                 let index = index(k).into_iter().zip(&place).map(|(i, place)| place[i]);
                 index.zip(&sides).fold(0, |flat, (i, side)| flat * side + i)
@@ -90,6 +93,19 @@ impl Network {
             })
         };
         Ok(tensor)
+    }
+
+    /// The dense tensor of a part. The order of many contractions is not worth the time that the best of all takes.
+    fn part(
+        &self,
+        picks: &[Vec<usize>],
+        max_bytes: Option<u64>,
+    ) -> Result<AnyTensor, NetworkError> {
+        let part = self.sliced(picks);
+        match self.cores.len() <= EXACT_OFTEN {
+            true => part.to_tensor(max_bytes),
+            false => part.applied(None, &[], max_bytes),
+        }
     }
 
     /// The entries at some indices, which are the rows of a matrix with one column per mode.
@@ -208,7 +224,7 @@ impl<T: Scalar> Walk<T> {
             Leaf { data: core.permuted(&order).into_data(), modes: strides, dims, block }
         };
         let leaves = network.on_modes(&map, like).into_iter().enumerate().map(leaf).collect();
-        let tree = Tree::best(&graph.plain(), &graph.merged_dims(&ones), EXACT_ONCE);
+        let tree = Tree::best(&graph.plain(), &graph.merged_dims(&ones), EXACT_OFTEN);
         let labels = Labels::new(graph, &ones);
         let mut open: Vec<Vec<Label>> = Vec::new();
         let nodes = tree.nodes.iter().map(|node| match *node {
