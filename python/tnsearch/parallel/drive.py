@@ -6,6 +6,7 @@ and when a request is run. So batches, retries, second copies and lost workers c
 
 from __future__ import annotations
 
+import itertools
 import math
 import queue
 import time
@@ -93,6 +94,8 @@ class _Task:
     requests: list[_Request]
     since: float
     whole: bool = False
+    #: Whether nothing else runs meanwhile: it is the last try of a request.
+    alone: bool = False
     copied: bool = False
     cancelled: bool = False
     futures: list[Any] = field(default_factory=list)
@@ -113,7 +116,10 @@ class Driver:
         self._waiting: deque[_Request] = deque()
         #: Those that wait or run, by ticket.
         self._needed: dict[int, _Request] = {}
-        self._tasks: list[_Task] = []
+        #: Those under way, the oldest first; how many times all of them run; those that are to run alone.
+        self._tasks: dict[_Task, None] = {}
+        self._running = 0
+        self._alone = 0
         self._done: queue.SimpleQueue[tuple[_Task, Any, int]] = queue.SimpleQueue()
         self._broken = False
         #: How often the pool was rebuilt: what an earlier one lost says nothing about this one.
@@ -196,29 +202,34 @@ class Driver:
             except queue.Empty:
                 break
             task.futures.remove(future)
+            self._running -= 1
             over = task not in self._tasks
             error = _error_of(future)
             breaks = error is not None and generation == self._generation and self.pool.is_loss(error)
             if error is None:
                 if not over:
-                    self._tasks.remove(task)
+                    self._remove(task)
                     self._finish(task, future.result())
             elif over or not any(self._is_needed(request) for request in task.requests):
                 if not task.futures and not over:
-                    self._tasks.remove(task)
+                    self._remove(task)
                 # Nobody needs it, but the pool may be broken all the same.
                 self._broken |= breaks and not future.cancelled()
             elif self.pool.is_loss(error):
                 lost = error
                 self._broken |= breaks
                 if not task.futures:
-                    self._tasks.remove(task)
+                    self._remove(task)
                     self._lose(task, error)
             else:
-                self._tasks.remove(task)
+                self._remove(task)
                 self._fail(task.requests, f"{type(error).__name__}: {error}")
         if self._broken:
             self._rebuild(lost)
+
+    def _remove(self, task: _Task) -> None:
+        del self._tasks[task]
+        self._alone -= task.alone
 
     def _finish(self, task: _Task, result: Any) -> None:
         for future in task.futures:
@@ -232,7 +243,7 @@ class Driver:
             if task.whole:
                 self._fail(again, "a worker cannot take the data of the job")
             elif again:
-                self._submit(_Task(again, self._clock(), whole=True))
+                self._submit(_Task(again, self._clock(), whole=True, alone=task.alone))
             return
         assert isinstance(result, Done)
         self._rebuilds = 0
@@ -296,17 +307,16 @@ class Driver:
         while not self._broken:
             while self._waiting and not self._is_needed(self._waiting[0]):
                 self._waiting.popleft()
-            if any(self._is_last_try(request) for task in self._tasks for request in task.requests):
-                return
-            free = self._room() - sum(len(task.futures) for task in self._tasks)
-            if free <= 0:
+            free = self._room() - self._running
+            if free <= 0 or self._alone:
                 return
             if not self._waiting:
                 self._copy_late(free)
                 return
             if self._is_last_try(self._waiting[0]) and self._tasks:
                 return
-            self._submit(_Task(self._batch(), self._clock()))
+            batch = self._batch()
+            self._submit(_Task(batch, self._clock(), alone=self._is_last_try(batch[0])))
 
     def _is_last_try(self, request: _Request) -> bool:
         return request.losses >= MOST_LOSSES
@@ -339,7 +349,7 @@ class Driver:
     def _copy_late(self, free: int) -> None:
         """Idle workers run what has taken too long elsewhere a second time; the first answer counts."""
         now = self._clock()
-        for task in sorted(self._tasks, key=lambda task: task.since)[:free]:
+        for task in list(itertools.islice(self._tasks, free)):
             expected = LATE * len(task.requests) * (self._cost or 0.0)
             if not task.copied and now - task.since > max(expected, LATE_SECONDS):
                 task.copied = True
@@ -347,7 +357,8 @@ class Driver:
                 self._run(task)
 
     def _submit(self, task: _Task) -> None:
-        self._tasks.append(task)
+        self._tasks[task] = None
+        self._alone += task.alone
         self._run(task)
 
     def _run(self, task: _Task) -> None:
@@ -362,6 +373,7 @@ class Driver:
         self.statistics.tasks += 1
         self.statistics.bytes_out += sum(len(request) for request, _ in batch)
         task.futures.append(future)
+        self._running += 1
 
         generation = self._generation
 
