@@ -13,8 +13,8 @@ import tnsearch
 def drawn(side: int) -> np.ndarray:
     """A picture in colour: side x side x 3, samples from 0 to 1."""
     y, x = np.mgrid[0:side, 0:side] / side
-    waves = 0.5 + 0.5 * np.sin(9 * x + 4 * np.cos(5 * y))
-    disc = np.exp(-30 * ((x - 0.6) ** 2 + (y - 0.4) ** 2))
+    waves = 0.5 + 0.5 * np.sin(12 * np.hypot(x, y - 0.3))
+    disc = 1 / (1 + np.exp(25 * (np.hypot(x - 0.6, y - 0.4) - 0.25)))
     return np.clip(np.stack([waves, disc, 1 - y * waves], axis=-1), 0, 1)
 
 

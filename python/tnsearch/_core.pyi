@@ -6,6 +6,29 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "Engine",
+    "Job",
+    "Network",
+    "Structure",
+    "Worker",
+    "__version__",
+    "bound",
+    "certify",
+    "complete",
+    "compress",
+    "decompose",
+    "decompress",
+    "describe_request",
+    "fingerprint",
+    "fit",
+    "own_answer",
+    "round",
+    "space",
+    "strategy_options",
+]
 
 __version__: str
 
@@ -39,6 +62,7 @@ class Structure:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+@disjoint_base
 class Network:
     """A structure with its cores."""
 

@@ -97,10 +97,9 @@ def result_html(result: Result) -> str:
         proof = "no structure of this class is better (proven)"
     elif result.proven_impossible:
         proof = "no structure of this class reaches the target (proven)"
-    elif result.lower_bound:
-        proof = ", ".join(f"{name} ≥ {value:,.6g}" for name, value in result.lower_bound.items())
     else:
-        proof = "none"
+        bounds = {name: value for name, value in (result.lower_bound or {}).items() if value is not None}
+        proof = ", ".join(f"{name} ≥ {value:,.6g}" for name, value in bounds.items()) or "none"
     rows.append(("proof", proof))
     rows.append(("evaluations", f"{result.evaluations:,} of {result.samples:,} samples"))
     rows.append(("stopped by", result.stopped_by))

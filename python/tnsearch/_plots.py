@@ -87,8 +87,8 @@ def plot_history(result: Result, ax: Any = None) -> Any:
         other.set_yscale("log")
         name = "RE" if measure == "rse" else measure
         other.set_ylabel(f"{name} (dashed)", color="#c2410c")
-    if result.lower_bound and "params" in result.lower_bound:
-        bound = result.lower_bound["params"]
+    bound = (result.lower_bound or {}).get("params")
+    if bound is not None:
         ax.axhline(bound, color="black", linewidth=1, linestyle=":")
         ax.annotate(f"proven: at least {bound:,.0f}", (0.01, bound), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
     ax.set_xlabel("evaluations")

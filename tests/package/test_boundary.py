@@ -97,6 +97,9 @@ BAD_ARRAYS = {
 @pytest.mark.parametrize("name", TAKING_ARRAYS)
 def test_arrays_that_are_none(name, what):
     array, kind, words = BAD_ARRAYS[what]
+    if name == "compress" and what == "text":
+        # It takes the paths of pictures.
+        kind, words = FileNotFoundError, "no such file"
     arguments, options = CALLS[name]
     with pytest.raises(kind, match=f"(?i){words}") as caught:
         getattr(tnsearch, name)(array, *arguments[1:], **options)

@@ -19,3 +19,11 @@ if found.network is not None:
 structure = tnsearch.Structure("ring", [0, 1, 2, 3], [[0, 1, 2], [1, 2, 2]])
 ranks: list[int] = structure.ranks
 rows: list[dict[str, Any]] = found.trials()
+lowest: float = tnsearch.bound(x, structure).rse
+fitted: tnsearch.Network = tnsearch.fit(x, structure, restarts=2).network
+filled = tnsearch.complete(x, missing=0.5).tensor
+part = fitted[0, :, 1:3]
+placements: int = tnsearch.space("ring", 8).structures
+study = tnsearch.Study((4, 4, 4), template="ring", max_params=40)
+while (trial := study.ask()) is not None:
+    study.tell(trial, float(sum(trial.structure.ranks)))
