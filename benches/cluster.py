@@ -26,6 +26,7 @@ import numpy as np
 from tnsearch import __version__, _core
 from tnsearch._search import order
 from tnsearch.parallel import Driver, Pool, evaluate, open_pool
+from tnsearch.parallel.drive import WORTH
 
 #: Tensors whose evaluations cost about a millisecond, ten, and a hundred.
 SIZES = {"small": (4,) * 5, "medium": (8,) * 5, "large": (12,) * 5}
@@ -50,7 +51,7 @@ def pool_of(backend: str, workers: int) -> Iterator[Pool]:
         ray.init(num_cpus=workers, include_dashboard=False, logging_level="error", log_to_driver=False)
     pool = open_pool(backend, workers)
     try:
-        wait([pool.submit(os.getpid) for _ in range(4 * workers)])
+        wait([nothing(pool) for _ in range(4 * workers)])
         yield pool
     finally:
         with contextlib.suppress(Exception):
@@ -124,13 +125,15 @@ def short(seconds: float) -> str:
 
 def on_paper(many: float, alone: float) -> None:
     """A generation on a thousand workers: tasks leave one after the other, `many` seconds apart; the last one comes back
-    after `alone` seconds and its work. Two and more rounds where there are more samples than workers."""
+    after `alone` seconds and its work. Where there are more samples than workers, a task has its part of them if they are
+    so cheap that its overhead matters."""
     rows = []
     for samples in (60, 300, 5000):
         row = [str(samples)]
         for cost in (0.1, 1.0, 10.0):
             rounds = math.ceil(samples / 1000)
-            seconds = max(rounds * cost, samples * many) + alone
+            batch = max(1, min(rounds, math.ceil(WORTH * many / cost)))
+            seconds = max(rounds * cost, samples / batch * many) + alone
             row.append(f"{seconds:.2f} s, {samples / seconds:.0f}/s, {100 * samples * cost / (1000 * seconds):.0f} %")
         rows.append(row)
     table(["samples", "0.1 s each", "1 s each", "10 s each"], rows)
