@@ -18,14 +18,14 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
 
 from tnsearch import __version__, _core
 from tnsearch._search import order
-from tnsearch.parallel import Driver, Pool, evaluate, open_pool
+from tnsearch.parallel import Done, Driver, Pool, evaluate, open_pool
 from tnsearch.parallel.drive import WORTH
 
 #: Tensors whose evaluations cost about a millisecond, ten, and a hundred.
@@ -75,6 +75,34 @@ def overhead(pool: Pool, tasks: int) -> dict[str, float]:
     wait([nothing(pool) for _ in range(tasks)])
     many = (time.perf_counter() - begun) / tasks
     return {"alone": alone, "many": many}
+
+
+class Instant(Pool):
+    """A thousand workers that have answered before they were asked."""
+
+    def submit(self, function: Any, *arguments: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_result(Done([REQUEST] * len(arguments[2]), float(len(arguments[2]))))
+        return future
+
+
+class Nobody:
+    """An engine that takes every answer."""
+
+    def answer(self, ticket: int, answer: bytes) -> None: ...
+
+    def wake(self) -> None: ...
+
+
+def driver_seconds(requests: int) -> float:
+    """What the driver itself takes for a request, with a thousand workers."""
+    driver = Driver(Nobody(), Instant(1000))  # type: ignore[arg-type]
+    begun = time.perf_counter()
+    for ticket in range(requests):
+        driver.take("submit", ticket, REQUEST)
+    while driver.statistics.answers < requests:
+        driver.turn()
+    return (time.perf_counter() - begun) / requests
 
 
 def search(x: np.ndarray, evaluations: int, pool: Pool | None, workers: int) -> dict[str, Any]:
@@ -169,6 +197,8 @@ def main() -> None:
                 for size in sizes:
                     note(size, backend, workers, search(tensor(SIZES[size]), asked.evaluations, pool, workers))
 
+    figures["driver"] = driver_seconds(20_000)
+    print(f"The driver itself takes {1e6 * figures['driver']:.0f} us for a request\n")
     print("Seconds of a task beside its work, and the cost of an evaluation above which that is under 5 %\n")
     rows = []
     for name, o in figures["overhead"].items():
