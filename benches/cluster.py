@@ -18,14 +18,15 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
 
 from tnsearch import __version__, _core
 from tnsearch._search import order
-from tnsearch.parallel import Driver, Pool, evaluate, open_pool
+from tnsearch.parallel import Done, Driver, Pool, evaluate, open_pool
+from tnsearch.parallel.drive import WORTH
 
 #: Tensors whose evaluations cost about a millisecond, ten, and a hundred.
 SIZES = {"small": (4,) * 5, "medium": (8,) * 5, "large": (12,) * 5}
@@ -50,7 +51,7 @@ def pool_of(backend: str, workers: int) -> Iterator[Pool]:
         ray.init(num_cpus=workers, include_dashboard=False, logging_level="error", log_to_driver=False)
     pool = open_pool(backend, workers)
     try:
-        wait([pool.submit(os.getpid) for _ in range(4 * workers)])
+        wait([nothing(pool) for _ in range(4 * workers)])
         yield pool
     finally:
         with contextlib.suppress(Exception):
@@ -74,6 +75,34 @@ def overhead(pool: Pool, tasks: int) -> dict[str, float]:
     wait([nothing(pool) for _ in range(tasks)])
     many = (time.perf_counter() - begun) / tasks
     return {"alone": alone, "many": many}
+
+
+class Instant(Pool):
+    """A thousand workers that have answered before they were asked."""
+
+    def submit(self, function: Any, *arguments: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_result(Done([REQUEST] * len(arguments[2]), float(len(arguments[2]))))
+        return future
+
+
+class Nobody:
+    """An engine that takes every answer."""
+
+    def answer(self, ticket: int, answer: bytes) -> None: ...
+
+    def wake(self) -> None: ...
+
+
+def driver_seconds(requests: int) -> float:
+    """What the driver itself takes for a request, with a thousand workers."""
+    driver = Driver(Nobody(), Instant(1000))  # type: ignore[arg-type]
+    begun = time.perf_counter()
+    for ticket in range(requests):
+        driver.take("submit", ticket, REQUEST)
+    while driver.statistics.answers < requests:
+        driver.turn()
+    return (time.perf_counter() - begun) / requests
 
 
 def search(x: np.ndarray, evaluations: int, pool: Pool | None, workers: int) -> dict[str, Any]:
@@ -124,13 +153,15 @@ def short(seconds: float) -> str:
 
 def on_paper(many: float, alone: float) -> None:
     """A generation on a thousand workers: tasks leave one after the other, `many` seconds apart; the last one comes back
-    after `alone` seconds and its work. Two and more rounds where there are more samples than workers."""
+    after `alone` seconds and its work. Where there are more samples than workers, a task has its part of them if they are
+    so cheap that its overhead matters."""
     rows = []
     for samples in (60, 300, 5000):
         row = [str(samples)]
         for cost in (0.1, 1.0, 10.0):
             rounds = math.ceil(samples / 1000)
-            seconds = max(rounds * cost, samples * many) + alone
+            batch = max(1, min(rounds, math.ceil(WORTH * many / cost)))
+            seconds = max(rounds * cost, samples / batch * many) + alone
             row.append(f"{seconds:.2f} s, {samples / seconds:.0f}/s, {100 * samples * cost / (1000 * seconds):.0f} %")
         rows.append(row)
     table(["samples", "0.1 s each", "1 s each", "10 s each"], rows)
@@ -166,6 +197,8 @@ def main() -> None:
                 for size in sizes:
                     note(size, backend, workers, search(tensor(SIZES[size]), asked.evaluations, pool, workers))
 
+    figures["driver"] = driver_seconds(20_000)
+    print(f"The driver itself takes {1e6 * figures['driver']:.0f} us for a request\n")
     print("Seconds of a task beside its work, and the cost of an evaluation above which that is under 5 %\n")
     rows = []
     for name, o in figures["overhead"].items():

@@ -266,6 +266,7 @@ class ProcessPool(Pool):
     """Processes of this machine."""
 
     name = "processes"
+    overhead = 0.0005
 
     def __init__(self, workers: int | None = None) -> None:
         super().__init__(workers or _processors())
@@ -310,7 +311,7 @@ class DaskPool(Pool):
 
     name = "dask"
     by_name = False
-    overhead = 0.005
+    overhead = 0.01
     #: How long a worker is waited for, in seconds.
     patience = 60.0
 
