@@ -23,6 +23,7 @@ The developers' commands of tnsearch.
   cargo xtask experiments <name>      an experiment; without a name, the list of them
   cargo xtask record --binary PATH    the answers of a released program that later ones have to give
   cargo xtask deny                    licences, sources and vulnerabilities of the dependencies
+  cargo xtask package                 of that, what is about the Python package
   cargo xtask sdist                   the Python package, built from its source distribution
   cargo xtask msrv                    the oldest Rust that is promised
 ";
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Some("experiments") => experiments::run(rest),
         Some("record") => record::run(rest),
         Some("deny") => deny::run(rest),
+        Some("package") => package::run(rest),
         Some("sdist") => package::sdist(rest),
         Some("msrv") => msrv::run(rest),
         Some("help" | "--help" | "-h") => {

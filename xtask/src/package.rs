@@ -1,7 +1,7 @@
 //! The Python package: its wheel is built, installed into an environment of its own and tested there, and so is its
 //! source distribution.
 
-use crate::{python, step};
+use crate::{artifact, python, step};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,6 @@ pub fn test(tnsearch: &Path) -> Result<()> {
     })?;
     step::step("the wheel in its environment", || install(&python, &wheel))?;
     types(&python)?;
-    // Small blocks: on two cores several threads of a library in several processes only wait for each other.
     let pytest = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"];
     let mut doctests = step::command(&python, &pytest);
     step::run_step(doctests.args(["--doctest-modules", "--pyargs", "tnsearch"]))?;
@@ -34,6 +33,16 @@ pub fn test(tnsearch: &Path) -> Result<()> {
         tests.env("TNSEARCH_NO_TORCH", reason);
     }
     step::run_step(&mut tests)
+}
+
+/// `cargo xtask package`: the part of `cargo xtask test` that is about the package.
+pub fn run(arguments: &[String]) -> Result<()> {
+    if let Some(extra) = arguments.first() {
+        return Err(step::usage(format!(
+            "`cargo xtask package` takes no arguments, not '{extra}'"
+        )));
+    }
+    test(&step::step("the tnsearch program", artifact::tnsearch)?)
 }
 
 /// `cargo xtask sdist`: the source distribution is built into a wheel, as `pip install` would, and imported.
