@@ -19,11 +19,11 @@ const HELP: &str = "\
 The developers' commands of tnsearch.
 
   cargo xtask test                    everything that must pass before a change is merged
+  cargo xtask package                 of that, what is about the Python package
   cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
   cargo xtask record --binary PATH    the answers of a released program that later ones have to give
   cargo xtask deny                    licences, sources and vulnerabilities of the dependencies
-  cargo xtask package                 of that, what is about the Python package
   cargo xtask sdist                   the Python package, built from its source distribution
   cargo xtask msrv                    the oldest Rust that is promised
 ";
