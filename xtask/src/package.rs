@@ -35,14 +35,19 @@ pub fn test(tnsearch: &Path) -> Result<()> {
     step::run_step(&mut tests)
 }
 
-/// `cargo xtask package`: the part of `cargo xtask test` that is about the package.
+/// `cargo xtask package`: the part of `cargo xtask test` that is about the package, beside the command that TNSEARCH
+/// names, or one built for it.
 pub fn run(arguments: &[String]) -> Result<()> {
     if let Some(extra) = arguments.first() {
         return Err(step::usage(format!(
             "`cargo xtask package` takes no arguments, not '{extra}'"
         )));
     }
-    test(&step::step("the tnsearch program", artifact::tnsearch)?)
+    let tnsearch = match std::env::var_os("TNSEARCH") {
+        Some(program) => PathBuf::from(program),
+        None => step::step("the tnsearch program", artifact::tnsearch)?,
+    };
+    test(&tnsearch)
 }
 
 /// `cargo xtask sdist`: the source distribution is built into a wheel, as `pip install` would, and imported.
@@ -138,16 +143,24 @@ fn unpacked(archive: &Path, folder: &str) -> Result<PathBuf> {
     Ok(folder.join(name.trim_end_matches(".tar.gz")))
 }
 
-/// Whether cargo finds every crate and every version there, and pip all it asks for: without compiling it.
+/// Whether cargo finds every crate there, in the versions that were tested, and pip all it asks for: without compiling it.
 fn complete(source: &Path) -> Result<()> {
-    let metadata = ["metadata", "--offline", "--locked", "--format-version", "1"];
-    let mut metadata = step::cargo(&metadata);
+    // Not --locked: the lock file names crates of the workspace that are not in the distribution.
+    let mut metadata = step::cargo(&["metadata", "--offline", "--format-version", "1"]);
     metadata.arg("--manifest-path").arg(source.join("crates/tnsearch-py/Cargo.toml"));
-    let metadata = step::output(&mut metadata)?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let metadata: serde_json::Value = serde_json::from_str(&step::output(&mut metadata)?)?;
     let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
     if !packages.iter().any(|p| p["name"] == "tnsearch-py") {
         bail!("the source distribution has no crate tnsearch-py");
+    }
+    let lock = std::fs::read_to_string(step::root().join("Cargo.lock"))?;
+    for package in packages {
+        let (name, version) = (&package["name"], &package["version"]);
+        if !lock.contains(&format!("name = {name}\nversion = {version}\n")) {
+            bail!(
+                "the source distribution would be built with {name} {version}, which Cargo.lock does not have"
+            );
+        }
     }
     let needed = ["PKG-INFO", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "Cargo.lock"];
     let needed = needed.into_iter().chain(["python/tnsearch/py.typed", "pyproject.toml"]);
