@@ -13,6 +13,12 @@ pub fn executable(cargo_arguments: &[&str], name: &str) -> Result<PathBuf> {
         .with_context(|| format!("cargo {} built no program '{name}'", cargo_arguments.join(" ")))
 }
 
+/// The command: the program that `cargo test` builds (the same features, so nothing is built again; the dev profile
+/// is optimised).
+pub fn tnsearch() -> Result<PathBuf> {
+    executable(&["test", "--workspace", "--no-run"], "tnsearch")
+}
+
 fn find(messages: &str, name: &str) -> Result<Option<PathBuf>> {
     for line in messages.lines().filter(|l| l.starts_with('{')) {
         let message: Value = serde_json::from_str(line).context("cargo printed bad JSON")?;

@@ -19,6 +19,7 @@ const HELP: &str = "\
 The developers' commands of tnsearch.
 
   cargo xtask test                    everything that must pass before a change is merged
+  cargo xtask package                 of that, what is about the Python package
   cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
   cargo xtask record --binary PATH    the answers of a released program that later ones have to give
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Some("experiments") => experiments::run(rest),
         Some("record") => record::run(rest),
         Some("deny") => deny::run(rest),
+        Some("package") => package::run(rest),
         Some("sdist") => package::sdist(rest),
         Some("msrv") => msrv::run(rest),
         Some("help" | "--help" | "-h") => {

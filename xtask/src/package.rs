@@ -1,7 +1,7 @@
 //! The Python package: its wheel is built, installed into an environment of its own and tested there, and so is its
 //! source distribution.
 
-use crate::{python, step};
+use crate::{artifact, python, step};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,6 @@ pub fn test(tnsearch: &Path) -> Result<()> {
     })?;
     step::step("the wheel in its environment", || install(&python, &wheel))?;
     types(&python)?;
-    // Small blocks: on two cores several threads of a library in several processes only wait for each other.
     let pytest = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"];
     let mut doctests = step::command(&python, &pytest);
     step::run_step(doctests.args(["--doctest-modules", "--pyargs", "tnsearch"]))?;
@@ -34,6 +33,21 @@ pub fn test(tnsearch: &Path) -> Result<()> {
         tests.env("TNSEARCH_NO_TORCH", reason);
     }
     step::run_step(&mut tests)
+}
+
+/// `cargo xtask package`: the part of `cargo xtask test` that is about the package, beside the command that TNSEARCH
+/// names, or one built for it.
+pub fn run(arguments: &[String]) -> Result<()> {
+    if let Some(extra) = arguments.first() {
+        return Err(step::usage(format!(
+            "`cargo xtask package` takes no arguments, not '{extra}'"
+        )));
+    }
+    let tnsearch = match std::env::var_os("TNSEARCH") {
+        Some(program) => PathBuf::from(program),
+        None => step::step("the tnsearch program", artifact::tnsearch)?,
+    };
+    test(&tnsearch)
 }
 
 /// `cargo xtask sdist`: the source distribution is built into a wheel, as `pip install` would, and imported.
@@ -129,16 +143,24 @@ fn unpacked(archive: &Path, folder: &str) -> Result<PathBuf> {
     Ok(folder.join(name.trim_end_matches(".tar.gz")))
 }
 
-/// Whether cargo finds every crate and every version there, and pip all it asks for: without compiling it.
+/// Whether cargo finds every crate there, in the versions that were tested, and pip all it asks for: without compiling it.
 fn complete(source: &Path) -> Result<()> {
-    let metadata = ["metadata", "--offline", "--locked", "--format-version", "1"];
-    let mut metadata = step::cargo(&metadata);
+    // Not --locked: the lock file names crates of the workspace that are not in the distribution.
+    let mut metadata = step::cargo(&["metadata", "--offline", "--format-version", "1"]);
     metadata.arg("--manifest-path").arg(source.join("crates/tnsearch-py/Cargo.toml"));
-    let metadata = step::output(&mut metadata)?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let metadata: serde_json::Value = serde_json::from_str(&step::output(&mut metadata)?)?;
     let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
     if !packages.iter().any(|p| p["name"] == "tnsearch-py") {
         bail!("the source distribution has no crate tnsearch-py");
+    }
+    let lock = std::fs::read_to_string(step::root().join("Cargo.lock"))?;
+    for package in packages {
+        let (name, version) = (&package["name"], &package["version"]);
+        if !lock.contains(&format!("name = {name}\nversion = {version}\n")) {
+            bail!(
+                "the source distribution would be built with {name} {version}, which Cargo.lock does not have"
+            );
+        }
     }
     let needed = ["PKG-INFO", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "Cargo.lock"];
     let needed = needed.into_iter().chain(["python/tnsearch/py.typed", "pyproject.toml"]);

@@ -16,11 +16,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         step::run_step(&mut step::cargo(&["test", "--workspace"]))?;
         documentation()?;
         packages()?;
-        // The program `cargo test` has just built (the same features, so nothing is built again; the
-        // dev profile is optimised).
-        let tnsearch = step::step("the tnsearch program", || {
-            artifact::executable(&["test", "--workspace", "--no-run"], "tnsearch")
-        })?;
+        let tnsearch = step::step("the tnsearch program", artifact::tnsearch)?;
         python_tests(&tnsearch)?;
         package::test(&tnsearch)
     })

@@ -372,9 +372,7 @@ impl PyNetwork {
         part(slf.py(), "_html")?.call_method1("network_html", (slf,))
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyAny>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let this = slf.get();
         let parts = (this.structure(), PyNetwork::cores(slf)?, this.rse);
         let more = from_json(slf.py(), &(&this.reshape, &this.origin))?;
@@ -404,6 +402,9 @@ impl PyNetwork {
         format!("Network({name}, dims={:?}, ranks={ranks:?}, params={params})", self.network.dims())
     }
 }
+
+/// A function, and what it is called with to make a network again.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyAny>));
 
 /// The kind that holds both.
 fn wider(a: Kind, b: Kind) -> Kind {
