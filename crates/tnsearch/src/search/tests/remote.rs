@@ -22,7 +22,7 @@ fn ring<T: Scalar>(dims: &[usize], noise: f64) -> Tensor<T> {
     let mut x = contract(&graph, dims, &cores.collect::<Vec<_>>());
     for x in x.data_mut() {
         let e = T::normal(&mut rng);
-        *x = *x + T::from_parts(noise * e.re(), noise * e.im());
+        *x += T::from_parts(noise * e.re(), noise * e.im());
     }
     x
 }
