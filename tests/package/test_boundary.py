@@ -106,6 +106,14 @@ def test_arrays_that_are_none(name, what):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 2), (2, 1, 3), (1, 3, 1, 2), (1, 1, 1), (3, 1, 1, 1, 2)])
+@pytest.mark.parametrize("template", [None, "ring", "path", "tucker", "ht", "star", "any-tree"])
+def test_modes_of_length_one(shape, template):
+    x = np.random.default_rng(1).standard_normal(shape)
+    found = answer(tnsearch.search, x, template=template, progress=False, max_evaluations=5)
+    assert isinstance(found, (tnsearch.Result, ValueError)), found
+
+
 def test_too_large_is_said_before_memory_is_taken():
     # 8 TB that NumPy does not hold either.
     huge = np.lib.stride_tricks.as_strided(np.zeros(1), (10_000, 10_000, 10_000), (0, 0, 0))

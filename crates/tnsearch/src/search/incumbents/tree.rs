@@ -98,8 +98,9 @@ impl TreeIn {
             let price = price(&water, aim, &ranks);
             let priced =
                 |water: &Water, ranks: &[usize]| water.params(ranks) + price * water.lost(ranks);
+            // The ranks of the edges: which of them are one choice depends on where modes of length 1 are.
             let (mut now, mut here, mut at) =
-                (priced(&water, &ranks), order.clone(), ranks.clone());
+                (priced(&water, &ranks), order.clone(), water.of_edges(&ranks));
             let mut changed = false;
             for step in steps(order.len()) {
                 if looks >= LOOKS || cuts.stopped() {
@@ -108,11 +109,11 @@ impl TreeIn {
                 looks += 1;
                 let trial = step.apply(&here);
                 let Some(water) = self.water(cuts, dims, &trial, cap) else { continue };
-                let mut ranks = at.clone();
+                let mut ranks = water.of_choices(&at);
                 water.priced(price, &mut ranks);
                 let cost = priced(&water, &ranks);
                 if cost < now * (1.0 - 1e-9) {
-                    (now, here, at, changed) = (cost, trial, ranks, true);
+                    (now, here, at, changed) = (cost, trial, water.of_edges(&ranks), true);
                 }
             }
             let Some(new) = self.water(cuts, dims, &here, cap).filter(|_| changed) else { break };
