@@ -19,13 +19,14 @@ class Place:
     threads: int | None = None
     workers: int | None = None
     make: Callable[[Engine], Workers] | None = None
+    close: Callable[[], None] = lambda: None
 
 
 def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | None) -> Place:
     """The place that was asked for.
 
-    >>> open_place(None, None, None), open_place(False, None, None), open_place(4, None, None)
-    (Place(threads=None, workers=None, make=None), Place(threads=1, workers=None, make=None), Place(threads=4, workers=None, make=None))
+    >>> open_place(None, None, None).threads, open_place(False, None, None).threads, open_place(4, None, None).threads
+    (None, 1, 4)
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
@@ -45,4 +46,4 @@ def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | N
 
     pool = open_pool(parallel, workers) if number is None else ThreadPool(number)
     work = Work() if own is None else Work(evaluate_own, {own.name: own})
-    return Place(workers=pool.workers, make=lambda engine: Driver(engine, pool, work))
+    return Place(workers=pool.workers, make=lambda engine: Driver(engine, pool, work), close=pool.close)

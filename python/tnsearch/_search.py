@@ -171,8 +171,8 @@ def search(
     front
         Whether the networks along the Pareto front are returned, too.
     callback
-        Called with a dict for every evaluation (``event="evaluated"``) and generation (``event="generation"``), in the
-        order of asking; the search ends with the best so far where it returns True.
+        Called with a dict for every evaluation (``event="evaluated"``), as they end, and every generation
+        (``event="generation"``); the search ends with the best so far where it returns True.
     parallel, workers
         Where structures are evaluated, the answer being the same everywhere: by default on all processors; ``False``: on
         one; a number or ``"threads"``: on so many threads; ``"processes"``, ``"dask"``, ``"ray"``, ``"mpi"``, a Dask
@@ -205,4 +205,9 @@ def search(
     if place.threads is not None and threads is None:
         asked["search"]["threads"] = place.threads
     asked["workers"] = place.workers
-    return conduct(Engine(X, asked), callback, bar, place.make)
+    try:
+        engine = Engine(X, asked)
+    except BaseException:
+        place.close()
+        raise
+    return conduct(engine, callback, bar, place.make)

@@ -91,7 +91,7 @@ def test_threads_change_nothing(hidden, threads):
 
 def test_callbacks_hear_everything_in_order_and_may_end_it(hidden):
     x = hidden[0]
-    options = dict(template="ring", strategy="tnls", lambda_=20.0, samples=12, iterations=3, seed=1)
+    options = dict(template="ring", strategy="tnls", lambda_=20.0, samples=12, iterations=3, seed=1, parallel=False)
     heard = []
     whole = tnsearch.search(x, callback=heard.append, **options)
     told = [e for e in heard if e["event"] == "evaluated"]
