@@ -156,6 +156,18 @@ def test_a_study_keeps_a_journal(x, tmp_path):
     assert told <= whole.evaluations - 5 + 1
 
 
+def test_a_study_goes_on_as_soon_as_a_trial_is_told():
+    """Where a trial was told and the search can go on with that, asking never says that it cannot."""
+    study = tnsearch.Study((3, 3, 3), template="ring", strategy="annealing", lambda_=1.0)
+    told = 0
+    # One chain, one structure after the other.
+    while told < 50 and (trial := study.ask()) is not None:
+        study.tell(trial, evaluate(trial.structure, 0))
+        told += 1
+    assert told > 10
+    study.stop()
+
+
 def test_a_study_that_cannot_go_on_says_so():
     study = tnsearch.Study((3, 3, 3), template="ring", strategy="tnls", lambda_=1.0)
     open_trials = []

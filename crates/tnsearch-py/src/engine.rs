@@ -60,8 +60,8 @@ struct State {
     heard: u64,
     /// Nobody listens any more.
     left: bool,
-    /// The search waits for results, and has asked for all it can ask for.
-    idle: bool,
+    /// How often the search has waited for an answer in vain since the last one.
+    in_vain: u32,
 }
 
 impl Hub {
@@ -115,12 +115,23 @@ impl Hub {
         self.more.notify_all();
     }
 
-    fn rest(&self, idle: bool) {
+    /// The search has waited for an answer in vain.
+    fn waited(&self) {
         let mut state = self.lock();
-        if state.idle != idle {
-            state.idle = idle;
-            self.more.notify_all();
-        }
+        state.in_vain = state.in_vain.saturating_add(1);
+        self.more.notify_all();
+    }
+
+    /// There was an answer, or a new request.
+    fn busy(&self) {
+        self.lock().in_vain = 0;
+    }
+
+    /// Whether nothing will come without an answer: it has waited twice in vain since the last one. The first time may
+    /// have begun before that answer came; the second has seen it.
+    fn idle(&self) -> bool {
+        let state = self.lock();
+        state.in_vain >= 2 && state.messages.is_empty()
     }
 
     fn leave(&self) {
@@ -182,17 +193,21 @@ impl Executor for Shipped {
     }
 
     fn submit(&mut self, ticket: Ticket, request: Request) {
+        self.hub.busy();
         self.remote.submit(ticket, request);
         self.pass_on();
     }
 
     fn next(&mut self, wait: Duration) -> Option<(Ticket, Result<Fitted, FitError>)> {
         self.pass_on();
-        self.hub.rest(true);
         let next = self.remote.next(wait);
-        // Where nothing came, it will wait again at once.
-        self.hub.rest(next.is_none());
         self.pass_on();
+        match &next {
+            Some(_) => self.hub.busy(),
+            // A mere look is no wait: the search has other things to do.
+            None if !wait.is_zero() => self.hub.waited(),
+            None => {}
+        }
         next
     }
 
@@ -303,6 +318,7 @@ impl Engine {
     fn answer(&self, ticket: u64, answer: Vec<u8>) {
         // Where the search is over, nobody needs it.
         let _ = self.answers.send(FromWorkers::Answer(Ticket(ticket), answer));
+        self.hub.busy();
     }
 
     /// A request cannot be evaluated at all: the search ends with that.
@@ -317,8 +333,7 @@ impl Engine {
 
     /// Whether the search waits for answers, and has said all it has to say.
     fn idle(&self) -> bool {
-        let state = self.hub.lock();
-        state.idle && state.messages.is_empty()
+        self.hub.idle()
     }
 
     /// The last event was heard: the search goes on.
