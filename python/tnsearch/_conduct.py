@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -39,44 +41,48 @@ def conduct(
     raised when it has ended."""
     signal: KeyboardInterrupt | None = None
     error: BaseException | None = None
-    ended = more = False
-    workers = None
+    workers: Workers | None = None
+    more = False
+    # A message leaves it when it was handled: Ctrl-C at any moment loses none.
+    inbox: deque[tuple[Any, ...]] = deque()
 
-    def hear(event: dict[str, Any]) -> None:
+    def handle(kind: str, *what: Any) -> None:
         nonlocal error
-        try:
-            if error is None and callback is not None and callback(event) is True:
-                engine.stop()
-        except BaseException as raised:
-            error = raised
-            engine.stop()
-        finally:
-            engine.acknowledge()
+        if kind == "progress":
+            bar.update(what[0])
+        elif kind == "event":
+            number, event = what
+            try:
+                heard = callback is not None and signal is None and error is None
+                if heard and callback is not None and callback(event) is True:
+                    engine.stop()
+            finally:
+                engine.acknowledge(number)
+        elif kind != "end" and workers is not None:
+            workers.take(kind, *what)
 
     try:
         workers = None if make is None else make(engine)
-        while not ended:
+        while inbox or not engine.ended():
             try:
-                for kind, *what in engine.messages(0.0 if more else TICK):
-                    if kind == "progress":
-                        bar.update(what[0])
-                    elif kind == "event":
-                        hear(what[0])
-                    elif kind == "end":
-                        ended = True
-                    elif workers is not None:
-                        workers.take(kind, *what)
-                more = workers is not None and error is None and not ended and workers.turn()
+                if not inbox:
+                    engine.collect(inbox, 0.0 if more else TICK)
+                while inbox:
+                    handle(*inbox[0])
+                    inbox.popleft()
+                more = workers is not None and error is None and not engine.ended() and workers.turn()
             except KeyboardInterrupt as pressed:
                 if signal is not None:
                     raise
                 signal = pressed
                 engine.stop()
-            except Exception as raised:
-                # A function of the user, or a pool.
+            except BaseException as raised:
+                # A function of the user, or a pool: raised when the search has ended.
                 if error is not None:
                     raise
                 error = raised
+                if inbox:
+                    inbox.popleft()
                 engine.stop()
     finally:
         engine.stop()
@@ -88,6 +94,8 @@ def conduct(
     if error is not None:
         raise error
     result = result_of(engine.result())
+    if result.journal_error is not None:
+        warnings.warn(f"the journal is incomplete: {result.journal_error}", stacklevel=3)
     if signal is not None and result.structure is None:
         raise signal
     return result

@@ -26,9 +26,9 @@ class Measured:
     def evaluate(self, worker: Worker | None, request: bytes, waited: float) -> bytes:
         """The answer to a request."""
         assert worker is not None, "it needs the data"
-        network = worker.fit(request, waited)
+        network, interrupted = worker.fit(request, waited)
         error = number(self.loss(network), self.loss)
-        return own_answer(request, error, network)
+        return own_answer(request, error, network, interrupted)
 
 
 class Evaluated:
@@ -81,7 +81,7 @@ class Here:
         self.engine = engine
         self.work = work
         self.worker: Worker | None = None
-        self.waiting: dict[int, bytes] = {}
+        self.waiting: dict[int, tuple[bytes, float]] = {}
 
     def take(self, kind: str, *what: Any) -> None:
         """Takes a message of the engine."""
@@ -90,7 +90,7 @@ class Here:
             if isinstance(self.work, Measured):
                 self.worker = Worker(job.header, job.entries)
         elif kind == "submit":
-            self.waiting[what[0]] = what[1]
+            self.waiting[what[0]] = (what[1], time.monotonic())
         elif kind == "cancel":
             self.waiting.pop(what[0], None)
 
@@ -99,8 +99,9 @@ class Here:
         if not self.waiting:
             return False
         ticket = next(iter(self.waiting))
-        request = self.waiting.pop(ticket)
-        self.engine.answer(ticket, self.work.evaluate(self.worker, request, 0.0))
+        request, since = self.waiting.pop(ticket)
+        waited = time.monotonic() - since
+        self.engine.answer(ticket, self.work.evaluate(self.worker, request, waited))
         return bool(self.waiting)
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,8 +34,10 @@ def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | N
         raise ValueError(f"parallel is {parallel}; a number of threads is at least 1")
     if parallel is None and workers is not None:
         number = workers
-    if parallel == "threads" or parallel is True:
-        number = workers or os.cpu_count() or 1
+    if (isinstance(parallel, str) and parallel == "threads") or parallel is True:
+        from .parallel.pools import _processors
+
+        number = workers or _processors()
     if own is None and (parallel is None or parallel is False or number is not None):
         return Place(threads=1 if parallel is False else number)
     if own is not None and (parallel is None or parallel is False) and (number or 1) == 1:
@@ -46,4 +47,11 @@ def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | N
 
     pool = open_pool(parallel, workers) if number is None else ThreadPool(number)
     work = Work() if own is None else Work(evaluate_own, {own.name: own})
+    try:
+        # Before the search begins, and its journal.
+        for name, thing in work.extra.items():
+            pool.check(name, thing)
+    except BaseException:
+        pool.close()
+        raise
     return Place(workers=pool.workers, make=lambda engine: Driver(engine, pool, work), close=pool.close)

@@ -206,8 +206,6 @@ def search(
         asked["search"]["threads"] = place.threads
     asked["workers"] = place.workers
     try:
-        engine = Engine(X, asked)
-    except BaseException:
+        return conduct(Engine(X, asked), callback, bar, place.make)
+    finally:
         place.close()
-        raise
-    return conduct(engine, callback, bar, place.make)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -51,7 +52,8 @@ class Study:
     Parameters
     ----------
     shape
-        The shape of the tensor, or the tensor itself.
+        The shape of the tensor, or the tensor itself. Of a shape alone a tensor of ones is made, so it must fit into
+        memory.
     max_loss, max_params, lambda_
         What is looked for, as in :func:`search`; errors are those told.
     workers
@@ -92,6 +94,7 @@ class Study:
             raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
         asked["workers"] = workers
         self._engine = Engine(_tensor(shape), asked)
+        self._inbox: deque[tuple[Any, ...]] = deque()
         self._waiting: dict[int, bytes] = {}
         self._open: dict[int, Trial] = {}
         self._asked = 0
@@ -118,14 +121,18 @@ class Study:
             self._listen()
 
     def _listen(self) -> None:
-        for kind, *what in self._engine.messages(TICK):
+        if not self._inbox:
+            self._engine.collect(self._inbox, TICK)
+        while self._inbox:
+            # It leaves when it was handled: Ctrl-C at any moment loses none.
+            kind, *what = self._inbox[0]
             if kind == "submit":
                 self._waiting[what[0]] = what[1]
             elif kind == "cancel":
                 self._waiting.pop(what[0], None)
                 self._open.pop(what[0], None)
-            elif kind == "end":
-                self._ended = True
+            self._inbox.popleft()
+        self._ended = self._engine.ended() and not self._inbox
 
     def tell(self, trial: Trial, error: float, network: Network | None = None) -> None:
         """The error of a trial's structure, and its network where there is one. A trial that the search does not need
@@ -133,7 +140,8 @@ class Study:
         if not isinstance(trial, Trial):
             raise TypeError(f"the trial is a {type(trial).__name__}; it must be one that ask() gave")
         answer = own_answer(trial._request, float(error), network)
-        if self._open.pop(trial._ticket, None) is not None:
+        if self._open.get(trial._ticket) is trial:
+            del self._open[trial._ticket]
             self._engine.answer(trial._ticket, answer)
 
     def stop(self) -> None:

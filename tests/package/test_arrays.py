@@ -85,7 +85,7 @@ def taken_as(array):
 
 
 def test_tables_of_pandas():
-    pandas = pytest.importorskip("pandas")
+    import pandas
     frame = pandas.DataFrame(BASE[0], columns=list("abcde"))
     assert np.array_equal(taken(frame), BASE[0])
     with pytest.raises(TypeError, match="objects"):
@@ -128,7 +128,7 @@ def test_a_large_torch_tensor_is_read_where_it_is(torch):
 
 
 def test_jax_types():
-    jax = pytest.importorskip("jax")
+    import jax
     for name in ["float16", "bfloat16", "float32", "int8", "int32", "uint8", "bool", "complex64"]:
         x = jax.numpy.asarray(BASE, dtype=name)
         expected = np.asarray(x).astype("complex128" if name == "complex64" else "float64")

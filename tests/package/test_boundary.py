@@ -42,7 +42,8 @@ def calls():
         "round": ((random_network(RING, [3, 4, 3]),), {"max_re": 0.3}),
         "space": (("ring", 4), {}),
     }
-    return {name: call for name, call in made.items() if hasattr(tnsearch, name)}
+    assert all(hasattr(tnsearch, name) for name in made)
+    return made
 
 
 CALLS = calls()
@@ -340,3 +341,44 @@ def test_an_array_that_raises_when_asked():
         arguments, options = CALLS[name]
         for array in (Angry(), Silly()):
             assert isinstance(answer(getattr(tnsearch, name), array, *arguments[1:], **options), TypeError)
+
+
+def test_masks_of_any_bytes():
+    x = np.random.default_rng(0).normal(size=(3, 4, 5))
+    strange = np.full(x.shape, 2, "u1").view(bool)
+    assert tnsearch.search(x, mask=strange, template="path", max_re=0.5).params > 0
+
+
+def test_what_contains_itself_is_refused():
+    x = np.random.default_rng(0).normal(size=(3, 4, 5))
+    endless = []
+    endless.append(endless)
+    with pytest.raises((TypeError, ValueError)):
+        tnsearch.search(x, max_rank=endless)
+
+    class Itself:
+        @property
+        def network(self):
+            return self
+
+        structure = network
+
+    with pytest.raises((TypeError, ValueError)):
+        tnsearch.fit(x, Itself())
+
+
+def test_networks_own_their_cores():
+    u, v = np.ones((2, 400, 400)), np.ones((2, 3))
+    structure = tnsearch.Structure(
+        {"template": {"vertices": [{"mode": True}, {"mode": True}], "edges": [[0, 1]]}, "permutation": [0, 0, 1], "edges": [[0, 1, 2]]}
+    )
+    network = tnsearch.Network(structure, [u, v])
+    before = network[0, 0, 0]
+    u[:] = 0
+    assert network[0, 0, 0] == before == 2
+
+
+def test_indices_too_large_are_no_negative_ones():
+    network = tnsearch.Network(tnsearch.Structure("path", [0, 1], [[0, 1, 1]]), [np.ones((1, 2)), np.ones((1, 2))])
+    with pytest.raises(IndexError):
+        network.entries(np.array([[2**64 - 1, 0]], dtype="u8"))

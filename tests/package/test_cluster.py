@@ -92,7 +92,7 @@ def test_processes(program: str, place: Path) -> None:
 
 
 def test_a_worker_killed_in_mid_search(program: str, place: Path) -> None:
-    psutil = pytest.importorskip("psutil")
+    import psutil
     here = run(program, place)
     with held(program, place, 3, "--cluster", "processes:2", "--journal", "run.jsonl") as process:
         children = psutil.Process(process.pid).children(recursive=True)
@@ -131,7 +131,6 @@ def dask_cluster() -> Iterator[str]:
 
 
 def test_another_scheduler_goes_on_with_resume(program: str, place: Path) -> None:
-    pytest.importorskip("distributed")
     here = run(program, place)
     journal = ("--journal", "run.jsonl", "--resume")
     with dask_cluster() as address, held(program, place, 4, "--cluster", address, *journal) as process:

@@ -1,7 +1,10 @@
 """Errors and evaluations by functions of the user, and ask and tell."""
 
 import concurrent.futures
+import functools
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -33,6 +36,14 @@ def evaluate(structure, seed):
     return (sum(structure.ranks) % 7) / 10
 
 
+def scaled(factor, structure, seed):
+    return factor * evaluate(structure, seed)
+
+
+def ranks(network):
+    return 1 / (1 + sum(network.structure.ranks))
+
+
 def equal(a, b):
     return (a.params, a.error, a.evaluations, a.structure) == (b.params, b.error, b.evaluations, b.structure)
 
@@ -55,7 +66,8 @@ def test_a_function_replaces_the_evaluation(x):
 
     found = tnsearch.search(x, evaluate=noted, **OPTIONS)
     assert found.network is None and found.structure is not None
-    assert found.error == evaluate(found.structure, 0) or found.error in {t["error"] for t in found.trials()}
+    assert found.error in {evaluate(structure, seed) for structure, seed, _ in seen}
+    assert found.loss == min(t["loss"] for t in found.trials())
     assert {thread for *_, thread in seen} == {threading.main_thread()}
     assert found.evaluations == len({s for s, *_ in seen})
 
@@ -94,14 +106,30 @@ def test_what_a_function_raises_is_raised(x):
         tnsearch.search(x, evaluate=evaluate, template="ring", max_re=0.1)
 
 
-def test_what_cannot_be_sent_is_named(x):
+def test_a_partial_of_a_function_is_sent(x):
+    one = tnsearch.search(x, evaluate=evaluate, **OPTIONS)
+    part = functools.partial(scaled, 1.0)
+    assert equal(one, tnsearch.search(x, evaluate=part, parallel="processes", workers=1, **OPTIONS))
+
+
+def test_nothing_is_kept_of_a_search():
+    kept = np.random.default_rng(3).normal(size=(64, 64, 64))
+    gone = weakref.ref(kept)
+    tnsearch.search(kept, loss=ranks, template="path", max_params=20000, strategy="random", samples=2, parallel=2)
+    del kept
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_cannot_be_sent_is_named(x, tmp_path):
     lock = threading.Lock()
 
     def held(structure, seed):
         return 0.1 if lock else 0.2
 
     with pytest.raises(Exception, match="evaluate"):
-        tnsearch.search(x, evaluate=held, parallel="processes", workers=1, **OPTIONS)
+        tnsearch.search(x, evaluate=held, parallel="processes", workers=1, journal=tmp_path / "j", **OPTIONS)
+    assert not (tmp_path / "j").exists()
 
 
 def test_an_executor_of_ones_own(x):
@@ -157,15 +185,48 @@ def test_a_study_keeps_a_journal(x, tmp_path):
 
 
 def test_a_study_goes_on_as_soon_as_a_trial_is_told():
-    """Where a trial was told and the search can go on with that, asking never says that it cannot."""
-    study = tnsearch.Study((3, 3, 3), template="ring", strategy="annealing", lambda_=1.0)
+    """Four chains, each of one structure after the other: with three trials open and one told, the search can go on, and
+    asking never says that it cannot."""
+    study = tnsearch.Study((3, 3, 3, 3), template="ring", strategy="annealing", lambda_=1.0, runs=4, workers=4)
+    trials = [study.ask() for _ in range(4)]
     told = 0
-    # One chain, one structure after the other.
-    while told < 50 and (trial := study.ask()) is not None:
+    while told < 60 and trials[-1] is not None:
+        trial = trials.pop(0)
         study.tell(trial, evaluate(trial.structure, 0))
         told += 1
+        trials.append(study.ask())
     assert told > 10
     study.stop()
+
+
+def test_a_trial_belongs_to_its_study():
+    one, other = (tnsearch.Study((3, 3, 3), template="ring", strategy="tnls", lambda_=1.0, seed=s) for s in (1, 2))
+    mine, theirs = one.ask(), other.ask()
+    one.tell(theirs, 0.0)
+    one.tell(mine, 0.5)
+    one.stop()
+    assert {trial["error"] for trial in one.result().trials()} == {0.5}
+    other.stop()
+
+
+def test_an_interrupt_loses_no_trial():
+    """Ctrl-C at whichever moment: what the search had asked for is still there."""
+    study = tnsearch.Study((3, 3, 3), template="ring", strategy="tnls", lambda_=1.0, samples=5)
+
+    class Inbox(type(study._inbox)):
+        interrupt = True
+
+        def popleft(self):
+            if Inbox.interrupt:
+                Inbox.interrupt = False
+                raise KeyboardInterrupt
+            return super().popleft()
+
+    study._inbox = Inbox()
+    with pytest.raises(KeyboardInterrupt):
+        study.ask()
+    assert run(study) > 5
+    assert study.result().stopped_by == "finished"
 
 
 def test_a_study_that_cannot_go_on_says_so():

@@ -212,7 +212,7 @@ def test_holes_losses_complex_numbers_and_a_shrunk_tensor() -> None:
 
 @pytest.mark.parametrize("workers", [2, 4])
 def test_dask(expected: tuple[Any, ...], workers: int) -> None:
-    distributed = pytest.importorskip("distributed")
+    import distributed
     with (
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
@@ -230,7 +230,7 @@ def test_dask(expected: tuple[Any, ...], workers: int) -> None:
 
 
 def test_dask_scatters_data_to_other_machines(expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    distributed = pytest.importorskip("distributed")
+    import distributed
     from tnsearch.parallel import pools
 
     monkeypatch.setattr(pools.DaskPool, "_is_local", lambda self: False)
@@ -269,7 +269,7 @@ def test_a_worker_that_cannot_reach_the_file_is_sent_the_data(
 
 
 def test_another_scheduler_goes_on_from_the_journal(expected: tuple[Any, ...], tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
+    import distributed
     journal = tmp_path / "search.jsonl"
 
     def search(stop_after: int | None) -> tnsearch.Result:
@@ -296,7 +296,7 @@ def test_another_scheduler_goes_on_from_the_journal(expected: tuple[Any, ...], t
 
 def ray_worker() -> int:
     """A process of Ray that works for us."""
-    psutil = pytest.importorskip("psutil")
+    import psutil
     for process in psutil.process_iter(["name", "cmdline"]):
         with contextlib.suppress(psutil.Error):
             command = process.info["cmdline"] or [""]
@@ -310,7 +310,7 @@ def ray_worker() -> int:
 
 
 def test_ray(expected: tuple[Any, ...], tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
+    import ray
     environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}}
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False, runtime_env=environment)
     try:

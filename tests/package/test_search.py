@@ -13,6 +13,8 @@ import pytest
 import tnsearch
 from tnsearch import _progress
 
+# A process that has not ended by then hangs.
+HANG = 600
 HIDDEN = ["--template", "ring", "--dims", "4,4,4,4,4,4", "--ranks", "1..3", "--seed", "5"]
 
 
@@ -92,13 +94,18 @@ def test_threads_change_nothing(hidden, threads):
 def test_callbacks_hear_everything_in_order_and_may_end_it(hidden):
     x = hidden[0]
     options = dict(template="ring", strategy="tnls", lambda_=20.0, samples=12, iterations=3, seed=1, parallel=False)
-    heard = []
-    whole = tnsearch.search(x, callback=heard.append, **options)
+    heard, threads = [], set()
+
+    def note(event):
+        heard.append(event)
+        threads.add(threading.current_thread())
+
+    whole = tnsearch.search(x, callback=note, **options)
     told = [e for e in heard if e["event"] == "evaluated"]
     assert len(told) == len(whole.trials()) >= whole.evaluations
     assert [e["key"] for e in told] == [t["key"] for t in whole.trials()]
     assert sum(e["event"] == "generation" for e in heard) > 1
-    assert threading.current_thread() is threading.main_thread()
+    assert threads == {threading.main_thread()}
     part = []
 
     def some(event):
@@ -177,7 +184,7 @@ def test_other_losses_and_holes():
         assert np.linalg.norm((filled - rates)[mask]) <= 2e-3 * np.linalg.norm(rates[mask])
 
 
-# Runs in another process, which is interrupted when it has said where it is.
+# Runs in another process, which is interrupted when it has said where it is: in the callback, or anywhere.
 INTERRUPTED = """
 import sys, numpy as np, tnsearch
 x = np.random.default_rng(0).normal(size=(6,) * 5)
@@ -186,39 +193,57 @@ def hear(event):
     if event["event"] == "evaluated" and not said:
         said.append(1)
         print("evaluated", flush=True)
+        if "inside" in sys.argv:
+            sys.stdin.read()
 found = tnsearch.search(x, template="ring", strategy="tnls", lambda_=2.0, samples=1000, iterations=100000, callback=hear)
 print(found.stopped_by, found.params, found.network is not None, flush=True)
 """
 
 
-def test_ctrl_c_returns_the_best_so_far():
-    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
+@pytest.mark.parametrize("where", ["inside", "anywhere", "anywhere", "anywhere"])
+def test_ctrl_c_returns_the_best_so_far(where):
+    line = [sys.executable, "-c", INTERRUPTED, where]
+    process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline().strip() == "evaluated"
     process.send_signal(signal.SIGINT)
-    stopped, params, network = process.stdout.readline().split()
+    out, _ = process.communicate(timeout=HANG)
+    stopped, params, network = out.split()
     assert (stopped, network) == ("interrupted", "True") and int(params) > 0
-    assert process.wait() == 0
+    assert process.returncode == 0
 
 
 def test_other_threads_of_python_go_on(hidden):
-    """While a search computes, the interpreter is free: a thread that counts is seen to have counted."""
-    go, counted = threading.Event(), threading.Event()
+    """While a search computes, the interpreter is free: another thread answers what the callback asks before the next."""
+    asked, counted = threading.Event(), threading.Event()
 
     def count():
-        go.wait()
+        asked.wait()
         counted.set()
 
     thread = threading.Thread(target=count)
     thread.start()
 
     def hear(event):
-        go.set()
-        # The search waits for this callback, so what is seen here was done by another thread meanwhile.
-        return None
+        asked.set()
+        # It could not return if the other thread could not run.
+        counted.wait()
 
     tnsearch.search(hidden[0], template="ring", strategy="tnls", lambda_=20.0, samples=5, iterations=2, callback=hear)
-    counted.wait()
+    assert counted.is_set()
     thread.join()
+
+
+def test_an_unheard_event_does_not_hold_the_search(hidden):
+    """The engine ends when it is told to, though nobody says that an event was heard."""
+    asked = tnsearch._search.order("search", {"template": "ring", "lambda_": 2.0, "strategy": "tnls"}, {}, False)
+    engine = tnsearch._core.Engine(hidden[0], {**asked, "events": True})
+    inbox = []
+    while not inbox:
+        engine.collect(inbox, 1.0)
+    engine.stop()
+    while not engine.ended():
+        engine.collect(inbox, 1.0)
+    assert engine.result()[0]["stopped_by"] == "interrupted"
 
 
 def test_large_arrays_are_read_where_they_are():

@@ -140,6 +140,9 @@ impl Broker {
     pub fn start(place: &Place) -> anyhow::Result<Self> {
         let python = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
         let mut command = place.command(&python)?;
+        // Ctrl-C is for the search, which tells its workers.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|e| match place.mpi() {
             None => no_python(&python, &e),

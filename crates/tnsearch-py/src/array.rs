@@ -73,8 +73,11 @@ pub fn mask(array: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, Vec<bool>)> {
         let text = format!("the mask has dtype {}; it must be bool", array.dtype());
         return Err(PyTypeError::new_err(text));
     }
-    let array = contiguous::<bool>(&array)?;
-    Ok((array.shape().to_vec(), array.readonly().as_slice()?.to_vec()))
+    // A bool of NumPy may be any byte.
+    let bytes = array.call_method1("view", ("u1",))?.cast_into::<PyUntypedArray>()?;
+    let array = contiguous::<u8>(&bytes)?;
+    let read = array.try_readonly().map_err(|e| PyValueError::new_err(format!("the mask: {e}")))?;
+    Ok((array.shape().to_vec(), read.as_slice()?.iter().map(|&byte| byte != 0).collect()))
 }
 
 /// A NumPy array of whatever it is.
@@ -153,7 +156,8 @@ fn held<T: Element + Scalar>(array: &Bound<'_, PyUntypedArray>) -> PyResult<AnyT
     }
     let array = contiguous::<T>(array)?;
     let dims = array.shape().to_vec();
-    let read = array.readonly();
+    let read =
+        array.try_readonly().map_err(|e| PyValueError::new_err(format!("the array: {e}")))?;
     let entries = read.as_slice()?;
     let aligned = entries.as_ptr().is_aligned();
     if std::mem::size_of_val(entries) < SHARED_BYTES || !aligned {
@@ -165,6 +169,12 @@ fn held<T: Element + Scalar>(array: &Bound<'_, PyUntypedArray>) -> PyResult<AnyT
         _array: array.clone().into_any().unbind(),
     };
     Ok(Tensor::shared(dims, Arc::new(held)).map_err(raise)?.into())
+}
+
+/// A tensor whose entries are its own: nobody else can change them.
+pub fn owned(tensor: AnyTensor) -> PyResult<AnyTensor> {
+    let dims = tensor.dims().to_vec();
+    Ok(dispatch!(tensor, t => Tensor::new(dims, t.into_data()).map_err(raise)?.into()))
 }
 
 /// A tensor as a new array, without a copy of its entries.

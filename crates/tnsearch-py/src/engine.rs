@@ -30,7 +30,7 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 /// What a search has to say to Python.
 pub enum Message {
     /// Something happened, and the search waits until it was heard ([`Hub::acknowledge`]).
-    Event(Value),
+    Event(u64, Value),
     /// How far it is; only the newest is kept.
     Progress(Value),
     /// What workers are made from.
@@ -60,6 +60,8 @@ struct State {
     heard: u64,
     /// Nobody listens any more.
     left: bool,
+    /// Nothing more will be said.
+    ended: bool,
     /// How often the search has waited for an answer in vain since the last one.
     in_vain: u32,
 }
@@ -76,16 +78,18 @@ impl Hub {
         if let Message::Progress(_) = message {
             state.messages.retain(|m| !matches!(m, Message::Progress(_)));
         }
+        state.ended |= matches!(message, Message::End);
         state.messages.push_back(message);
         self.more.notify_all();
     }
 
     /// Leaves an event and waits until it was heard.
     fn tell(&self, event: Value) {
-        self.send(Message::Event(event));
         let mut state = self.lock();
         state.sent += 1;
         let number = state.sent;
+        state.messages.push_back(Message::Event(number, event));
+        self.more.notify_all();
         while state.heard < number && !state.left {
             state = self.heard.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -105,8 +109,9 @@ impl Hub {
         state.messages.drain(..).collect()
     }
 
-    fn acknowledge(&self) {
-        self.lock().heard += 1;
+    fn acknowledge(&self, number: u64) {
+        let mut state = self.lock();
+        state.heard = state.heard.max(number);
         self.heard.notify_all();
     }
 
@@ -145,6 +150,7 @@ pub struct Shipped {
     remote: Remote,
     sent: Receiver<ToWorkers>,
     hub: Arc<Hub>,
+    whole: bool,
 }
 
 impl Shipped {
@@ -159,7 +165,7 @@ impl Shipped {
         let (to, sent) = mpsc::channel();
         let remote = Remote::new(job, workers, to, answers);
         let remote = if whole { remote.with_whole_fits() } else { remote };
-        let shipped = Shipped { remote, sent, hub: hub.clone() };
+        let shipped = Shipped { remote, sent, hub: hub.clone(), whole };
         shipped.pass_on();
         shipped
     }
@@ -181,7 +187,8 @@ impl Executor for Shipped {
     }
 
     fn room(&self) -> usize {
-        self.remote.room()
+        // Whoever evaluates in a way of his own is given what he can do at a time.
+        if self.whole { self.remote.workers() } else { self.remote.room() }
     }
 
     fn makes_single_starts(&self) -> bool {
@@ -294,14 +301,17 @@ impl Engine {
         Ok(Engine { hub, stop, thread: Mutex::new(Some(thread)), answers })
     }
 
-    /// What the search has to say, waiting for it for so many seconds at most. Raises what a signal's handler raises.
+    /// What the search has to say, waiting for it for so many seconds at most. Raises what a signal's handler raises,
+    /// before anything is taken.
     fn messages<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let wait = Duration::try_from_secs_f64(timeout).unwrap_or_default();
         py.check_signals()?;
         let taken = py.detach(|| self.hub.take(wait));
         let said = |message: Message| -> PyResult<Bound<'py, PyTuple>> {
             match message {
-                Message::Event(value) => ("event", from_json(py, &value)?).into_pyobject(py),
+                Message::Event(number, value) => {
+                    ("event", number, from_json(py, &value)?).into_pyobject(py)
+                }
                 Message::Progress(value) => ("progress", from_json(py, &value)?).into_pyobject(py),
                 Message::Job(job) => ("job", PyJob(job)).into_pyobject(py),
                 Message::Submit(ticket, request) => {
@@ -312,6 +322,19 @@ impl Engine {
             }
         };
         taken.into_iter().map(said).collect()
+    }
+
+    /// The same at the end of a list (or a deque): a signal that comes when this returns finds them there.
+    fn collect<'py>(&self, inbox: &Bound<'py, PyAny>, timeout: f64) -> PyResult<()> {
+        for message in self.messages(inbox.py(), timeout)? {
+            inbox.call_method1("append", (message,))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the search is over: nothing more will be said.
+    fn ended(&self) -> bool {
+        self.hub.lock().ended
     }
 
     /// A worker's answer to a request.
@@ -336,9 +359,9 @@ impl Engine {
         self.hub.idle()
     }
 
-    /// The last event was heard: the search goes on.
-    fn acknowledge(&self) {
-        self.hub.acknowledge();
+    /// An event was heard, and all before it: the search goes on.
+    fn acknowledge(&self, number: u64) {
+        self.hub.acknowledge(number);
     }
 
     /// Makes `messages` return at once. May be called from any thread.
@@ -346,9 +369,10 @@ impl Engine {
         self.hub.wake();
     }
 
-    /// Ends the search with the best so far.
+    /// Ends the search with the best so far; it waits for nobody to hear of events any more.
     fn stop(&self) {
         self.stop.set();
+        self.hub.leave();
         self.hub.wake();
     }
 

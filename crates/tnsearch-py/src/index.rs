@@ -141,6 +141,11 @@ pub fn entries<'py>(
         let text = format!("indices have dtype {}; they must be integers", made.getattr("dtype")?);
         return Err(PyTypeError::new_err(text));
     }
+    // What 64 bits with a sign cannot hold is no index, not a negative one.
+    let made = match kind == "u" {
+        true => numpy.call_method1("minimum", (&made, i64::MAX))?,
+        false => made,
+    };
     let made = numpy.call_method1("ascontiguousarray", (made, "int64"))?;
     let table = made.cast_into::<PyArray2<i64>>().ok().filter(|table| table.shape()[1] == order);
     let Some(table) = table else {
@@ -149,7 +154,8 @@ pub fn entries<'py>(
         );
         return Err(PyValueError::new_err(text));
     };
-    let read = table.readonly();
+    let read =
+        table.try_readonly().map_err(|e| PyValueError::new_err(format!("the indices: {e}")))?;
     let mut rows = Vec::with_capacity(read.len());
     for (k, &index) in read.as_slice()?.iter().enumerate() {
         let (mode, side) = (k % order, own[k % order]);

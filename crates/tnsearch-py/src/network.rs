@@ -52,7 +52,10 @@ impl PyNetwork {
                 format!("{} cores were given; the structure has {vertices} vertices", cores.len());
             return Err(PyValueError::new_err(text));
         }
-        let cores = cores.iter().map(array::tensor_as_it_is).collect::<PyResult<Vec<_>>>()?;
+        let cores = cores
+            .iter()
+            .map(|core| array::owned(array::tensor_as_it_is(core)?))
+            .collect::<PyResult<Vec<_>>>()?;
         let kind = cores.iter().map(|c| c.kind()).reduce(wider).unwrap_or(Kind::F64);
         let cores = cores.into_iter().map(|c| c.to_kind(kind)).collect::<Result<Vec<_>, _>>();
         let cores = cores.map_err(raise)?;

@@ -13,7 +13,7 @@ use tnsearch_io::{MemoryLimit, parse_memory};
 
 /// Options of a function: a dict of plain values. A value of the wrong type is a `TypeError` that names the option.
 pub fn read<T: DeserializeOwned>(options: &Bound<'_, PyDict>) -> PyResult<T> {
-    let items = fields(options)?;
+    let items = fields(options, 0)?;
     T::deserialize(Item::Map(items)).map_err(|wrong| match wrong.value {
         true => PyValueError::new_err(wrong.text),
         false => PyTypeError::new_err(wrong.text),
@@ -52,20 +52,31 @@ enum Item {
     Map(Vec<(String, Item)>),
 }
 
-fn fields(dict: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Item)>> {
-    dict.iter().map(|(name, value)| named(&name, &value)).collect()
+/// How deep lists and dicts may lie in each other.
+const DEEPEST: usize = 32;
+
+fn fields(dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<Vec<(String, Item)>> {
+    dict.iter().map(|(name, value)| named(&name, &value, depth)).collect()
 }
 
-fn named(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<(String, Item)> {
+fn named(
+    name: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    depth: usize,
+) -> PyResult<(String, Item)> {
     let name: String = name.extract()?;
-    let item = item(value).map_err(|e| match e.is_instance_of::<PyTypeError>(value.py()) {
-        true => PyTypeError::new_err(format!("{name}: {}", e.value(value.py()))),
-        false => e,
-    })?;
+    let item =
+        item(value, depth).map_err(|e| match e.is_instance_of::<PyTypeError>(value.py()) {
+            true => PyTypeError::new_err(format!("{name}: {}", e.value(value.py()))),
+            false => e,
+        })?;
     Ok((name, item))
 }
 
-fn item(value: &Bound<'_, PyAny>) -> PyResult<Item> {
+fn item(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Item> {
+    if depth > DEEPEST {
+        return Err(PyValueError::new_err("an option has lists in lists without an end"));
+    }
     if value.is_none() {
         return Ok(Item::None);
     }
@@ -79,10 +90,10 @@ fn item(value: &Bound<'_, PyAny>) -> PyResult<Item> {
         return Ok(Item::Float(float.value()));
     }
     if let Ok(dict) = value.cast::<PyDict>() {
-        return Ok(Item::Map(fields(dict)?));
+        return Ok(Item::Map(fields(dict, depth + 1)?));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.map(|v| item(&v?)).collect::<PyResult<_>>()?;
+        let items = value.try_iter()?.map(|v| item(&v?, depth + 1)).collect::<PyResult<_>>()?;
         return Ok(Item::List(items));
     }
     let whole = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;

@@ -2,6 +2,7 @@
 
 use crate::errors::raise;
 use crate::network::PyNetwork;
+use crate::report::whole;
 use crate::structure::from_json;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -46,11 +47,6 @@ impl Outcome {
         };
         Ok(PyNetwork::new(network, Some(rse), self.reshape.clone()))
     }
-}
-
-/// A count that JSON can hold.
-fn whole(n: u128) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 fn values(found: &Outcome) -> Value {

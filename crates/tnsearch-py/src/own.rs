@@ -36,14 +36,15 @@ pub fn describe_request(request: &[u8]) -> PyResult<(PyStructure, u64)> {
     Ok((PyStructure(Structure::of_graph(&request.graph).map_err(raise)?), request.seed))
 }
 
-/// The answer to a request: the error of its structure, and its network where there is one.
+/// The answer to a request: the error of its structure, its network where there is one, and whether it was cut short.
 #[pyfunction]
-#[pyo3(signature = (request, error, network=None))]
+#[pyo3(signature = (request, error, network=None, interrupted=false))]
 pub fn own_answer<'py>(
     py: Python<'py>,
     request: &[u8],
     error: f64,
     network: Option<PyRef<'_, PyNetwork>>,
+    interrupted: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     if !(error.is_finite() && error >= 0.0) {
         let text = format!(
@@ -63,14 +64,7 @@ pub fn own_answer<'py>(
             cores
         }
     };
-    let fitted = Fitted {
-        cores,
-        error,
-        sweeps: 0,
-        restarts: 1,
-        rescued: false,
-        interrupted: false,
-        graph: None,
-    };
+    let fitted =
+        Fitted { cores, error, sweeps: 0, restarts: 1, rescued: false, interrupted, graph: None };
     Ok(PyBytes::new(py, &answer_to_bytes(&Ok(fitted))))
 }

@@ -22,6 +22,18 @@ pub struct Given<'py> {
 impl<'py> Given<'py> {
     /// A structure from a `Structure`, a dict, JSON text, a `Network`, or something that has one of these (`result.network`).
     pub fn of(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+        // Itself, or what something has: one step, since who has himself has no end.
+        let mut given = given.clone();
+        for name in ["network", "structure"] {
+            let known =
+                given.is_instance_of::<PyNetwork>() || given.is_instance_of::<PyStructure>();
+            let found = if known { None } else { given.getattr_opt(name)? };
+            if let Some(found) = found
+                && (found.is_instance_of::<PyNetwork>() || found.is_instance_of::<PyStructure>())
+            {
+                given = found;
+            }
+        }
         if let Ok(network) = given.cast::<PyNetwork>() {
             let inside = network.get();
             return Ok(Given {
@@ -29,11 +41,6 @@ impl<'py> Given<'py> {
                 reshape: inside.reshape.clone(),
                 network: Some(network.clone()),
             });
-        }
-        for name in ["network", "structure"] {
-            if let Some(found) = given.getattr_opt(name)?.filter(|found| !found.is_none()) {
-                return Given::of(&found);
-            }
         }
         let plain = given.is_instance_of::<PyString>() || given.hasattr("keys")?;
         if !plain && !given.is_instance_of::<PyStructure>() {

@@ -50,8 +50,8 @@ impl PyWorker {
     }
 
     /// The network that answers a request, fitted by least squares as far as its settings allow: whether it is good
-    /// enough is for others to say.
-    fn fit(&self, py: Python<'_>, request: &[u8], waited: f64) -> PyResult<PyNetwork> {
+    /// enough is for others to say. And whether it was cut short.
+    fn fit(&self, py: Python<'_>, request: &[u8], waited: f64) -> PyResult<(PyNetwork, bool)> {
         let mut asked = wire::Asked::from_bytes(request).map_err(raise)?;
         let settings =
             FitSettings::clone(&asked.request.settings).with(|s| s.enough_rse = s.stop_rse);
@@ -64,7 +64,7 @@ impl PyWorker {
         let structure = Structure::of_graph(&asked.request.graph).map_err(raise)?;
         let network =
             Network::from_fitted(structure, self.1.clone(), fitted.cores).map_err(raise)?;
-        Ok(PyNetwork::new(network, Some(fitted.error), None))
+        Ok((PyNetwork::new(network, Some(fitted.error), None), fitted.interrupted))
     }
 }
 

@@ -349,9 +349,10 @@ class Driver:
     def _copy_late(self, free: int) -> None:
         """Idle workers run what has taken too long elsewhere a second time; the first answer counts."""
         now = self._clock()
-        for task in list(itertools.islice(self._tasks, free)):
+        open_tasks = (t for t in self._tasks if not t.copied and any(map(self._is_needed, t.requests)))
+        for task in list(itertools.islice(open_tasks, free)):
             expected = LATE * len(task.requests) * (self._cost or 0.0)
-            if not task.copied and now - task.since > max(expected, LATE_SECONDS):
+            if now - task.since > max(expected, LATE_SECONDS):
                 task.copied = True
                 self.statistics.copies += 1
                 self._run(task)

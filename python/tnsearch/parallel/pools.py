@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from . import watch
-from .worker import Mapped, Sent, Source
+from .worker import Mapped, Sent, Source, forget
 
 
 class Job(Protocol):
@@ -96,7 +96,8 @@ class Pool(ABC):
         """Makes it usable again after workers were lost."""
 
     def close(self) -> None:
-        """Ends what was started for it; what it was given stays as it is."""
+        """Ends what was started for it; what it was given stays as it is. May be called again."""
+        forget(self.key)
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory = None
@@ -125,10 +126,11 @@ class Pool(ABC):
             return
         how = "define it at the top level of a module, or use parallel='threads'"
         try:
-            pickle.dumps(thing)
+            sent = pickle.dumps(thing)
         except Exception as error:
             raise TypeError(f"{name} cannot be pickled for {self.name}: {error}; {how}") from error
-        if any(map(_is_of_main, (thing, *getattr(thing, "__dict__", {}).values()))):
+        # A function of the caller's script, however deep inside.
+        if b"__main__" in sent:
             if not hasattr(sys.modules["__main__"], "__file__"):
                 raise TypeError(f"{name} was defined at a prompt, where {self.name} cannot import it from; {how}")
             self.needs_main = True
@@ -148,10 +150,6 @@ class Pool(ABC):
         with open(path, "wb") as file:
             file.write(entries)
         return path
-
-
-def _is_of_main(thing: Any) -> bool:
-    return "__main__" in (getattr(thing, "__module__", None), type(thing).__module__)
 
 
 def _bytes(entries: Any) -> Any:
@@ -204,9 +202,15 @@ class ExecutorPool(Pool):
 
     def rebuild(self) -> None:
         """A broken pool of processes is replaced by a new one; its owner keeps the old one."""
-        if isinstance(self._executor, futures.ProcessPoolExecutor) and _is_broken(self._executor):
-            self._executor = _processes(self.workers)
-            self._own = self._executor
+        broken = self._executor
+        if isinstance(broken, futures.ProcessPoolExecutor) and _is_broken(broken):
+            # One of the same kind.
+            self._executor = self._own = futures.ProcessPoolExecutor(
+                self.workers,
+                mp_context=getattr(broken, "_mp_context", None),
+                initializer=getattr(broken, "_initializer", None),
+                initargs=getattr(broken, "_initargs", ()),
+            )
 
     def close(self) -> None:
         own = getattr(self, "_own", None)
@@ -317,11 +321,20 @@ class DaskPool(Pool):
 
     def __init__(self, client: Any, workers: int | None = None, own: list[Any] | None = None) -> None:
         self._client, self._own, self._cap = client, own or [], workers
-        self._client.wait_for_workers(1, timeout=self.patience)
-        super().__init__(1)
-        self.count()
-        self._executor = client.get_executor(pure=False, retries=3)
+        try:
+            self._client.wait_for_workers(1, timeout=self.patience)
+            super().__init__(1)
+            self.count()
+            self._executor = client.get_executor(pure=False, retries=3)
+        except BaseException:
+            self._let_go()
+            raise
         self._data: Any = None
+
+    def _let_go(self) -> None:
+        """Closes what was started for it."""
+        while self._own:
+            self._own.pop(0).close()
 
     def count(self) -> int:
         threads = sum(int(n) for n in self._client.nthreads().values())
@@ -365,8 +378,7 @@ class DaskPool(Pool):
     def close(self) -> None:
         self._data = None
         self._executor.shutdown(wait=False)
-        for thing in self._own:
-            thing.close()
+        self._let_go()
         super().close()
 
 
@@ -416,6 +428,7 @@ class RayPool(Pool):
     def close(self) -> None:
         self._data, self._remote = None, {}
         if self._own:
+            self._own = False
             self._ray.shutdown()
         super().close()
 
@@ -486,6 +499,8 @@ def _named(name: str, workers: int | None) -> Pool:
     if name == "ray" or name.startswith("ray://"):
         ray = _import("ray", "ray", "ray")
         own = not ray.is_initialized()
+        if not own and name.startswith("ray://"):
+            raise ValueError(f"Ray is connected already; use parallel='ray' for that cluster, or ray.shutdown() before {name}")
         if own:
             address = name if name.startswith("ray://") else None
             try:
@@ -508,8 +523,12 @@ def _dask(name: str, workers: int | None) -> Pool:
         except Exception as error:
             raise ConnectionError(f"no Dask scheduler at {name}: {error}") from error
         return DaskPool(client, workers, own=[client])
-    with contextlib.suppress(ValueError):
-        return DaskPool(distributed.get_client(), workers)
+    try:
+        current = distributed.get_client()
+    except ValueError:
+        current = None
+    if current is not None:
+        return DaskPool(current, workers)
     with _without_main():
         cluster = distributed.LocalCluster(
             n_workers=workers or _processors(), threads_per_worker=1, processes=True, dashboard_address=None

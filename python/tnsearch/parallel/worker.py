@@ -95,6 +95,12 @@ def worker_of(key: str, source: Source | None) -> Any:
         return found
 
 
+def forget(key: str) -> None:
+    """A job is over: what this process keeps of it goes."""
+    with _lock:
+        _workers.pop(key, None)
+
+
 def evaluate(key: str, source: Source | None, batch: Sequence[Asked]) -> Done | Missing:
     """Answers requests of a job. A pure function of them: it may run anywhere, and more than once."""
     worker = worker_of(key, source)
