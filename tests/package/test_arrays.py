@@ -116,14 +116,6 @@ def test_torch_layouts(torch):
         taken_as(x.to_sparse())
 
 
-def test_a_large_torch_tensor_is_read_where_it_is(torch):
-    # 16 MB; a copy would not see what is written to it later.
-    x = torch.zeros(128, 128, 128, dtype=torch.float64)
-    whole = tnsearch.Structure(graph([True], []), [0, 0, 0], [])
-    net = tnsearch.Network(whole, [x])
-    assert np.shares_memory(net.cores[0], x.numpy())
-
-
 # JAX
 
 
