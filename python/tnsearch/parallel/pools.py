@@ -288,7 +288,9 @@ class ProcessPool(Pool):
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> futures.Future[Any]:
         flag = os.path.join(self._folder(), f"back-{next(self._numbers)}")
-        with contextlib.nullcontext() if self.needs_main else _without_main():
+        # Processes are started by the first tasks.
+        started = len(getattr(self._executor, "_processes", None) or {}) >= self.workers
+        with contextlib.nullcontext() if self.needs_main or started else _without_main():
             future = self._executor.submit(watch.watched, flag, function, *arguments)
         self._flags[future] = flag
         future.add_done_callback(lambda done: self._flags.pop(done, None))
