@@ -12,6 +12,7 @@ from . import _core
 from ._core import Network, Structure
 from ._data import Shape, Split, data_options
 from ._keywords import known_options, unexpected
+from ._result import fields
 
 if TYPE_CHECKING:
     import numpy as np
@@ -174,14 +175,5 @@ def complete(
         "threads": threads,
     }
     values, tensor, network = _core.complete(X, mask, template, asked)
-    values.pop("dims")
-    return Completion(
-        tensor=tensor,
-        network=network,
-        re=math.sqrt(values["rse"]),
-        **{
-            **values,
-            "structure": Structure(values["structure"]),
-            "empty_slices": [(mode, index) for mode, index in values["empty_slices"]],
-        },
-    )
+    empty = [(mode, index) for mode, index in values["empty_slices"]]
+    return Completion(**fields(values, network, tensor=tensor, empty_slices=empty))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from . import _core
 from ._core import Network, Structure
 from ._data import Shape, Split, data_options, shape_text
 from ._keywords import known_options, unexpected
+from ._result import fields
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -154,12 +154,7 @@ def compress(
         "threads": threads,
     }
     values, network = _core.compress(X, template, asked)
-    values.pop("dims")
-    return Compressed(
-        network=network,
-        re=math.sqrt(values["rse"]),
-        **{**values, "structure": Structure(values["structure"]), "shape": tuple(values["shape"])},
-    )
+    return Compressed(**fields(values, network, shape=tuple(values["shape"])))
 
 
 def decompress(network: Network | str | os.PathLike[str], *, max_memory: int | None = None) -> NDArray[Any]:

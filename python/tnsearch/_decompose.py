@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from . import _core
 from ._core import Network, Structure
 from ._data import Shape, Split, data_options, whole
 from ._keywords import known_options, unexpected
+from ._result import fields
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -183,12 +183,7 @@ def decompose(
         "max_seconds": max_seconds,
     }
     values, network = _core.decompose(X, template, asked)
-    values.pop("dims")
-    return Decomposition(
-        network=network,
-        re=math.sqrt(values["rse"]),
-        **{**values, "structure": Structure(values["structure"])},
-    )
+    return Decomposition(**fields(values, network))
 
 
 def round(
@@ -244,9 +239,4 @@ def round(
     if not isinstance(network, Network):
         raise TypeError(f"a {type(network).__name__} is no Network")
     values, rounded = _core.round(network, template, asked)
-    values.pop("dims")
-    return Rounded(
-        network=rounded,
-        re=math.sqrt(values["rse"]),
-        **{**values, "structure": Structure(values["structure"])},
-    )
+    return Rounded(**fields(values, rounded))

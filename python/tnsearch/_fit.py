@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
@@ -11,6 +10,7 @@ from . import _core
 from ._core import Network, Structure
 from ._data import Shape, Split, data_options
 from ._keywords import known_options, unexpected
+from ._result import fields
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -156,9 +156,4 @@ def fit(
         "threads": threads,
     }
     values, network = _core.fit(X, structure, mask, asked)
-    values.pop("dims")
-    return FitResult(
-        network=network,
-        re=math.sqrt(values["rse"]),
-        **{**values, "structure": Structure(values["structure"])},
-    )
+    return FitResult(**fields(values, network))

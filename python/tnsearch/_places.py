@@ -35,9 +35,9 @@ def open_place(parallel: Any, workers: int | None, own: Measured | Evaluated | N
     if parallel is None and workers is not None:
         number = workers
     if (isinstance(parallel, str) and parallel == "threads") or parallel is True:
-        from .parallel.pools import _processors
+        from .parallel.pools import processors
 
-        number = workers or _processors()
+        number = workers or processors()
     if own is None and (parallel is None or parallel is False or number is not None):
         return Place(threads=1 if parallel is False else number)
     if own is not None and (parallel is None or parallel is False) and (number or 1) == 1:

@@ -130,6 +130,12 @@ class Result:
         return result_html(self)
 
 
+def fields(values: dict[str, Any], network: Network, **more: Any) -> dict[str, Any]:
+    """What the classes of results share, from the values that Rust gives: the network, its structure, and RE."""
+    shared = {"network": network, "structure": Structure(values["structure"]), "re": math.sqrt(values["rse"])}
+    return {name: value for name, value in values.items() if name != "dims"} | shared | more
+
+
 def named(values: dict[str, Any], measure: str) -> dict[str, Any]:
     """A part of a result by the name of its error: ``rse`` for the squared relative error."""
     return {(measure if name == "error" else name): value for name, value in values.items()}

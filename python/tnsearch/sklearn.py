@@ -13,6 +13,7 @@ import numpy as np
 
 from ._complete import complete
 from ._decompose import decompose
+from ._interop import incident
 from ._search import search
 
 try:
@@ -50,8 +51,8 @@ def basis(network: Network) -> NDArray[Any]:
     at = structure.permutation[0]
     operands: list[Any] = []
     free: list[int] = []
-    for vertex, core in enumerate(cores):
-        edges = [modes + e for e, (u, v, _) in enumerate(structure.edges) if vertex in (u, v)]
+    for vertex, (core, at_vertex) in enumerate(zip(cores, incident(structure), strict=True)):
+        edges = [modes + e for e in at_vertex]
         axes = edges + structure.modes[vertex]
         if vertex != at:
             operands += [core, axes]

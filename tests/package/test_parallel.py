@@ -231,9 +231,9 @@ def test_dask(expected: tuple[Any, ...], workers: int) -> None:
 
 def test_dask_scatters_data_to_other_machines(expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     import distributed
-    from tnsearch.parallel import pools
+    from tnsearch.parallel import clusters
 
-    monkeypatch.setattr(pools.DaskPool, "_is_local", lambda self: False)
+    monkeypatch.setattr(clusters.DaskPool, "_is_local", lambda self: False)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,

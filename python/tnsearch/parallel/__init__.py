@@ -3,8 +3,9 @@
 `tnsearch.search(..., parallel=...)` uses it; the command line does through `python -m tnsearch.parallel.broker`.
 """
 
+from .clusters import MissingPackage, open_pool
 from .drive import Driver, Statistics, Work
-from .pools import MissingPackage, Pool, open_pool
+from .pools import Pool
 from .worker import Done, Failure, Mapped, Missing, Sent, evaluate
 
 __all__ = [

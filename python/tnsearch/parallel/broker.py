@@ -18,8 +18,8 @@ import sys
 import threading
 from typing import Any, BinaryIO, NamedTuple
 
+from .clusters import open_pool
 from .drive import Driver
-from .pools import open_pool
 
 
 class PipeJob(NamedTuple):
