@@ -66,6 +66,15 @@ pub fn sdist(arguments: &[String]) -> Result<()> {
     step::step("that wheel in the environment", || install(&python, &only(&folder, "whl")?))
 }
 
+/// The interpreter of the environment with the package in it, built from these sources.
+pub fn installed() -> Result<PathBuf> {
+    let python = environment()?;
+    let wheels = fresh("target/wheels")?;
+    let wheel = build(&python, &wheels, &["build", "--profile", "dev"], "whl")?;
+    step::step("the wheel in its environment", || install(&python, &wheel))?;
+    Ok(python)
+}
+
 fn environment() -> Result<PathBuf> {
     step::step(&format!("the Python environment {FOLDER}"), || {
         python::environment_at(FOLDER, "tests/package/requirements.txt")
