@@ -126,7 +126,10 @@ mod tests {
         assert_eq!((t.dims, t.re), (vec![3, 2], vec![0.0, 3.0, 1.0, 4.0, 2.0, 5.0]));
         let b = Array::complex(vec![2, 1, 2], vec![1.0, 2.0, 3.0, 4.0], vec![5.0, 6.0, 7.0, 8.0]);
         let b = b.unwrap().reordered(&[2, 0, 1]);
-        assert_eq!((b.dims, b.re, b.im), (vec![2, 2, 1], vec![1., 3., 2., 4.], vec![5., 7., 6., 8.]));
+        assert_eq!(
+            (b.dims, b.re, b.im),
+            (vec![2, 2, 1], vec![1., 3., 2., 4.], vec![5., 7., 6., 8.])
+        );
         assert!(Array::real(vec![2, 2], vec![0.0; 3]).is_none());
         assert!(Array::real(vec![usize::MAX, 2], vec![0.0; 3]).is_none());
     }

@@ -173,7 +173,7 @@ pub struct Statement {
 }
 
 impl Certificate {
-    /// Reads one, and checks what can be without a tensor: numbers, and that the tree goes through all cases.
+    /// Reads one. What it says is not checked by that.
     pub fn parse(text: &str) -> Result<Self, Refused> {
         let form = |e: &dyn std::fmt::Display| Refused::Form(e.to_string());
         let made: Certificate = serde_json::from_str(text).map_err(|e| form(&e))?;
@@ -189,8 +189,16 @@ impl Certificate {
         if order < 2 || order > 63 || made.data.dims.contains(&0) {
             return Err(form(&"a tensor has 2 to 63 modes, none of them empty"));
         }
-        for (k, cut) in made.cuts.iter().enumerate() {
-            let wrong = |why: &str| Refused::Cut { cut: k, modes: cut.modes.clone(), why: why.into() };
+        Ok(made)
+    }
+
+    /// Whether the cuts are cuts, and what they say is above the error.
+    fn check_facts(&self) -> Result<(), Refused> {
+        let order = self.data.dims.len();
+        let share = |x: f64| (0.0..1.0).contains(&x);
+        for (k, cut) in self.cuts.iter().enumerate() {
+            let wrong =
+                |why: &str| Refused::Cut { cut: k, modes: cut.modes.clone(), why: why.into() };
             let mut modes = cut.modes.clone();
             modes.sort_unstable();
             modes.dedup();
@@ -203,15 +211,18 @@ impl Certificate {
             if cut.width < 2 || !share(cut.tail) || !share(cut.slack) {
                 return Err(wrong("its width is at least 2, its tail and slack from 0 to 1"));
             }
-            if cut.tail - cut.slack <= made.max_rse {
+            if cut.tail - cut.slack <= self.max_rse {
                 return Err(wrong("its tail less its slack is not above the error"));
             }
         }
-        Ok(made)
+        Ok(())
     }
 
     /// Whether the bound follows from the cuts, whatever tensor they are of; how many cases there are.
     pub fn check_cases(&self, limits: &Limits<'_>) -> Result<Result<usize, Refused>, Unchecked> {
+        if let Err(refused) = self.check_facts() {
+            return Ok(Err(refused));
+        }
         match &self.template {
             Class::Graph(graph) => self.check_tree(graph, limits),
             Class::Named(name) if name == "any-tree" => {
@@ -249,12 +260,17 @@ impl Certificate {
             let squares = crate::sums::squares(&copy.re) + crate::sums::squares(&copy.im);
             let found = crate::arrays::scaled(squares.sqrt(), power);
             if (norm - found).abs() > 1e-9 * found {
-                return Err(Refused::Data(format!("norm is {norm:e}, that of the tensor {found:e}")));
+                return Err(Refused::Data(format!(
+                    "norm is {norm:e}, that of the tensor {found:e}"
+                )));
             }
         }
         let found = fingerprint(x, kind);
         if data.sha256 != found {
-            return Err(Refused::Data(format!("sha256 is {}, that of the tensor {found}", data.sha256)));
+            return Err(Refused::Data(format!(
+                "sha256 is {}, that of the tensor {found}",
+                data.sha256
+            )));
         }
         Ok(())
     }
@@ -278,7 +294,8 @@ impl Certificate {
             let (tail, certain) = (tails.of(cut.width - 1), tails.certain(cut.width - 1));
             if certain <= self.max_rse {
                 let rank = cut.width - 1;
-                let why = format!("rank {rank} leaves {tail:e}, which is not above {:e}", self.max_rse);
+                let why =
+                    format!("rank {rank} leaves {tail:e}, which is not above {:e}", self.max_rse);
                 return Err(wrong(why));
             }
             if (tail - cut.tail).abs() > cut.slack + self.lost {

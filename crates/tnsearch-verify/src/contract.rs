@@ -1,5 +1,6 @@
 //! A network contracted to its tensor: two cores at a time, by plain loops with compensated sums.
 
+use crate::arrays::scaled;
 use crate::sums::{Sum, dot};
 use crate::{Array, Limits, Network, Unchecked};
 
@@ -10,6 +11,15 @@ pub struct Contracted {
     pub array: Array,
     /// The exponent of the power of two it is to be multiplied by.
     pub power: i64,
+}
+
+impl Contracted {
+    /// The tensor itself; entries that no number holds are infinite, or zero.
+    pub fn into_array(self) -> Array {
+        let Contracted { mut array, power } = self;
+        array.re.iter_mut().chain(&mut array.im).for_each(|x| *x = scaled(*x, power));
+        array
+    }
 }
 
 /// Some cores that are one by now, with the name of each axis: a mode, or the order plus an edge.
@@ -41,7 +51,9 @@ impl Network {
             power += piece.array.normalise();
         }
         for (a, b) in steps {
-            let (Some(first), Some(second)) = (pieces[a].take(), pieces[b].take()) else { continue };
+            let (Some(first), Some(second)) = (pieces[a].take(), pieces[b].take()) else {
+                continue;
+            };
             let mut made = multiplied(&first, &second, limits)?;
             power += made.array.normalise();
             pieces[a] = Some(made);
@@ -67,7 +79,8 @@ impl Network {
         let size = |axes: &[usize]| axes.iter().map(|a| length(a) as f64).product::<f64>();
         let mut live: Vec<usize> = (0..axes.len()).collect();
         let mut steps = Vec::with_capacity(live.len());
-        let (mut held, mut peak, mut work) = (axes.iter().map(|a| size(a)).sum::<f64>(), 0.0f64, 0.0);
+        let (mut held, mut peak, mut work) =
+            (axes.iter().map(|a| size(a)).sum::<f64>(), 0.0f64, 0.0);
         // The last is brought into the order of the modes, with a table of positions.
         peak = peak.max(3.0 * self.dims.iter().map(|&d| d as f64).product::<f64>());
         while live.len() > 1 {
@@ -86,7 +99,8 @@ impl Network {
             let Some((_, _, a, b)) = best else { break };
             let made = joined(&axes[a], &axes[b]);
             let (two, new) = (size(&axes[a]) + size(&axes[b]), size(&made));
-            let inner: Vec<usize> = axes[a].iter().filter(|x| axes[b].contains(x)).copied().collect();
+            let inner: Vec<usize> =
+                axes[a].iter().filter(|x| axes[b].contains(x)).copied().collect();
             work += new * size(&inner);
             // Both, reordered copies of both with tables of positions, and what comes of them.
             peak = peak.max(held + 2.0 * two + new);
@@ -105,7 +119,8 @@ impl Network {
 
 /// The axes that one of two pieces has and the other has not.
 fn joined(a: &[usize], b: &[usize]) -> Vec<usize> {
-    let only = |x: &[usize], y: &[usize]| x.iter().filter(|k| !y.contains(k)).copied().collect::<Vec<_>>();
+    let only =
+        |x: &[usize], y: &[usize]| x.iter().filter(|k| !y.contains(k)).copied().collect::<Vec<_>>();
     [only(a, b), only(b, a)].concat()
 }
 

@@ -182,12 +182,21 @@ mod tests {
         assert!((by("kl", &x, &z) - kl / base).abs() < 1e-14);
         assert!((by("poisson", &x, &z) - kl / base).abs() < 1e-14);
         let huber = (0.08 + 0.02 + 0.48) / (0.4 * 0.8 + 0.4 * 1.8 + 0.4 * 4.8);
-        assert!((by("huber:0.4", &x, &z) - (0.125f64.min(0.4 * 0.3) + 0.03125 + 0.4 * 0.8) / (0.4 * 0.8 + 0.4 * 1.8 + 0.4 * 4.8)).abs() < 1e-14, "{huber}");
+        assert!(
+            (by("huber:0.4", &x, &z)
+                - (0.125f64.min(0.4 * 0.3) + 0.03125 + 0.4 * 0.8)
+                    / (0.4 * 0.8 + 0.4 * 1.8 + 0.4 * 4.8))
+                .abs()
+                < 1e-14,
+            "{huber}"
+        );
         // Median 1, distances 0, 1, 1, 4: a tenth of 1.345 * 1.4826.
         let delta = 0.1 * 1.345 * 1.4826;
         assert!((by("huber", &x, &z) - by(&format!("huber:{delta}"), &x, &z)).abs() < 1e-12);
         assert_eq!(by("kl", &[2.0, 2.0], &[2.0, 2.0]), 0.0);
-        assert!(["kl:2", "huber:0", "huber:x", "cubic"].iter().all(|n| Measure::named(n).is_none()));
+        assert!(
+            ["kl:2", "huber:0", "huber:x", "cubic"].iter().all(|n| Measure::named(n).is_none())
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod certificate;
 mod contract;
 mod errors;
 mod facts;
+mod families;
 mod network;
 mod proof;
 mod rotations;
@@ -21,12 +22,15 @@ mod sums;
 mod trees;
 
 pub use arrays::Array;
-pub use certificate::{Certificate, Class, Cut, DataFacts, Graph, Node, Place, Refused, Statement, Vertex};
+pub use certificate::{
+    Certificate, Class, Cut, DataFacts, Graph, Node, Place, Refused, Statement, Vertex,
+};
 pub use contract::Contracted;
 pub use errors::{Measure, error, rse};
 pub use facts::{Verdict, agree, fingerprint};
+pub use families::family;
 pub use network::{Malformed, Network};
-pub use spectrum::spectrum;
+pub use spectrum::{Tails, spectrum};
 pub use sums::Sum;
 
 use thiserror::Error;

@@ -45,7 +45,9 @@ pub enum Malformed {
     #[error("vertex {0} carries no mode")]
     Bare(usize),
     /// An edge that is none.
-    #[error("edge [{0},{1},{2}] is none: its ends are two vertices, its rank at least 1, and it stands once")]
+    #[error(
+        "edge [{0},{1},{2}] is none: its ends are two vertices, its rank at least 1, and it stands once"
+    )]
     Edge(usize, usize, usize),
     /// Not one core for each vertex.
     #[error("there are {found} cores for {expected} vertices")]
@@ -116,7 +118,8 @@ impl Network {
             return Err(Malformed::Bare(vertex));
         }
         for (k, &[u, v, r]) in self.edges.iter().enumerate() {
-            let twice = self.edges[..k].iter().any(|e| (e[0], e[1]) == (u, v) || (e[0], e[1]) == (v, u));
+            let twice =
+                self.edges[..k].iter().any(|e| (e[0], e[1]) == (u, v) || (e[0], e[1]) == (v, u));
             if u == v || u >= vertices || v >= vertices || r == 0 || twice {
                 return Err(Malformed::Edge(u, v, r));
             }
@@ -148,7 +151,8 @@ impl Network {
     /// The entries of all cores, as ranks and dimensions say; none beyond 2^128.
     pub fn params(&self) -> Option<u128> {
         (0..self.external.len()).try_fold(0u128, |sum, v| {
-            let size = self.core_dims(v).into_iter().try_fold(1u128, |n, d| n.checked_mul(d as u128))?;
+            let size =
+                self.core_dims(v).into_iter().try_fold(1u128, |n, d| n.checked_mul(d as u128))?;
             sum.checked_add(size)
         })
     }

@@ -127,13 +127,17 @@ impl Proof<'_> {
 
     /// What a cut says: the product of the ranks across it is at least its width.
     fn raise(&self, case: &mut Case, cut: usize, inside: &[usize]) -> Result<(), String> {
-        let Some((modes, width)) = self.cuts.get(cut) else { return Err(format!("there is no cut {cut}")) };
+        let Some((modes, width)) = self.cuts.get(cut) else {
+            return Err(format!("there is no cut {cut}"));
+        };
         let placed = |m: &usize| case.at[*m];
         let side: Option<Vec<usize>> = modes.iter().map(placed).collect();
         let others = (0..self.dims.len()).filter(|m| !modes.contains(m));
         // Where the modes of one side have their vertices, those of the other have the rest.
         let side = side.or_else(|| others.map(|m| placed(&m)).collect());
-        let Some(mut side) = side else { return Err(format!("cut {cut} has modes without a vertex on both sides")) };
+        let Some(mut side) = side else {
+            return Err(format!("cut {cut} has modes without a vertex on both sides"));
+        };
         let internal = |v: &usize| self.graph.vertices.get(*v).is_some_and(|v| !v.mode);
         if !inside.iter().all(internal) {
             return Err(format!("cut {cut} holds a vertex that is not internal"));
@@ -211,9 +215,10 @@ impl Proof<'_> {
         free.sort_unstable_by(|a, b| b.cmp(a));
         let mut dims: Vec<usize> = unplaced().map(|m| self.dims[m]).collect();
         dims.sort_unstable();
-        let cheapest = free.iter().zip(&dims).fold(0u128, |sum, (p, d)| {
-            sum.saturating_add(p.saturating_mul(*d as u128))
-        });
+        let cheapest = free
+            .iter()
+            .zip(&dims)
+            .fold(0u128, |sum, (p, d)| sum.saturating_add(p.saturating_mul(*d as u128)));
         sum.saturating_add(cheapest.max(alone))
     }
 

@@ -8,7 +8,10 @@ use crate::{Limits, Unchecked};
 const SWEEPS: usize = 60;
 
 /// The squared singular values of a matrix given by its rows, falling. There must be no more rows than columns.
-pub(crate) fn by_rotations(rows: Vec<Vec<f64>>, limits: &Limits<'_>) -> Result<Vec<f64>, Unchecked> {
+pub(crate) fn by_rotations(
+    rows: Vec<Vec<f64>>,
+    limits: &Limits<'_>,
+) -> Result<Vec<f64>, Unchecked> {
     let mut v = triangle(rows, limits)?;
     let n = v.len();
     let all: f64 = v.iter().map(|row| squares(row)).sum();
@@ -86,7 +89,10 @@ pub(crate) fn by_products(rows: &[Vec<f64>], limits: &Limits<'_>) -> Result<Vec<
 }
 
 /// A symmetric matrix (its lower half) by reflections as a diagonal and what stands beside it: entry k beside k - 1.
-fn tridiagonal(mut a: Vec<Vec<f64>>, limits: &Limits<'_>) -> Result<(Vec<f64>, Vec<f64>), Unchecked> {
+fn tridiagonal(
+    mut a: Vec<Vec<f64>>,
+    limits: &Limits<'_>,
+) -> Result<(Vec<f64>, Vec<f64>), Unchecked> {
     let n = a.len();
     let mut beside = vec![0.0; n];
     for k in (1..n).rev() {

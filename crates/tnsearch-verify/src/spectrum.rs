@@ -37,7 +37,12 @@ impl Tails {
 ///
 /// The shorter side runs along the rows. Complex numbers `a + bi` become blocks `[[a, -b], [b, a]]`, which have every
 /// singular value twice.
-pub fn spectrum(x: &Array, modes: &[usize], eps: f64, limits: &Limits<'_>) -> Result<Tails, Unchecked> {
+pub fn spectrum(
+    x: &Array,
+    modes: &[usize],
+    eps: f64,
+    limits: &Limits<'_>,
+) -> Result<Tails, Unchecked> {
     let inside = |m: &usize| modes.contains(m);
     let (mut rows, mut columns): (Vec<usize>, Vec<usize>) = (0..x.dims.len()).partition(inside);
     let length = |modes: &[usize]| modes.iter().map(|&m| x.dims[m]).product::<usize>();

@@ -50,7 +50,8 @@ pub(crate) fn least(dims: &[usize], cuts: &[Cut], limits: &Limits<'_>) -> Result
                 found = best(found);
             }
         }
-        let behind = found.iter().map(|(w, c)| width[set].saturating_mul(*w).saturating_add(*c)).min();
+        let behind =
+            found.iter().map(|(w, c)| width[set].saturating_mul(*w).saturating_add(*c)).min();
         found.extend(behind.map(|cost| (width[set], cost)));
         bundles[set] = best(found);
     }
