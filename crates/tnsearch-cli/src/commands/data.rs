@@ -131,11 +131,28 @@ impl Wanted {
         given: Option<&Loaded>,
         limit: MemoryLimit,
     ) -> anyhow::Result<Data> {
-        let path = split_key(name).0;
-        let Source { tensor, reshape, origin } = self.read(name, dtype, given, limit)?;
+        let known = given.and_then(|g| g.reshape.as_ref());
+        let source = self.read(name, dtype, known, limit)?;
         if let Some(given) = given {
-            given.check_shape(reshape.as_ref().map_or(tensor.dims(), Reshape::to))?;
+            given.check_shape(source.reshape.as_ref().map_or(source.tensor.dims(), Reshape::to))?;
         }
+        self.reshaped(name, source, limit)
+    }
+
+    /// The same with the reshape that it had before, unless another is asked for.
+    pub fn load_as(
+        &self,
+        name: &str,
+        dtype: Option<Kind>,
+        known: Option<&Reshape>,
+        limit: MemoryLimit,
+    ) -> anyhow::Result<Data> {
+        self.reshaped(name, self.read(name, dtype, known, limit)?, limit)
+    }
+
+    fn reshaped(&self, name: &str, source: Source, limit: MemoryLimit) -> anyhow::Result<Data> {
+        let path = split_key(name).0;
+        let Source { tensor, reshape, origin } = source;
         let same = |r: &Reshape| r.to() == r.from();
         let unchanged = self.what.is_some() && reshape.as_ref().is_none_or(same);
         let idle = unchanged.then(|| format!("'{}' leaves the modes as they are", self.text));
@@ -165,10 +182,10 @@ impl Wanted {
         &self,
         name: &str,
         dtype: Option<Kind>,
-        given: Option<&Loaded>,
+        known: Option<&Reshape>,
         limit: MemoryLimit,
     ) -> anyhow::Result<Source> {
-        let known = given.and_then(|g| g.reshape.as_ref()).filter(|_| self.is_default());
+        let known = known.filter(|_| self.is_default());
         if let Some(reshape) = known.filter(|r| r.picture().is_some()) {
             let (tensor, origin) = read_prepared(name, dtype, reshape, limit)?;
             let reshape = Some(reshape.clone()).filter(|r| r.from() == tensor.dims());

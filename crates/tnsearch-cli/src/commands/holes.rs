@@ -59,6 +59,12 @@ impl HoleOptions {
         Ok(Holes { options: self.clone(), remove: Some((share, seed)) })
     }
 
+    /// The same with another mask.
+    pub fn with_mask(&self, mask: &str, observed: bool) -> Self {
+        let mask_marks = if observed { Marks::Observed } else { Marks::Missing };
+        HoleOptions { mask: Some(mask.to_owned()), mask_marks, ..self.clone() }
+    }
+
     /// What true means in the mask.
     pub fn marks(&self) -> Marks {
         self.mask_marks

@@ -31,6 +31,7 @@ mod search;
 mod space;
 mod structures;
 mod tgp;
+mod verify;
 mod watch;
 
 use crate::Exit;
@@ -50,6 +51,7 @@ use clap::{Parser, Subcommand};
   tnsearch demo                                     see it work, within seconds
   tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
   tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
+  tnsearch verify X.npy net.safetensors out.json    check every claim anew
   tnsearch space --template ring --order 8          how large a search would be
   tnsearch complete X.npy --nan-missing -o full.npy  fill the holes of a tensor
   tnsearch info net.safetensors
@@ -79,6 +81,7 @@ enum Command {
     DecompressModel(decompress_model::DecompressModel),
     Bound(bound::Bound),
     Certify(certify::Certify),
+    Verify(Box<verify::Verify>),
     Space(space::Space),
     Distance(distance::Distance),
     Reconstruct(reconstruct::Reconstruct),
@@ -107,6 +110,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::DecompressModel(args) => decompress_model::run(&args),
         Command::Bound(args) => bound::run(&args),
         Command::Certify(args) => certify::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Space(args) => space::run(&args),
         Command::Distance(args) => distance::run(&args),
         Command::Reconstruct(args) => reconstruct::run(&args),

@@ -1,0 +1,222 @@
+//! `tnsearch verify`: what was claimed, computed anew along another path.
+
+mod claims;
+mod findings;
+mod given;
+mod proof;
+
+use self::claims::Checks;
+use self::findings::Findings;
+use super::data::{Data, ReshapeOptions};
+use super::describe::line;
+use super::holes::{HoleOptions, Holes};
+use super::options::{
+    DtypeOptions, LossOptions, check_seconds, count, memory, read_text, real, seed, template_help,
+};
+use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::structures::{Source, load_structure};
+use crate::{Exit, interrupt};
+use anyhow::{anyhow, bail};
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tnsearch::tensor::Kind;
+use tnsearch_io::MemoryLimit;
+use tnsearch_verify::{Limits, Verdict};
+
+/// Check what was claimed about a network: everything is computed anew, along another path.
+///
+/// The parameters are counted, the network is contracted by plain loops and compared with the tensor, where its modes sit and
+/// what its template is are looked at, and lower bounds are proven again. The code that does so (the crate
+/// tnsearch-verify) shares nothing with the search. The tensor must be taken as it was: with the same mask, and the same --split or
+/// --reshape where the network does not say it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tnsearch verify X.npy net.safetensors out.json
+      every claim of a search, a fit, a decomposition: one line each
+  tnsearch verify X.npy net.safetensors out.json --certificate c.json
+      the lower bound by the certificate that 'search --certificate' or 'certify --certificate' wrote
+  tnsearch verify X.npy --certificate c.json
+      the certificate alone
+
+Exit codes: 0 all claims that were checked hold; 1 some claim does not hold; 2 bad input; 130 on Ctrl-C.")]
+pub struct Verify {
+    /// The tensor: X.npy, X.npz:key or X.safetensors:key
+    tensor: String,
+    /// The network, as 'search', 'fit', 'decompose', 'complete' and 'round' write it
+    network: Option<PathBuf>,
+    /// The JSON summary that goes with it
+    summary: Option<PathBuf>,
+    /// A certificate: the lower bound that it proves
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    #[command(flatten)]
+    numbers: DtypeOptions,
+    #[command(flatten)]
+    reshaping: ReshapeOptions,
+    #[command(flatten)]
+    holes: HoleOptions,
+    /// Remove this share of the entries, as 'complete --missing' did
+    #[arg(long, value_name = "SHARE", value_parser = real, allow_negative_numbers = true, help_heading = "Holes")]
+    missing: Option<f64>,
+    /// The seed that decided which
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Holes")]
+    seed: u64,
+    #[command(flatten)]
+    loss: LossOptions,
+    #[arg(long, value_name = "NAME|FILE", help = template_help(" that the lower bound is about [default: as the summary says]"), help_heading = "Proof")]
+    template: Option<String>,
+    /// The largest rank that the lower bound is about [default: as the summary says]
+    #[arg(long, value_name = "R", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Proof")]
+    max_rank: Option<usize>,
+    /// Cases that a proof may have where there is no certificate
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Proof")]
+    max_cases: usize,
+    /// End after this many seconds; what was not checked by then is said
+    #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
+    max_seconds: Option<f64>,
+    /// Check nothing that needs more memory, e.g. 4GB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    report: ReportOptions,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    input: &'a str,
+    network: Option<&'a Path>,
+    summary: Option<&'a Path>,
+    certificate: Option<&'a Path>,
+    /// No claim that was checked is wrong.
+    holds: bool,
+    claims: &'a Findings,
+    seconds: f64,
+    version: &'a str,
+}
+
+pub fn run(args: &Verify) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
+    check_seconds(args.max_seconds)?;
+    if args.network.is_none() && args.certificate.is_none() {
+        bail!("what is to be checked? give a network (net.safetensors) or --certificate FILE");
+    }
+    let wanted = args.reshaping.check()?.with_holes(args.holes_of(None)?);
+    let tensor = tensor_path(&args.tensor);
+    let files = [&args.network, &args.summary, &args.certificate];
+    let files = files.map(|f| f.as_deref().unwrap_or(Path::new("")));
+    check_distinct(
+        &[
+            ("the tensor", &tensor),
+            ("the network", files[0]),
+            ("the summary", files[1]),
+            ("--certificate", files[2]),
+        ],
+        &[("--json", args.report.json_path())],
+    )?;
+    let report = args.report.check()?;
+    let limit = MemoryLimit::new(args.max_memory);
+    let summary = args.summary.as_deref().map(read_summary).transpose()?;
+    let certificate = args.certificate.as_deref().map(given::read_certificate).transpose()?;
+    let network = args.network.as_deref().map(|path| load_structure(path, limit)).transpose()?;
+    if let Some(other) = network.as_ref().filter(|n| !matches!(n.source, Source::Network(_))) {
+        let what =
+            if matches!(other.source, Source::Summary) { "a summary" } else { "a structure" };
+        let path = args.network.as_deref().unwrap_or(Path::new(""));
+        bail!("{}: this is {what}; what is checked is a network (net.safetensors)", path.display());
+    }
+    let wanted = match summary.as_ref().and_then(|s| s["mask"].as_str()) {
+        Some(mask) => wanted.with_holes(args.holes_of(Some((mask, summary.as_ref())))?),
+        None => wanted,
+    };
+    let said = summary.as_ref().and_then(|s| s["dtype"].as_str());
+    let said = said.or(certificate.as_ref().map(|c| &*c.data.dtype));
+    let kind = |name: &str| Kind::ALL.into_iter().find(|k| k.name() == name);
+    let of_network = network.as_ref().and_then(|n| match &n.source {
+        Source::Network(network) => Some(network.kind()),
+        _ => None,
+    });
+    let dtype = args.numbers.dtype.or(said.and_then(kind)).or(of_network);
+    let data = match &certificate {
+        // The shape in which the tensor was taken.
+        Some(c) if network.is_none() => given::load_as(&wanted, &args.tensor, dtype, c, limit)?,
+        _ => wanted.load(&args.tensor, dtype, network.as_ref(), limit)?,
+    };
+
+    let interrupt = interrupt::on_ctrl_c()?;
+    let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let stop = interrupt.within_seconds(seconds.max(0.0));
+    let asks = || stop.is_set();
+    let limits = Limits { bytes: limit.bytes(), stop: &asks };
+    let mut checks = Checks::new(args, &data, &limits, limit, &stop)?;
+    if let Some(network) = &network {
+        checks.network(network, summary.as_ref())?;
+    }
+    if let Some(summary) = &summary {
+        checks.summary(summary)?;
+    }
+    checks.bound(summary.as_ref(), certificate.as_ref())?;
+    let claims = checks.findings();
+    let holds = !claims.any(Verdict::DoesNotHold);
+    let summary = Summary {
+        input: &args.tensor,
+        network: args.network.as_deref(),
+        summary: args.summary.as_deref(),
+        certificate: args.certificate.as_deref(),
+        holds,
+        claims: &claims,
+        seconds: begun.elapsed().as_secs_f64(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    report.write(&summary, || text(args, &data, &claims))?;
+    Ok(match holds {
+        _ if interrupt.is_set() => Exit::Interrupted,
+        true => Exit::Done,
+        false => Exit::NotReached,
+    })
+}
+
+impl Verify {
+    /// The holes as they were given, or as a summary says.
+    fn holes_of(&self, said: Option<(&str, Option<&Value>)>) -> anyhow::Result<Option<Holes>> {
+        let holes = match said.filter(|_| self.holes.mask_path().is_none()) {
+            Some((mask, summary)) => {
+                let marks = summary.and_then(|s| s["mask_marks"].as_str());
+                self.holes.with_mask(mask, marks == Some("observed"))
+            }
+            None => self.holes.clone(),
+        };
+        match self.missing {
+            Some(share) => Ok(Some(holes.removing(share, self.seed)?)),
+            None => Ok(holes.check()),
+        }
+    }
+}
+
+/// The summary of a command.
+fn read_summary(path: &Path) -> anyhow::Result<Value> {
+    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
+    let value: Value = serde_json::from_str(&read_text(path)?)
+        .map_err(|e| named(&format_args!("{e}; a summary is what '--json' writes")))?;
+    if !value.is_object() || (value.get("dims").is_none() && value.get("params").is_none()) {
+        return Err(named(&"it is no summary of a search, a fit or a decomposition"));
+    }
+    Ok(value)
+}
+
+fn text(args: &Verify, data: &Data, claims: &Findings) -> String {
+    let mut out = String::new();
+    data.lines(&mut out, &args.tensor);
+    claims.lines(&mut out);
+    let (held, failed, left) = claims.counts();
+    let left = if left > 0 { format!(", {left} not checked") } else { String::new() };
+    let said = match failed {
+        0 => format!("{held} claims hold{left}"),
+        1 => format!("1 claim does NOT hold; {held} hold{left}"),
+        n => format!("{n} claims do NOT hold; {held} hold{left}"),
+    };
+    line(&mut out, "verdict", said);
+    out
+}

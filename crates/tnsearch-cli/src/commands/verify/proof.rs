@@ -1,0 +1,292 @@
+//! The lower bound of a summary, by a certificate.
+
+use super::claims::Checks;
+use crate::commands::options::{load_graph, load_template};
+use serde_json::{Value, json};
+use tnsearch_verify::{Certificate, Class, Verdict};
+
+/// What a summary claims about all structures of a class.
+struct Claim {
+    /// The class, as `bound_over` says it.
+    template: Value,
+    max_rank: Option<u64>,
+    /// Whatever has this RSE at most ...
+    max_rse: f64,
+    /// ... has so many parameters at least; none: there is nothing.
+    params: Option<u64>,
+    /// As the summary has it.
+    said: Value,
+    name: &'static str,
+}
+
+/// A number that is a little less: a bound on an error is met to within a part in 10^9.
+const LESS: f64 = 1.0 - 1e-9;
+
+impl Checks<'_> {
+    /// The certificate, and what a summary says no structure can go below.
+    pub fn bound(
+        &mut self,
+        summary: Option<&Value>,
+        certificate: Option<&Certificate>,
+    ) -> anyhow::Result<()> {
+        let proven = certificate.is_some_and(|c| self.certificate(c));
+        let Some(summary) = summary else { return Ok(()) };
+        match self.claim(summary)? {
+            None => {}
+            Some(Err((name, said, why))) => self.found.not_checked(name, said, why),
+            Some(Ok(claim)) => self.lower_bound(&claim, certificate.filter(|_| proven))?,
+        }
+        self.optimal(summary);
+        Ok(())
+    }
+
+    /// Whether a certificate is one of this tensor.
+    fn certificate(&mut self, certificate: &Certificate) -> bool {
+        let kind = self.data.target.kind().name();
+        if !self.data.target.is_whole() {
+            let why = "cuts of a tensor with holes bound nothing".to_owned();
+            self.found.said("certificate", Value::Null, Value::Null, false, Some(why));
+            return false;
+        }
+        match certificate.check(&self.x, kind, self.limits) {
+            Err(why) => self.found.not_checked("certificate", Value::Null, why.to_string()),
+            Ok(Err(refused)) => {
+                let why = Some(refused.to_string());
+                self.found.said("certificate", Value::Null, Value::Null, false, why);
+            }
+            Ok(Ok(made)) => match made.unchecked.first() {
+                Some((cut, why)) => {
+                    let (n, all) = (made.unchecked.len(), certificate.cuts.len());
+                    let why = format!("{n} of {all} cuts were not computed; cut {cut}: {why}");
+                    self.found.not_checked("certificate", Value::Null, why);
+                }
+                None => {
+                    let (says, nodes, cuts) = (statement(certificate), made.nodes, made.cuts);
+                    let why = Some(format!("{says} ({nodes} cases, {cuts} cuts)"));
+                    self.found.said("certificate", Value::Null, Value::Null, true, why);
+                }
+            },
+        }
+        self.found.is("certificate", Verdict::Holds)
+    }
+
+    /// What a summary claims; or why that is not clear.
+    #[allow(clippy::type_complexity, reason = "a claim, none, or why none")]
+    fn claim(
+        &self,
+        summary: &Value,
+    ) -> anyhow::Result<Option<Result<Claim, (&'static str, Value, String)>>> {
+        let bound = &summary["lower_bound"];
+        let impossible = summary["proven_impossible"].as_bool() == Some(true);
+        let (name, said) = match (bound.is_null(), impossible) {
+            (false, _) => ("lower_bound", bound.clone()),
+            (true, true) => ("proven_impossible", json!(true)),
+            (true, false) => return Ok(None),
+        };
+        let objective = &summary["objective"];
+        let number = |v: &Value| v.as_f64();
+        let unclear = |why: &str| Ok(Some(Err((name, said.clone(), why.to_owned()))));
+        let (max_rse, params) = match (&objective["max_rse"], &objective["max_params"]) {
+            (eps, _) if !eps.is_null() => {
+                (number(eps), if impossible { None } else { bound["params"].as_u64() })
+            }
+            (_, most) if !most.is_null() && !impossible => {
+                // No structure of so few parameters has a smaller error: whatever has one, has more.
+                let more = most.as_u64().and_then(|p| p.checked_add(1));
+                (number(&bound["rse"]).map(|b| b * LESS), more)
+            }
+            (_, most) if !most.is_null() => {
+                return unclear("whether any structure is small enough is a matter of counting");
+            }
+            _ => return unclear("a loss of params and error has no certificate"),
+        };
+        let Some(max_rse) = max_rse.filter(|e| (0.0..1.0).contains(e)) else {
+            return unclear("it has no error that a certificate could be about");
+        };
+        if max_rse == 0.0 {
+            // Every error is at least zero.
+            return Ok(None);
+        }
+        if params.is_none() && !impossible {
+            return unclear("it has no number of params");
+        }
+        let order = self.x.dims.len();
+        let over = &summary["bound_over"];
+        let template = match &self.args.template {
+            Some(spec) if spec == "any-tree" => json!("any-tree"),
+            Some(spec) => serde_json::to_value(load_graph(spec, order)?.to_ref())?,
+            None => over["template"].clone(),
+        };
+        if template.is_null() {
+            return unclear(
+                "the summary does not say which structures it is about; give --template and --max-rank",
+            );
+        }
+        let max_rank = self.args.max_rank.map(|r| r as u64).or(over["max_rank"].as_u64());
+        Ok(Some(Ok(Claim { template, max_rank, max_rse, params, said, name })))
+    }
+
+    /// Whether a claim follows from a certificate; where there is none, one is made and checked.
+    fn lower_bound(&mut self, claim: &Claim, given: Option<&Certificate>) -> anyhow::Result<()> {
+        let order = self.x.dims.len();
+        let class = match &claim.template {
+            Value::String(name) if name == "any-tree" => Class::Named(name.clone()),
+            Value::String(name) => {
+                // A name stands for a graph; which one is said here once more.
+                let Some((external, edges)) = tnsearch_verify::family(name, order) else {
+                    return self.by_graph(claim, name, given);
+                };
+                let vertices = external.into_iter().map(|mode| tnsearch_verify::Vertex { mode });
+                Class::Graph(tnsearch_verify::Graph { vertices: vertices.collect(), edges })
+            }
+            graph => match serde_json::from_value(graph.clone()) {
+                Ok(graph) => Class::Graph(graph),
+                Err(e) => {
+                    let why = format!("its class of structures is none: {e}");
+                    self.found.not_checked(claim.name, claim.said.clone(), why);
+                    return Ok(());
+                }
+            },
+        };
+        self.follows(claim, &class, given)
+    }
+
+    /// The same for a name whose graph only the library knows.
+    fn by_graph(
+        &mut self,
+        claim: &Claim,
+        name: &str,
+        given: Option<&Certificate>,
+    ) -> anyhow::Result<()> {
+        let template = load_template(name, self.x.dims.len())?;
+        let vertices = (0..template.vertices())
+            .map(|v| tnsearch_verify::Vertex { mode: template.is_external(v) })
+            .collect();
+        let edges = template.edges().iter().map(|&(u, v)| [u, v]).collect();
+        self.follows(claim, &Class::Graph(tnsearch_verify::Graph { vertices, edges }), given)
+    }
+
+    fn follows(
+        &mut self,
+        claim: &Claim,
+        class: &Class,
+        given: Option<&Certificate>,
+    ) -> anyhow::Result<()> {
+        let Some(certificate) = given else {
+            let why = "there is no certificate".to_owned();
+            self.found.not_checked(claim.name, claim.said.clone(), why);
+            return Ok(());
+        };
+        match weaker(claim, class, certificate) {
+            None => {
+                let why = Some(statement(certificate));
+                self.found.said(claim.name, claim.said.clone(), claim.said.clone(), true, why);
+            }
+            Some(why) => {
+                let why = format!("the certificate {why}");
+                self.found.not_checked(claim.name, claim.said.clone(), why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what is called optimal meets the bound.
+    fn optimal(&mut self, summary: &Value) {
+        let net = &summary["net"];
+        let claimed = summary["certified_optimal"].as_bool().or(net["certified_optimal"].as_bool());
+        let (Some(claimed), Some(network)) = (claimed, &self.network) else { return };
+        let (bound, rse) = (&summary["lower_bound"], self.rse());
+        let params = network.params().unwrap_or(u128::MAX);
+        if let Some(least) = bound["params"].as_u64()
+            && self.found.is("target_reached", Verdict::Holds)
+            && summary["target_reached"].as_bool().or(net["reaches"].as_bool()) == Some(true)
+            && params < u128::from(least)
+            && summary["bound_over"].is_null()
+        {
+            // It may be of another class, which the summary does not say.
+            let why = "the network has fewer params than the bound";
+            self.found.not_checked("certified_optimal", claimed, why.to_owned());
+            return;
+        }
+        let near = |bound: f64, found: f64| {
+            found <= bound * (1.0 + 1e-9) + 4e-12 || self.same(bound, found)
+        };
+        let met = match (bound["params"].as_u64(), bound["rse"].as_f64(), bound["loss"].as_f64()) {
+            (Some(least), ..) => Some(params <= u128::from(least)),
+            (_, Some(least), _) => rse.ok().map(|rse| near(least, rse)),
+            (_, _, Some(least)) => {
+                let loss = summary["loss"].as_f64();
+                loss.map(|loss| loss <= least + 2e-9 * least.max(1.0))
+            }
+            _ => Some(false),
+        };
+        match met {
+            // What is not called optimal may be so all the same: a bound over trees says nothing of cycles.
+            Some(met) if !claimed || met => {
+                self.found.compared("certified_optimal", claimed, claimed, true);
+            }
+            Some(_) => self.found.compared("certified_optimal", claimed, false, false),
+            None => {
+                let why = "the error was not checked".to_owned();
+                self.found.not_checked("certified_optimal", claimed, why);
+            }
+        }
+        if let (Some(gap), Some(least)) = (net["gap"].as_f64(), bound["params"].as_u64()) {
+            let found = params as f64 / least as f64;
+            self.found.compared("gap", gap, found, (gap - found).abs() <= 1e-9 * found);
+        }
+    }
+}
+
+/// What a certificate proves, in words made from its numbers.
+fn statement(certificate: &Certificate) -> String {
+    let class = match (&certificate.template, certificate.max_rank) {
+        (Class::Named(_), _) => "every tree of any topology".to_owned(),
+        (Class::Graph(_), Some(rank)) => {
+            format!("every structure of its graph with ranks up to {rank}")
+        }
+        (Class::Graph(_), None) => "every structure of its graph".to_owned(),
+    };
+    let eps = certificate.max_rse;
+    match certificate.params {
+        Some(params) => {
+            format!("{class} with an RSE of at most {eps:e} has at least {params} params")
+        }
+        None => format!("{class} has an RSE above {eps:e}"),
+    }
+}
+
+/// Why a claim does not follow from a certificate; none where it does.
+fn weaker(claim: &Claim, class: &Class, certificate: &Certificate) -> Option<String> {
+    let same = match (class, &certificate.template) {
+        (Class::Graph(a), Class::Graph(b)) => {
+            let sorted = |edges: &[[usize; 2]]| {
+                let mut edges: Vec<_> =
+                    edges.iter().map(|e| (e[0].min(e[1]), e[0].max(e[1]))).collect();
+                edges.sort_unstable();
+                edges
+            };
+            a.vertices == b.vertices && sorted(&a.edges) == sorted(&b.edges)
+        }
+        (a, b) => a == b,
+    };
+    if !same {
+        return Some("is about other structures".to_owned());
+    }
+    // None stands for any rank.
+    let ranks = |rank: Option<u64>| rank.unwrap_or(u64::MAX);
+    if ranks(certificate.max_rank) < ranks(claim.max_rank) {
+        return Some(format!("is about ranks up to {} only", ranks(certificate.max_rank)));
+    }
+    if certificate.max_rse < claim.max_rse * LESS {
+        return Some(format!(
+            "is about an RSE of {:e}, not {:e}",
+            certificate.max_rse, claim.max_rse
+        ));
+    }
+    let params = |p: Option<u64>| p.unwrap_or(u64::MAX);
+    if params(certificate.params) < params(claim.params) {
+        return Some(format!("proves {} params only", params(certificate.params)));
+    }
+    None
+}

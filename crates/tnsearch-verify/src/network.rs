@@ -1,0 +1,159 @@
+//! A network as plain numbers, and whether it is one.
+
+use crate::Array;
+use thiserror::Error;
+
+/// A tensor network: a graph, the vertex of each mode, the rank of each edge, and the cores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// The tensor's dimensions.
+    pub dims: Vec<usize>,
+    /// Whether each vertex may carry modes.
+    pub external: Vec<bool>,
+    /// The vertex of each mode.
+    pub at: Vec<usize>,
+    /// Each edge with its rank.
+    pub edges: Vec<[usize; 3]>,
+    /// The core of each vertex: an axis for each of its edges, in their order, then one for each of its modes, in
+    /// increasing order.
+    pub cores: Vec<Array>,
+}
+
+/// Why something is no network.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// Not one vertex for each mode.
+    #[error("{found} modes have a vertex; the tensor has {expected}")]
+    Modes {
+        /// Modes that have one.
+        found: usize,
+        /// Modes of the tensor.
+        expected: usize,
+    },
+    /// A mode sits where none may.
+    #[error("mode {mode} sits on vertex {vertex}, which {why}")]
+    Place {
+        /// The mode.
+        mode: usize,
+        /// Its vertex.
+        vertex: usize,
+        /// What is wrong with that.
+        why: &'static str,
+    },
+    /// A vertex that may carry a mode has none.
+    #[error("vertex {0} carries no mode")]
+    Bare(usize),
+    /// An edge that is none.
+    #[error(
+        "edge [{0},{1},{2}] is none: its ends are two vertices, its rank at least 1, and it stands once"
+    )]
+    Edge(usize, usize, usize),
+    /// Not one core for each vertex.
+    #[error("there are {found} cores for {expected} vertices")]
+    Cores {
+        /// Cores there are.
+        found: usize,
+        /// Vertices.
+        expected: usize,
+    },
+    /// A core of another shape.
+    #[error("the core of vertex {vertex} is {found:?}; its ranks and modes ask for {expected:?}")]
+    Shape {
+        /// The vertex.
+        vertex: usize,
+        /// The shape it has.
+        found: Vec<usize>,
+        /// The one it should have.
+        expected: Vec<usize>,
+    },
+    /// An entry that is no number.
+    #[error("entry {entry} of the core of vertex {vertex} is not finite")]
+    NotFinite {
+        /// The vertex.
+        vertex: usize,
+        /// The entry, row-major.
+        entry: usize,
+    },
+}
+
+impl Network {
+    /// Checks that it is a network: every mode on a vertex that may carry it, every such vertex with a mode, edges
+    /// between vertices, and cores of the shapes that follow, all finite.
+    pub fn check(&self) -> Result<(), Malformed> {
+        self.check_structure()?;
+        let vertices = self.external.len();
+        if self.cores.len() != vertices {
+            return Err(Malformed::Cores { found: self.cores.len(), expected: vertices });
+        }
+        for (vertex, core) in self.cores.iter().enumerate() {
+            let expected = self.core_dims(vertex);
+            if core.dims != expected {
+                let found = core.dims.clone();
+                return Err(Malformed::Shape { vertex, found, expected });
+            }
+            if let Some(entry) = core.not_finite() {
+                return Err(Malformed::NotFinite { vertex, entry });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same without a look at the cores.
+    pub fn check_structure(&self) -> Result<(), Malformed> {
+        let vertices = self.external.len();
+        if self.at.len() != self.dims.len() {
+            return Err(Malformed::Modes { found: self.at.len(), expected: self.dims.len() });
+        }
+        for (mode, &vertex) in self.at.iter().enumerate() {
+            let why = match self.external.get(vertex) {
+                None => "is not there",
+                Some(false) => "carries no mode",
+                Some(true) => continue,
+            };
+            return Err(Malformed::Place { mode, vertex, why });
+        }
+        let bare = |v: &usize| self.external[*v] && !self.at.contains(v);
+        if let Some(vertex) = (0..vertices).find(bare) {
+            return Err(Malformed::Bare(vertex));
+        }
+        for (k, &[u, v, r]) in self.edges.iter().enumerate() {
+            let twice =
+                self.edges[..k].iter().any(|e| (e[0], e[1]) == (u, v) || (e[0], e[1]) == (v, u));
+            if u == v || u >= vertices || v >= vertices || r == 0 || twice {
+                return Err(Malformed::Edge(u, v, r));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every vertex that may carry modes carries one.
+    pub fn one_mode_each(&self) -> bool {
+        (0..self.external.len()).all(|v| self.at.iter().filter(|&&at| at == v).count() <= 1)
+    }
+
+    /// The modes of a vertex, in increasing order.
+    pub fn modes(&self, vertex: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.at.len()).filter(move |&m| self.at[m] == vertex)
+    }
+
+    /// The edges of a vertex, in their order.
+    pub fn edges_at(&self, vertex: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.edges.len()).filter(move |&e| self.edges[e][..2].contains(&vertex))
+    }
+
+    /// The shape of a core.
+    pub fn core_dims(&self, vertex: usize) -> Vec<usize> {
+        let ranks = self.edges_at(vertex).map(|e| self.edges[e][2]);
+        ranks.chain(self.modes(vertex).map(|m| self.dims[m])).collect()
+    }
+
+    /// The entries of all cores, as ranks and dimensions say; none beyond 2^128.
+    pub fn params(&self) -> Option<u128> {
+        (0..self.external.len()).try_fold(0u128, |sum, v| {
+            let size =
+                self.core_dims(v).into_iter().try_fold(1u128, |n, d| n.checked_mul(d as u128))?;
+            sum.checked_add(size)
+        })
+    }
+}
