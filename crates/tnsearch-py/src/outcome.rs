@@ -41,10 +41,9 @@ impl Outcome {
         let network = best.network(self.target.dims()).map_err(raise)?;
         let rse = match self.result.measure == Measure::RSE {
             true => best.score.error,
-            false => py
-                .detach(|| network.to_tensor(None).map(|z| self.target.rse_of(&z)))
-                .map_err(raise)?,
+            false => py.detach(|| self.target.rse_of_network(&network, None)).map_err(raise)?,
         };
+        py.detach(|| self.target.confirm(&network, rse, None)).map_err(raise)?;
         Ok(PyNetwork::new(network, Some(rse), self.reshape.clone()))
     }
 }

@@ -192,7 +192,7 @@ fn score(
 ) -> Result<Score, CertifyError> {
     let (structure, rse) = match net {
         Compared::Network(network) => {
-            (network.structure(), target.rse_of(&network.to_tensor(limits.max_bytes)?))
+            (network.structure(), target.rse_of_network(network, limits.max_bytes)?)
         }
         Compared::Recorded(structure, rse) => (structure, rse),
         Compared::Structure(structure) => {

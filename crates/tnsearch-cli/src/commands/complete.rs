@@ -197,6 +197,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
     let tell = &mut |step| shown.hear(step);
     let way = Way::from(args.method);
     let found = way.fill(&data.target, &checked, ring, args.threads, &stop, tell)?;
+    data.confirm(&found.network, found.rse)?;
     let full = filled(holed, &found.network, data.reshape.as_ref(), limit)?;
     let recovered = holed.recovered(&full);
     let saved = output.map_or(Ok(()), |o| write_tensor(&o, &full));

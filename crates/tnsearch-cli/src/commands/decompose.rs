@@ -162,6 +162,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let seconds = begun.elapsed().as_secs_f64();
 
     let reshape = data.reshape.as_ref();
+    data.confirm(&found.network, found.rse)?;
     let saved = output.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, &found.network, found.rse, reshape))
     });

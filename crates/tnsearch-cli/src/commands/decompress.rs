@@ -3,6 +3,7 @@
 use super::describe::line;
 use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
+use super::reconstruct::check_finite;
 use crate::Exit;
 use crate::text::shape;
 use anyhow::bail;
@@ -78,6 +79,7 @@ pub fn run(args: &Decompress) -> anyhow::Result<Exit> {
         picture::write(&output, &picture_of(&tensor, origin)?)?;
     } else {
         let tensor = restored(&stored.network, reshape, origin, bytes)?;
+        check_finite(&args.network, &tensor)?;
         write_npy_as(&output, &tensor, dtype)?;
     }
     let params = stored.network.params();

@@ -127,6 +127,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let seconds = begun.elapsed().as_secs_f64();
 
     let (found, rse) = (&fitted.network, fitted.rse);
+    data.confirm(found, rse)?;
     let saved = output.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, found, rse, data.reshape.as_ref()))
     });

@@ -182,7 +182,7 @@ struct TensorSummary<'a> {
 fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Result<Exit> {
     let Array { tensor, layout } = read_tensor(&args.file, None, limit)?;
     let bad = tensor.first_not_finite();
-    let norm = tensor.norm_squared().sqrt();
+    let norm = tensor.norm();
     let summary = TensorSummary {
         kind: "tensor",
         order: tensor.order(),
@@ -201,7 +201,8 @@ fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Resu
         line(&mut out, "tensor", tensor_text(&args.file, tensor.dims()));
         line(&mut out, "type", type_text(&layout));
         line(&mut out, "dense", format!("{} in memory", bytes(tensor.bytes() as u128)));
-        line(&mut out, "norm", number(norm));
+        let beyond = norm.is_infinite() && bad.is_none();
+        line(&mut out, "norm", if beyond { "above 1.79e308".to_owned() } else { number(norm) });
         if let Err(e) = tensor.check() {
             line(&mut out, "problem", e);
         }

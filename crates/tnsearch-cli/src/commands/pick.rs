@@ -183,6 +183,7 @@ pub fn run(args: &Pick) -> anyhow::Result<Exit> {
     };
     let found = Network::from_fitted(point.structure.clone(), dims.to_vec(), fitted.cores)?;
     let rse = fitted.error;
+    target.confirm(&found, rse, Some(limit.bytes()))?;
     let saved =
         output.map_or(Ok(()), |o| o.write(|w| network::write_reshaped(w, &found, rse, reshape)));
     let target_reached = eps.is_none_or(|eps| rse <= eps);

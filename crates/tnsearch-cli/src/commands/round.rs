@@ -135,6 +135,8 @@ pub fn run(args: &Round) -> anyhow::Result<Exit> {
     let seconds = begun.elapsed().as_secs_f64();
 
     let reshape = stored.reshape.as_ref();
+    let near = (found.rse, found.floor, Some(limit.bytes()));
+    found.network.confirm_near(&stored.network, near.0, near.1, near.2)?;
     let at_most = found.against_tensor(stored.rse);
     let saved = output.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, &found.network, at_most, reshape))

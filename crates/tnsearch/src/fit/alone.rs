@@ -77,7 +77,7 @@ pub fn fit_structure(
     let network = Network::from_fitted(structure.clone(), target.dims().to_vec(), fitted.cores)?;
     let rse = match loss.measure() == Measure::RSE {
         true => fitted.error,
-        false => target.rse_of(&network.to_tensor(settings.max_bytes)?),
+        false => target.rse_of_network(&network, settings.max_bytes)?,
     };
     Ok(FittedNetwork {
         network,

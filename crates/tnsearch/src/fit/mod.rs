@@ -277,8 +277,7 @@ pub fn error_of(
     dispatch!(target.tensor(), x => {
         let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
         let mut ws = Workspace::new(&plan);
-        ws.set_cores(&starts::checked_cores(graph, target.dims(), cores)?);
-        ws.multiply_cores(1.0 / target.scale());
+        ws.set_cores_of(&starts::checked_cores(graph, target.dims(), cores)?, target.exponent());
         ws.refresh();
         Ok(ws.rse())
     })

@@ -186,6 +186,17 @@ impl<'x, T: Scalar> Plan<'x, T> {
         factor * (self.walk_flops() + solves.sum::<f64>())
     }
 
+    /// Floating-point operations of computing the error of given cores.
+    pub fn residual_flops(&self) -> f64 {
+        let flops = |step: &Step| match step {
+            Step::Contract { plan, .. } => plan.flops(),
+            _ => 0.0,
+        };
+        let (rows, columns, cut) = self.root;
+        let product = 2.0 * rows as f64 * columns as f64 * cut as f64;
+        self.renew.iter().flatten().map(flops).sum::<f64>() + product
+    }
+
     /// Floating-point operations of the contractions of one walk.
     pub fn walk_flops(&self) -> f64 {
         let flops = |step: &Step| match step {

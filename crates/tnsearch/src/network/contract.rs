@@ -3,7 +3,7 @@
 use super::contraction::{Contraction, Label, Scratch};
 use super::tree::{EXACT_ONCE, Node, Tree};
 use crate::graph::ModeGraph;
-use crate::tensor::{Kind, Scalar, Tensor};
+use crate::tensor::{Kind, Scalar, Tensor, power};
 
 /// The numbering of a network's indices: mode `n` is label `n`, edge `e` is label `modes + e`.
 #[derive(Debug, Clone)]
@@ -61,6 +61,29 @@ pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
 /// # Panics
 /// If the cores do not fit the graph.
 pub fn contract<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>]) -> Tensor<T> {
+    let (mut tensor, exponent) = contract_scaled(graph, dims, cores);
+    if exponent != 0 {
+        power::multiply(tensor.data_mut(), exponent);
+    }
+    tensor
+}
+
+/// The same divided by a power of two, and its exponent: 0 unless the cores are so large or small that products of them
+/// may leave the range of numbers.
+pub(crate) fn contract_scaled<T: Scalar>(
+    graph: &ModeGraph,
+    dims: &[usize],
+    cores: &[Tensor<T>],
+) -> (Tensor<T>, i64) {
+    if !power::is_extreme(cores) {
+        return (contract_plain(graph, dims, cores), 0);
+    }
+    let mut near = cores.to_vec();
+    let exponent = power::normalise(&mut near);
+    (contract_plain(graph, dims, &near), exponent)
+}
+
+fn contract_plain<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>]) -> Tensor<T> {
     assert_eq!(cores.len(), graph.vertices(), "one core per vertex");
     let tree = Tree::best(&graph.plain(), &graph.merged_dims(dims), EXACT_ONCE);
     let labels = Labels::new(graph, dims);

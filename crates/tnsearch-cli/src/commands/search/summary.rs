@@ -189,10 +189,13 @@ impl<'a> Described<'a> {
         let (dims, reshape) = (data.target.dims(), data.reshape.as_ref());
         let best = result.best.as_ref();
         let mut saved = Ok(());
-        if let (Some(best), Some(output)) = (best, output) {
+        if let Some(best) = best.filter(|best| !best.fitted.cores.is_empty()) {
             let found = best.network(dims)?;
             let rse = data.rse_of(&found, measure, best.score.error)?;
-            saved = output.write(|w| network::write_reshaped(w, &found, rse, reshape));
+            data.confirm(&found, rse)?;
+            saved = output.map_or(Ok(()), |output| {
+                output.write(|w| network::write_reshaped(w, &found, rse, reshape))
+            });
         }
         let written = self.write_front(&result, front)?;
         let answer = match best {
@@ -263,6 +266,7 @@ impl<'a> Described<'a> {
             let found = best.network(dims)?;
             let output = folder.file(&format!("params-{}.safetensors", best.score.params))?;
             let rse = self.data.rse_of(&found, &result.measure, best.score.error)?;
+            self.data.confirm(&found, rse)?;
             output.write(|w| network::write_reshaped(w, &found, rse, reshape))?;
         }
         Ok(result.front.len())
