@@ -1,6 +1,6 @@
 //! What can be wrong with a file, in one line each.
 
-use crate::text::{bytes, count};
+use crate::text::{bytes, count, shown};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tnsearch::tensor::TensorError;
@@ -26,6 +26,9 @@ pub enum Problem {
     /// It is a directory, a pipe or a device.
     #[error("it is {0}, not a file")]
     NotAFile(&'static str),
+    /// It is longer than such files are.
+    #[error("it is longer than {}, the most that is read of it", bytes(u128::from(*.0)))]
+    Long(u64),
     /// The system refused.
     #[error("{}", io_text(.0))]
     Io(#[from] std::io::Error),
@@ -78,7 +81,7 @@ pub enum Problem {
     )]
     NotGiven(u128),
     /// There is no such array in the archive.
-    #[error("there is no array '{key}' in it; it has {}", listed(.have))]
+    #[error("there is no array '{}' in it; it has {}", shown(.key), listed(.have))]
     UnknownKey {
         /// The key asked for.
         key: String,
@@ -134,7 +137,7 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() {
         return "no arrays".to_owned();
     }
-    let shown: Vec<_> = names.iter().take(MOST).map(|n| format!("'{n}'")).collect();
+    let shown: Vec<_> = names.iter().take(MOST).map(|n| format!("'{}'", shown(n))).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

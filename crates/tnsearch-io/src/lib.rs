@@ -30,6 +30,7 @@ pub mod network;
 pub mod output;
 pub mod picture;
 pub mod registry;
+pub mod small;
 pub mod table;
 #[cfg(test)]
 mod tests;

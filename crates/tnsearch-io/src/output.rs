@@ -139,12 +139,12 @@ fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 #[cfg(unix)]
-fn is_pipe(about: &fs::Metadata) -> bool {
+pub(crate) fn is_pipe(about: &fs::Metadata) -> bool {
     std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
 }
 
 #[cfg(not(unix))]
-fn is_pipe(_: &fs::Metadata) -> bool {
+pub(crate) fn is_pipe(_: &fs::Metadata) -> bool {
     false
 }
 

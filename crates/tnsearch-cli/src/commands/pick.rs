@@ -4,6 +4,7 @@ use super::data::{for_journal, read_as};
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
 use super::options::{count, memory, read_text, real};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::report::warn;
 use super::structures::is_journal;
 use crate::text::number;
 use crate::{Exit, interrupt, terminal};
@@ -289,6 +290,7 @@ fn from_summary(
 
 fn from_journal(path: &Path, x: Option<&str>, limit: MemoryLimit) -> anyhow::Result<Recorded> {
     let journal = JournalFile::open(path)?;
+    warn(path, &journal);
     let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
     let header = &journal.header;
     if header.measure != MEASURE {
