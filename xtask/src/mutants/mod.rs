@@ -15,6 +15,7 @@ use run::{Outcome, Test};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// A part of the sources whose mutants are looked at.
 struct Area {
@@ -47,6 +48,7 @@ struct Plan {
 struct Asked {
     areas: Vec<String>,
     sample: Option<usize>,
+    seconds: f64,
     threads: usize,
     step: Step,
 }
@@ -58,21 +60,21 @@ enum Step {
     Run,
 }
 
-/// `cargo xtask mutants [AREA...] [--sample N] [--threads N] [--build-only | --run-only]`
+/// `cargo xtask mutants [AREA...] [--sample N] [--seconds N] [--threads N] [--build-only | --run-only]`
 pub fn run(arguments: &[String]) -> Result<()> {
     let asked = asked(arguments)?;
     let folder = step::root().join(FOLDER);
     let plan = folder.join("plan.json");
     if asked.step != Step::Run {
-        let made = step::step("all mutants in one build", || built(&asked, &folder))?;
+        let mut made = step::step("all mutants in one build", || built(&asked, &folder))?;
+        made.tests = step::step("every test without a mutant", || {
+            run::trace(&made.programs, &folder.join("trace"), asked.threads)
+        })?;
         std::fs::write(&plan, serde_json::to_vec(&made)?)?;
     }
     if asked.step != Step::Build {
         let text = std::fs::read(&plan).with_context(|| format!("{}", plan.display()))?;
-        let mut plan: Plan = serde_json::from_slice(&text)?;
-        plan.tests = step::step("every test without a mutant", || {
-            run::trace(&plan.programs, &folder.join("trace"), asked.threads)
-        })?;
+        let plan: Plan = serde_json::from_slice(&text)?;
         step::step("every mutant", || report(&plan, &asked, &folder))?;
     }
     Ok(())
@@ -80,7 +82,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 fn asked(arguments: &[String]) -> Result<Asked> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut asked = Asked { areas: Vec::new(), sample: None, threads, step: Step::All };
+    let mut asked =
+        Asked { areas: Vec::new(), sample: None, seconds: f64::INFINITY, threads, step: Step::All };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number = || {
@@ -89,6 +92,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
         };
         match argument.as_str() {
             "--sample" => asked.sample = Some(number()?),
+            "--seconds" => asked.seconds = number()? as f64,
             "--threads" => asked.threads = number()?,
             "--build-only" => asked.step = Step::Build,
             "--run-only" => asked.step = Step::Run,
@@ -127,7 +131,8 @@ fn area_of(file: &Path) -> &'static str {
     AREAS.iter().find(|a| a.globs.iter().any(|g| begins(g))).map_or("", |a| a.name)
 }
 
-/// Which of a list are looked at: all, or so many of each area, spread evenly.
+/// Which of a list are looked at: all, or so many of each area, spread evenly. Their order is mixed, so that those that are done
+/// when the time is up are a sample as well.
 fn chosen(plan: &Plan, sample: Option<usize>) -> Vec<&(usize, String, String)> {
     let mut areas: BTreeMap<&str, Vec<&(usize, String, String)>> = BTreeMap::new();
     for mutant in &plan.mutants {
@@ -137,17 +142,26 @@ fn chosen(plan: &Plan, sample: Option<usize>) -> Vec<&(usize, String, String)> {
         let count = sample.unwrap_or(all.len()).min(all.len());
         (0..count).map(|k| all[k * all.len() / count]).collect::<Vec<_>>()
     };
-    areas.into_values().flat_map(some).collect()
+    let mut all: Vec<_> = areas.into_values().flat_map(some).collect();
+    // A multiple of the golden ratio of 2^64: neighbours go far apart.
+    all.sort_by_key(|m| (m.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    all
 }
 
 fn report(plan: &Plan, asked: &Asked, folder: &Path) -> Result<()> {
     let chosen = chosen(plan, asked.sample);
-    let outcomes =
-        run::each(chosen.len(), asked.threads, |k| run::outcome(chosen[k].0, &plan.tests));
+    let begun = Instant::now();
+    let outcomes = run::each(chosen.len(), asked.threads, |k| {
+        let there_is_time = begun.elapsed().as_secs_f64() < asked.seconds;
+        there_is_time.then(|| run::outcome(chosen[k].0, &plan.tests)).transpose()
+    });
     let mut table: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
-    let mut lines = String::new();
+    let (mut lines, mut not_run) = (String::new(), 0);
     for (mutant, outcome) in chosen.iter().zip(outcomes) {
-        let outcome = outcome?;
+        let Some(outcome) = outcome? else {
+            not_run += 1;
+            continue;
+        };
         table.entry(&mutant.1).or_default()[outcome as usize] += 1;
         if matches!(outcome, Outcome::Missed | Outcome::Unreached) {
             lines += &format!("{outcome:?} {}\n", mutant.2);
