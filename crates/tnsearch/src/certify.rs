@@ -4,6 +4,7 @@ use crate::bound::{
     ALL_TREES, BoundError, BoundLimits, Candidate, Cut, CutBound, NeededRank, Next, Relaxation,
     Spectra, TreeBound, binding, check_template, matters, needed_rank, needs_svd,
 };
+use crate::certificate::{self, Claim, NoCertificate};
 use crate::fit::{FitError, FitSettings, fit};
 use crate::graph::{Structure, Template};
 use crate::network::{Network, NetworkError};
@@ -40,6 +41,8 @@ pub struct CertifySettings {
     pub nodes: u64,
     /// Whether a smaller tensor may stand in the place of X where that will do.
     pub shrink: bool,
+    /// Make a [certificate](certificate::Certificate) of at most so many cases.
+    pub cases: Option<usize>,
     /// What may be used.
     pub limits: BoundLimits,
 }
@@ -47,7 +50,7 @@ pub struct CertifySettings {
 impl Default for CertifySettings {
     fn default() -> Self {
         let limits = BoundLimits::default();
-        CertifySettings { max_rank: 7, nodes: 5_000_000, shrink: true, limits }
+        CertifySettings { max_rank: 7, nodes: 5_000_000, shrink: true, cases: None, limits }
     }
 }
 
@@ -104,6 +107,8 @@ pub struct Certificate {
     pub shrunk: Option<(Vec<usize>, f64)>,
     /// What was left out, in words.
     pub left_out: Option<String>,
+    /// The proof for others, where it was asked for.
+    pub certificate: Option<Result<certificate::Certificate, NoCertificate>>,
 }
 
 /// Proves how good a structure of a template can be at best, and compares a network with that.
@@ -157,7 +162,13 @@ pub fn certify(
     let needed = objective.max_error().filter(|_| proof.impossible);
     let needed = needed.and_then(|eps| needed_rank(template, bound.spectra(), eps));
     let by = bound.spectra().target();
+    let certificate = settings.cases.map(|cases| {
+        let (max_rank, objective) = (settings.max_rank, objective.get());
+        let claim = Claim::new(template, max_rank, objective, proof.bound, proof.impossible)?;
+        certificate::prove(&claim, &bound, cases, stop)
+    });
     Ok(Certificate {
+        certificate,
         binding: relaxed.as_ref().map_or(Vec::new(), |s| binding(&bound, s, objective.get())),
         net: score.map(|score| compare(&score, proof.bound, objective)),
         bound: proof.bound,

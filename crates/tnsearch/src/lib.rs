@@ -10,6 +10,7 @@
 //! The library computes: it prints nothing and touches no file.
 
 pub mod bound;
+pub mod certificate;
 pub mod certify;
 pub mod complete;
 pub mod decompose;

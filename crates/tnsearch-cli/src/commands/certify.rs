@@ -1,8 +1,9 @@
 //! `tnsearch certify`: what no structure of a template can go below, and how near a network comes.
 
+use super::certificate::{self, CertificateOptions};
 use super::cuts::{self, Words as _};
 use super::data::{Data, ReshapeOptions};
-use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
+use super::describe::{BoundOver, MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
     DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, load_graph, load_template,
     memory, real, template_help,
@@ -79,6 +80,8 @@ pub struct Certify {
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
     max_memory: Option<u64>,
     #[command(flatten)]
+    proof: CertificateOptions,
+    #[command(flatten)]
     report: ReportOptions,
 }
 
@@ -91,6 +94,7 @@ struct Summary<'a> {
     objective: Objective,
     max_rank: usize,
     lower_bound: Option<LowerBound>,
+    bound_over: BoundOver,
     nodes: u64,
     complete: bool,
     proven_impossible: bool,
@@ -114,6 +118,7 @@ impl Certify {
         report: ReportOptions,
     ) -> Self {
         let (net, max_rank, nodes, no_shrink) = (None, 7, 1, false);
+        let proof = CertificateOptions::default();
         Certify {
             tensor,
             numbers,
@@ -127,6 +132,7 @@ impl Certify {
             max_memory,
             max_seconds,
             no_shrink,
+            proof,
             report,
         }
     }
@@ -142,8 +148,10 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     let tensor = tensor_path(&args.tensor);
     let mut inputs = vec![("the tensor", tensor.as_path())];
     inputs.extend(args.net.as_deref().map(|net| ("--net", net)));
-    check_distinct(&inputs, &[("--json", args.report.json_path())])?;
+    let outputs = [("--json", args.report.json_path()), ("--certificate", args.proof.path())];
+    check_distinct(&inputs, &outputs)?;
     let report = args.report.check()?;
+    let output = args.proof.check()?;
     let limit = MemoryLimit::new(args.max_memory);
     let net = args.net.as_deref().map(|path| load_structure(path, limit)).transpose()?;
     let data = wanted.load(&args.tensor, args.numbers.dtype, net.as_ref(), limit)?;
@@ -169,6 +177,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         s.max_rank = args.max_rank;
         s.nodes = args.nodes;
         s.shrink = !args.no_shrink;
+        s.cases = output.as_ref().map(|_| args.proof.cases());
         s.limits = cuts::limits(args.threads, limit);
     });
     let compared = net.as_ref().map(compared);
@@ -186,6 +195,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         objective: objective.get(),
         max_rank: args.max_rank,
         lower_bound: proof.bound,
+        bound_over: BoundOver::new(&template, args.max_rank),
         nodes: proof.nodes,
         complete: proof.complete,
         proven_impossible: proof.impossible,
@@ -201,6 +211,9 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         preparation_lines(&mut out, &proof);
         out
     })?;
+    if let (Some(output), Some(made)) = (&output, &proof.certificate) {
+        certificate::write(output, made, &template, &data)?;
+    }
     Ok(match net {
         _ if interrupt.is_set() => Exit::Interrupted,
         Some(net) if !net.reaches => Exit::NotReached,

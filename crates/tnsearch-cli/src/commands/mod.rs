@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod bound;
+mod certificate;
 mod certify;
 mod complete;
 mod completions;

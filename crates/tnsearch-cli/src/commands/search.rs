@@ -9,6 +9,7 @@ pub use words::proof;
 
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
+use super::certificate::CertificateOptions;
 use super::cuts::impossible;
 use super::data::ReshapeOptions;
 use super::holes::{HoleOptions, mask_path};
@@ -140,6 +141,8 @@ pub struct Search {
     #[arg(long = "report", value_name = "FILE", help_heading = "Output")]
     page: Option<PathBuf>,
     #[command(flatten)]
+    proof: CertificateOptions,
+    #[command(flatten)]
     report: ReportOptions,
     /// Show progress also where standard error is no terminal
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
@@ -164,11 +167,13 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
             ("--json", args.report.json_path()),
             ("--journal", args.journal.as_deref()),
             ("--report", args.page.as_deref()),
+            ("--certificate", args.proof.path()),
         ],
     )?;
     let report = args.report.check()?;
     let output = args.output.as_deref().map(Output::check).transpose()?;
     let page = args.page.as_deref().map(Output::check).transpose()?;
+    let proof = args.proof.check()?;
 
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
@@ -220,7 +225,10 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    let exit = described.finish(result, output.as_ref(), front.as_ref(), &report)?;
+    let left = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
+    let proving = stop.within_seconds(left.max(0.0));
+    let proof = proof.as_ref().map(|file| (file, bound.as_ref(), &proving));
+    let exit = described.finish(result, output.as_ref(), front.as_ref(), &report, proof)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
         // Some more time than the search, so that it can say something.

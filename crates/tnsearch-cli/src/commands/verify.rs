@@ -2,7 +2,7 @@
 
 mod claims;
 mod findings;
-mod given;
+pub mod given;
 mod proof;
 
 use self::claims::Checks;

@@ -2,17 +2,21 @@
 
 use super::{Search, words};
 use crate::Exit;
+use crate::commands::certificate;
 use crate::commands::data::Data;
-use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
+use crate::commands::describe::{
+    BoundOver, ErrorReport, Named, StructureReport, line, structure_lines,
+};
 use crate::commands::outputs::{Folder, Report};
 use crate::text::{duration, number, shape};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tnsearch::bound::NeededReport;
+use tnsearch::bound::{CutBound, NeededReport};
+use tnsearch::certificate::{Claim, NoCertificate, prove};
 use tnsearch::fit::{Effort, FitSettings};
 use tnsearch::graph::{Template, TemplateRef};
-use tnsearch::problem::{LowerBound, Measure, Objective};
+use tnsearch::problem::{LowerBound, Measure, Objective, Stop};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
     SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
@@ -39,6 +43,7 @@ struct Summary<'a> {
     shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<'a, Option<LowerBound>>,
+    bound_over: Option<BoundOver>,
     certified_optimal: bool,
     proven_impossible: bool,
     needed_rank: Option<NeededReport>,
@@ -167,6 +172,33 @@ impl<'a> Described<'a> {
         }
     }
 
+    /// What a lower bound is about.
+    fn bounded(&self) -> anyhow::Result<Arc<Template>> {
+        Ok(match self.all_trees {
+            true => Arc::new(Template::any_tree(self.template.order())?),
+            false => self.template.clone(),
+        })
+    }
+
+    /// Writes a certificate of what was proven.
+    fn certify(
+        &self,
+        result: &SearchResult,
+        bound: Option<&CutBound>,
+        output: &Output,
+        stop: &Stop,
+    ) -> anyhow::Result<()> {
+        let template = self.bounded()?;
+        let (max_rank, objective) = (self.settings.max_rank, self.settings.objective);
+        let (proven, impossible) = (result.lower_bound, result.proven_impossible);
+        let made = match bound {
+            None => Err(NoCertificate::NothingProven),
+            Some(bound) => Claim::new(&template, max_rank, objective, proven, impossible)
+                .and_then(|claim| prove(&claim, bound, self.args.proof.cases(), stop)),
+        };
+        certificate::write(output, &made, &template, self.data)
+    }
+
     /// The largest rank that was tried.
     fn widest(&self) -> usize {
         self.settings.widest_rank.unwrap_or(self.settings.max_rank)
@@ -184,6 +216,7 @@ impl<'a> Described<'a> {
         output: Option<&Output>,
         front: Option<&Folder>,
         report: &Report,
+        certificate: Option<(&Output, Option<&CutBound>, &Stop)>,
     ) -> anyhow::Result<Exit> {
         let (args, data, measure) = (self.args, self.data, &result.measure);
         let (dims, reshape) = (data.target.dims(), data.reshape.as_ref());
@@ -222,6 +255,8 @@ impl<'a> Described<'a> {
             shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,
+            bound_over: Some(BoundOver::new(&*self.bounded()?, self.settings.max_rank))
+                .filter(|_| result.lower_bound.is_some() || result.proven_impossible),
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
@@ -251,6 +286,9 @@ impl<'a> Described<'a> {
         };
         report.write(&summary, || self.text(&result, format_preserved, written))?;
         saved?;
+        if let Some((output, bound, stop)) = certificate {
+            self.certify(&result, bound, output, stop)?;
+        }
         Ok(match result.stopped_by {
             StoppedBy::Interrupted => Exit::Interrupted,
             _ if result.target_reached => Exit::Done,

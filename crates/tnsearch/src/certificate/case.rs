@@ -1,0 +1,263 @@
+//! A case: some modes have their vertex, each edge has a least and a largest rank. What narrows it, and when it is
+//! ruled out.
+
+use crate::bound::ModeSet;
+use crate::graph::Template;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A set of structures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Case {
+    /// The vertex of each mode that has one.
+    pub at: Vec<Option<usize>>,
+    /// The least rank of each edge, and the largest.
+    pub least: Vec<u64>,
+    pub most: Vec<u64>,
+}
+
+impl Case {
+    /// The modes that have a vertex.
+    pub fn placed(&self) -> ModeSet {
+        let placed = self.at.iter().enumerate().filter(|(_, at)| at.is_some());
+        placed.fold(0, |set, (m, _)| set | 1 << m)
+    }
+
+    pub fn has(&self, vertex: usize) -> bool {
+        self.at.contains(&Some(vertex))
+    }
+
+    /// The same case with a mode on a vertex.
+    pub fn with(&self, mode: usize, vertex: usize) -> Case {
+        let mut case = self.clone();
+        case.at[mode] = Some(vertex);
+        case
+    }
+}
+
+/// The edges across a cut, and the internal vertices on the side of its modes.
+#[derive(Debug, Clone)]
+pub(super) struct Crossing {
+    pub inside: Vec<usize>,
+    pub edges: Vec<usize>,
+}
+
+/// What all cases share.
+pub(super) struct Space {
+    pub dims: Vec<u128>,
+    pub external: Vec<bool>,
+    pub edges: Vec<(usize, usize)>,
+    /// The edges of each vertex.
+    incident: Vec<Vec<usize>>,
+    /// The side without mode 0 of each cut, and its width.
+    pub cuts: Vec<(ModeSet, u64)>,
+    /// What each mode needs alone.
+    alone: Vec<u128>,
+    /// Parameters from which on a structure does not matter.
+    pub goal: Option<u128>,
+    pub max_rank: u64,
+    /// By the external vertices on one side.
+    crossings: RefCell<HashMap<u64, Rc<Vec<Crossing>>>>,
+}
+
+/// A cut that was used: its number, and how it is crossed.
+pub(super) type Used = Vec<(usize, Crossing)>;
+
+impl Space {
+    pub fn new(
+        template: &Template,
+        dims: &[usize],
+        max_rank: u64,
+        cuts: Vec<(ModeSet, u64)>,
+        goal: Option<u64>,
+    ) -> Self {
+        let all = (1 << dims.len()) - 1;
+        let alone = |m: usize| {
+            let of = cuts.iter().filter(|(set, _)| *set == 1 << m || *set == all ^ (1 << m));
+            u128::from(of.map(|(_, width)| *width).max().unwrap_or(1))
+        };
+        Space {
+            alone: (0..dims.len()).map(alone).collect(),
+            dims: dims.iter().map(|&d| d as u128).collect(),
+            external: (0..template.vertices()).map(|v| template.is_external(v)).collect(),
+            edges: template.edges().to_vec(),
+            incident: (0..template.vertices()).map(|v| template.incident(v).collect()).collect(),
+            cuts,
+            goal: goal.map(u128::from),
+            max_rank,
+            crossings: RefCell::default(),
+        }
+    }
+
+    /// All structures.
+    pub fn whole(&self) -> Case {
+        let edges = self.edges.len();
+        Case {
+            at: vec![None; self.dims.len()],
+            least: vec![1; edges],
+            most: vec![self.max_rank; edges],
+        }
+    }
+
+    /// The ways to cross a cut between some external vertices and the others; of two ways one of which crosses all
+    /// edges of the other, only that.
+    pub fn crossings(&self, side: u64) -> Rc<Vec<Crossing>> {
+        if let Some(known) = self.crossings.borrow().get(&side) {
+            return known.clone();
+        }
+        let internal: Vec<usize> =
+            (0..self.external.len()).filter(|&v| !self.external[v]).collect();
+        let mut found: Vec<(u128, Crossing)> = Vec::new();
+        for choice in 0..1u64 << internal.len() {
+            let chosen = internal.iter().enumerate().filter(|(k, _)| choice >> k & 1 == 1);
+            let inside: Vec<usize> = chosen.map(|(_, &v)| v).collect();
+            let set = inside.iter().fold(side, |set, &v| set | 1 << v);
+            let crosses = |e: &usize| (set >> self.edges[*e].0 ^ set >> self.edges[*e].1) & 1 == 1;
+            let edges: Vec<usize> = (0..self.edges.len()).filter(crosses).collect();
+            let bits = edges.iter().fold(0u128, |bits, &e| bits | 1 << e);
+            found.push((bits, Crossing { inside, edges }));
+        }
+        found.sort_by_key(|(bits, _)| bits.count_ones());
+        let mut kept: Vec<(u128, Crossing)> = Vec::new();
+        for (bits, crossing) in found {
+            if !kept.iter().any(|(other, _)| other & !bits == 0) {
+                kept.push((bits, crossing));
+            }
+        }
+        let kept = Rc::new(kept.into_iter().map(|(_, crossing)| crossing).collect::<Vec<_>>());
+        self.crossings.borrow_mut().insert(side, kept.clone());
+        kept
+    }
+
+    /// The cuts all of whose modes on one side have their vertex, with the ways to cross them.
+    pub fn settled(&self, case: &Case) -> Vec<(usize, Rc<Vec<Crossing>>)> {
+        let (placed, all) = (case.placed(), (1 << self.dims.len()) - 1);
+        let vertices = |set: ModeSet| {
+            let inside = case.at.iter().enumerate().filter(|(m, _)| set >> m & 1 == 1);
+            inside.fold(0u64, |side, (_, at)| at.map_or(side, |v| side | 1 << v))
+        };
+        let mut found = Vec::new();
+        for (k, (set, _)) in self.cuts.iter().enumerate() {
+            // As those who check it: the side of the cut's own modes, if it is settled.
+            let side = [*set, all ^ *set].into_iter().find(|side| side & !placed == 0);
+            found.extend(side.map(|side| (k, self.crossings(vertices(side)))));
+        }
+        found
+    }
+
+    /// Narrows a case by all its cuts until they say no more; those that did something. Whether it is ruled out.
+    pub fn narrow(&self, case: &mut Case, used: &mut Used) -> bool {
+        self.cap(case);
+        if self.is_closed(case) {
+            return true;
+        }
+        let settled = self.settled(case);
+        loop {
+            let mut changed = false;
+            for (cut, crossings) in &settled {
+                for crossing in crossings.iter() {
+                    if self.raise(case, *cut, crossing) {
+                        used.push((*cut, crossing.clone()));
+                        self.cap(case);
+                        changed = true;
+                        if self.is_closed(case) {
+                            return true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                return false;
+            }
+        }
+    }
+
+    /// The same with these cuts in turn.
+    pub fn replay(&self, case: &mut Case, used: &Used) -> bool {
+        self.cap(case);
+        for (cut, crossing) in used {
+            self.raise(case, *cut, crossing);
+            self.cap(case);
+        }
+        self.is_closed(case)
+    }
+
+    /// The product of the ranks across a cut is at least its width; whether that raised one.
+    fn raise(&self, case: &mut Case, cut: usize, crossing: &Crossing) -> bool {
+        let width = u128::from(self.cuts[cut].1);
+        let mut raised = false;
+        for &e in &crossing.edges {
+            let others = crossing.edges.iter().filter(|&&f| f != e);
+            let product = others.fold(1u128, |p, &f| p.saturating_mul(u128::from(case.most[f])));
+            let need = u64::try_from(width.div_ceil(product.max(1))).unwrap_or(u64::MAX);
+            if need > case.least[e] {
+                case.least[e] = need;
+                raised = true;
+            }
+        }
+        raised
+    }
+
+    /// Takes away ranks with which the parameters reach the goal even where all others are least.
+    fn cap(&self, case: &mut Case) {
+        let Some(goal) = self.goal else { return };
+        for e in 0..case.least.len() {
+            let mut ranks = case.least.clone();
+            let mut too_wide = |rank: u64| {
+                ranks[e] = rank;
+                self.params(case, &ranks) >= goal
+            };
+            if case.least[e] > case.most[e] || !too_wide(case.most[e]) {
+                continue;
+            }
+            let (mut fits, mut wide) = (case.least[e] - 1, case.most[e]);
+            while wide - fits > 1 {
+                let middle = fits + (wide - fits) / 2;
+                if too_wide(middle) { wide = middle } else { fits = middle }
+            }
+            case.most[e] = fits;
+        }
+    }
+
+    /// Whether nothing is left of it that has fewer parameters than the goal.
+    pub fn is_closed(&self, case: &Case) -> bool {
+        let empty = case.least.iter().zip(&case.most).any(|(least, most)| least > most);
+        empty || self.goal.is_some_and(|goal| self.params(case, &case.least) >= goal)
+    }
+
+    /// The least parameters of a structure with these ranks, or larger ones.
+    pub fn params(&self, case: &Case, ranks: &[u64]) -> u128 {
+        let product = |v: usize| {
+            self.incident[v].iter().fold(1u128, |p, &e| p.saturating_mul(u128::from(ranks[e])))
+        };
+        let mut modes = vec![None; self.external.len()];
+        for (m, at) in case.at.iter().enumerate() {
+            if let Some(v) = at {
+                modes[*v] = Some(m);
+            }
+        }
+        let (mut sum, mut free) = (0u128, Vec::new());
+        for (v, &external) in self.external.iter().enumerate() {
+            match modes[v] {
+                Some(m) => {
+                    let core = product(v).max(self.alone[m]).saturating_mul(self.dims[m]);
+                    sum = sum.saturating_add(core);
+                }
+                None if external => free.push(product(v)),
+                None => sum = sum.saturating_add(product(v)),
+            }
+        }
+        if free.is_empty() {
+            return sum;
+        }
+        let left = || (0..self.dims.len()).filter(|&m| case.at[m].is_none());
+        let alone = left().map(|m| self.dims[m].saturating_mul(self.alone[m]));
+        let alone = alone.fold(0u128, u128::saturating_add);
+        free.sort_unstable_by(|a, b| b.cmp(a));
+        let mut dims: Vec<u128> = left().map(|m| self.dims[m]).collect();
+        dims.sort_unstable();
+        let cheapest = free.iter().zip(&dims).map(|(p, d)| p.saturating_mul(*d));
+        sum.saturating_add(alone.max(cheapest.fold(0, u128::saturating_add)))
+    }
+}
