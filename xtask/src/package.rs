@@ -35,6 +35,17 @@ pub fn test(tnsearch: &Path) -> Result<()> {
     step::run_step(&mut tests)
 }
 
+/// The tests of the package's boundary alone, with so many examples of each.
+pub fn boundary(examples: u64) -> Result<()> {
+    let python = environment()?;
+    let wheels = fresh("target/wheels")?;
+    let wheel = build(&python, &wheels, &["build", "--profile", "dev"], "whl")?;
+    step::step("the wheel in its environment", || install(&python, &wheel))?;
+    let pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/package/test_boundary.py"];
+    let mut tests = step::command(&python, &pytest);
+    step::run_step(tests.env("TNSEARCH_EXAMPLES", examples.to_string()))
+}
+
 /// `cargo xtask package`: the part of `cargo xtask test` that is about the package, beside the command that TNSEARCH
 /// names, or one built for it.
 pub fn run(arguments: &[String]) -> Result<()> {

@@ -290,8 +290,8 @@ fn a_changed_byte_never_changes_the_answer() {
         let from = if number % 10 == 0 { 0 } else { second };
         let (at, bit) = (rng.random_range(from..whole.len()), rng.random_range(0..8));
         flip(&place, &whole, at, bit);
-        let ended = place
-            .run(&format!("{search} --journal run.jsonl --resume --json out.json -o resumed"));
+        let ended =
+            place.run(&format!("{search} --journal run.jsonl --resume --json out.json -o resumed"));
         if at < second {
             assert_eq!((ended.code, ended.stderr.lines().count()), (2, 1), "byte {at}: {ended:?}");
             assert!(ended.stderr.starts_with("error: journal run.jsonl: "), "{}", ended.stderr);
@@ -302,7 +302,8 @@ fn a_changed_byte_never_changes_the_answer() {
         let line = whole[..at].iter().filter(|&&b| b == b'\n').count() + 1;
         // A last line without its end was torn.
         if at + 1 < whole.len() {
-            let words = format!("warning: run.jsonl: line {line} is damaged (its checksum is wrong");
+            let words =
+                format!("warning: run.jsonl: line {line} is damaged (its checksum is wrong");
             let missing = format!("warning: run.jsonl: line {line} is damaged (it has no checksum");
             assert!(
                 ended.stderr.starts_with(&words) || ended.stderr.starts_with(&missing),

@@ -20,6 +20,7 @@ mod cores;
 mod dtype;
 mod entries;
 mod error;
+mod faults;
 mod formats;
 pub mod journal;
 pub mod lines;

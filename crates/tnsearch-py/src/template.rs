@@ -33,6 +33,7 @@ pub fn own(given: &Bound<'_, PyAny>) -> PyResult<Template> {
 
 fn read(path: &Path) -> PyResult<Template> {
     let name = path.display().to_string();
-    let text = tnsearch_io::small::read_text(path).map_err(|e| PyOSError::new_err(e.to_string()))?;
+    let text =
+        tnsearch_io::small::read_text(path).map_err(|e| PyOSError::new_err(e.to_string()))?;
     Template::from_json(&name, &text).map_err(|e| PyValueError::new_err(format!("{name}: {e}")))
 }

@@ -147,7 +147,9 @@ struct Summary<'a> {
     input: &'a str,
     mask: Option<&'a str>,
     mask_marks: Option<Marks>,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     network: Option<&'a PathBuf>,
     version: &'a str,
 }

@@ -116,6 +116,7 @@ struct Summary<'a> {
     interrupted: bool,
     settings: Option<Iterating>,
     input: &'a str,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }

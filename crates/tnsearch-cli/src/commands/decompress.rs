@@ -43,7 +43,9 @@ struct Summary<'a> {
     picture: bool,
     params: u128,
     rse: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
 }
 

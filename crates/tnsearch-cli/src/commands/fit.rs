@@ -86,6 +86,7 @@ struct Summary<'a> {
     interrupted: bool,
     input: &'a str,
     settings: &'a FitSettings,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }

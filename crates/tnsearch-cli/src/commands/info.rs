@@ -16,7 +16,7 @@ use std::path::Path;
 use tnsearch::tensor::{Kind, ModeNames, Reshape, unflatten};
 use tnsearch_io::network::{self, StoredNetwork};
 use tnsearch_io::{
-    Array, Layout, Listed, MemoryLimit, Problem, list_arrays, read_tensor, small, split_key, text::bytes,
+    Array, Layout, Listed, MemoryLimit, list_arrays, read_tensor, small, split_key, text::bytes,
 };
 
 /// Show what is in a network file, a tensor file, an archive, a structure file or the JSON of a search.

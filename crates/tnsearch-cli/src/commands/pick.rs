@@ -139,8 +139,10 @@ struct Summary<'a> {
     target_reached: bool,
     seed: u64,
     interrupted: bool,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     search: &'a PathBuf,
     input: &'a str,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }

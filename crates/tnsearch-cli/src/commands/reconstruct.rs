@@ -39,7 +39,9 @@ struct Summary<'a> {
     params: u128,
     reshaped: Option<&'a Reshape>,
     norm: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
 }
 

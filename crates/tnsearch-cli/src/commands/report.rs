@@ -5,7 +5,7 @@ use super::data::for_journal;
 use super::facts::facts;
 use super::options::memory;
 use super::outputs::{check_distinct, tensor_path};
-use crate::{Exit, interrupt, terminal};
+use crate::{Exit, terminal};
 use anyhow::bail;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,6 @@ pub fn run(args: &Report) -> anyhow::Result<Exit> {
     let mut searches =
         args.journals.iter().map(|path| load(path)).collect::<anyhow::Result<Vec<_>>>()?;
     args.journals.iter().zip(&searches).for_each(|(path, search)| warn(path, &search.journal));
-    interrupt::end_on_ctrl_c()?;
     if let Some(x) = &args.x {
         add_facts(&mut searches, x, limit)?;
     }

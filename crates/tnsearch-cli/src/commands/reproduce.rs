@@ -19,8 +19,12 @@ use tnsearch_io::{Picture, io_text, output::Output};
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup, Task};
 
 /// The file of results. Other programs may search otherwise, so their results are not mixed.
-static KIND: Kind =
-    Kind { format: "tnsearch-reproduce", name: "file of results", ordered: false, settle: |_, _| {} };
+static KIND: Kind = Kind {
+    format: "tnsearch-reproduce",
+    name: "file of results",
+    ordered: false,
+    settle: |_, _| {},
+};
 /// Its name in the folder.
 const RESULTS: &str = "results.jsonl";
 

@@ -93,7 +93,9 @@ struct Summary<'a> {
     sweeps: usize,
     interrupted: bool,
     seconds: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }

@@ -235,9 +235,8 @@ mod tests {
 
     #[test]
     fn a_structure_of_another_format_brings_its_graph() {
-        let other = |of: &str, format: &str| {
-            evaluation(of, &[2; 3], &format!(",\"format\":{format}"))
-        };
+        let other =
+            |of: &str, format: &str| evaluation(of, &[2; 3], &format!(",\"format\":{format}"));
         let named = other("path", r#"{"name":"path","template":"path"}"#);
         let graph = r#"{"vertices":[{"mode":true},{"mode":true},{"mode":true},{"mode":true}],"edges":[[0,1],[0,2],[0,3]]}"#;
         let own = other(graph, &format!(r#"{{"name":"any-tree","template":{graph}}}"#));
@@ -337,10 +336,16 @@ mod tests {
         ] {
             let bad = good.replacen(from, to, 1);
             assert_ne!(bad, good, "{from}");
-            for lines in [[bad.clone(), good.clone()], [bad.clone(), good.clone()].map(|l| crate::lines::seal(&l))] {
+            for lines in [
+                [bad.clone(), good.clone()],
+                [bad.clone(), good.clone()].map(|l| crate::lines::seal(&l)),
+            ] {
                 let text = journal(3, "ring", "tnls", &[&lines[0], &lines[1]]);
                 let read = JournalFile::parse(text.as_bytes()).unwrap();
-                assert_eq!((read.records.len(), read.damaged.len(), read.damaged[0].line), (1, 1, 2));
+                assert_eq!(
+                    (read.records.len(), read.damaged.len(), read.damaged[0].line),
+                    (1, 1, 2)
+                );
                 assert!(read.damaged[0].reason.contains(said), "{}", read.damaged[0]);
             }
         }

@@ -11,6 +11,7 @@ mod seal;
 pub use problem::{Damage, LinesError, LinesProblem, warnings};
 pub(crate) use seal::{Opened, open, seal};
 
+use crate::faults::{self, Steps};
 use crate::output::{OutputError, sync_folder};
 use crate::{MemoryLimit, Problem};
 use serde::{Serialize, de::DeserializeOwned};
@@ -126,6 +127,8 @@ pub struct LinesFile {
     /// Whether each line has a checksum.
     sealed: bool,
     damaged: Vec<Damage>,
+    /// How long it is with whole lines only.
+    length: u64,
 }
 
 impl LinesFile {
@@ -178,10 +181,11 @@ impl LinesFile {
             file.seek(SeekFrom::Start(good as u64))?;
         }
         let unsynced = good < bytes.len();
-        let mut file = LinesFile { file, path: path.to_owned(), unsynced, sealed, damaged };
+        let (path, length) = (path.to_owned(), good as u64);
+        let mut file = LinesFile { file, path, unsynced, sealed, damaged, length };
         if good == 0 {
             file.write(&header.to_string())?;
-            let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+            let parent = file.path.parent().filter(|p| !p.as_os_str().is_empty());
             sync_folder(parent.unwrap_or(Path::new(".")));
         }
         Ok((file, lines))
@@ -207,7 +211,7 @@ impl LinesFile {
     /// Brings all that was appended to the disk.
     pub fn sync(&mut self) -> Result<(), OutputError> {
         let sync = |file: &File| match file.metadata()?.is_file() {
-            true => file.sync_data(),
+            true => faults::step().and_then(|()| file.sync_data()),
             false => Ok(()),
         };
         if self.unsynced {
@@ -220,8 +224,18 @@ impl LinesFile {
     /// Appends a line in one write.
     fn write(&mut self, line: &str) -> io::Result<()> {
         self.unsynced = true;
-        let line = if self.sealed { seal(line) } else { line.to_owned() };
-        self.file.write_all(format!("{line}\n").as_bytes())
+        let mut line = if self.sealed { seal(line) } else { line.to_owned() };
+        line.push('\n');
+        match Steps(&self.file).write_all(line.as_bytes()) {
+            Ok(()) => self.length += line.len() as u64,
+            Err(e) => {
+                // A line that was begun must not be gone on with by the next. (A device has no length.)
+                let _ = self.file.set_len(self.length);
+                let _ = self.file.seek(SeekFrom::Start(self.length));
+                return Err(e);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -306,6 +320,7 @@ fn difference(name: &str, then: &Value, now: &Value) -> Option<(String, String, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::faults::Fault;
     use serde_json::json;
     use tempfile::TempDir;
 
@@ -466,7 +481,46 @@ mod tests {
         let text = String::from_utf8(bytes).unwrap();
         std::fs::write(&path, format!("{text}{{\"n\":1001}}\n")).unwrap();
         let (file, records) = open(&path, &header(1), true).unwrap();
-        assert_eq!((records, file.damaged()[0].reason.as_str()), (vec![1000], "it has no checksum"));
+        assert_eq!(
+            (records, file.damaged()[0].reason.as_str()),
+            (vec![1000], "it has no checksum")
+        );
+    }
+
+    #[test]
+    fn a_disk_that_fails_at_any_step_leaves_whole_lines_and_says_so() {
+        let (_dir, path, _) = written(0);
+        let run = || {
+            std::fs::write(&path, "").unwrap();
+            let mut told = Vec::new();
+            let Ok((mut file, _)) = open(&path, &header(1), true) else { return None };
+            for n in 1000..1006 {
+                match file.append(&note(n)).and_then(|()| file.sync()) {
+                    Ok(()) => told.push(n),
+                    Err(e) => assert!(!e.to_string().contains('\n'), "{e}"),
+                }
+            }
+            Some(told)
+        };
+        for fault in Fault::ALL {
+            for number in 0.. {
+                let told = faults::at(number, fault, run);
+                let steps = faults::steps();
+                let (file, records) = open(&path, &header(1), true).unwrap();
+                assert!(file.damaged().is_empty(), "{fault:?} at {number}");
+                // What was said to be on the disk is there, in order; a line whose wait failed may be.
+                let told = told.unwrap_or_default();
+                assert!(told.iter().all(|n| records.contains(n)), "{fault:?} at {number}");
+                assert!(records.is_sorted() && records.len() <= told.len() + 1);
+                if fault == Fault::Short {
+                    assert_eq!(records.len(), 6);
+                }
+                drop(file);
+                if steps <= number {
+                    break;
+                }
+            }
+        }
     }
 
     #[test]
@@ -511,6 +565,7 @@ mod tests {
                 unsynced: false,
                 sealed: true,
                 damaged: Vec::new(),
+                length: 0,
             }
         };
         let error = opened("/dev/full").append(&note(1)).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! Why a file of lines is refused.
 
-use crate::{Problem, io_text};
 use crate::text::shown;
+use crate::{Problem, io_text};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;

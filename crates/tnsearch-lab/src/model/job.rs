@@ -28,14 +28,13 @@ const SHARES: f64 = 4.0;
 /// An error of this part of what is allowed is small enough for one layer.
 const SMALL: f64 = 0.05;
 
-static JOURNAL: Kind =
-    Kind {
-        format: "tnsearch-model-journal",
-        name: "journal of compress-model",
-        // Fronts and trials are known by their places.
-        ordered: true,
-        settle: |_, _| {},
-    };
+static JOURNAL: Kind = Kind {
+    format: "tnsearch-model-journal",
+    name: "journal of compress-model",
+    // Fronts and trials are known by their places.
+    ordered: true,
+    settle: |_, _| {},
+};
 
 /// A record of the journal.
 #[derive(Debug, Serialize, Deserialize)]

@@ -62,6 +62,7 @@ struct Summary<'a> {
     settings: &'a serde_json::Value,
     fit: &'a FitSettings,
     budgets: Budgets<'a>,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
@@ -400,7 +401,17 @@ impl<'a> Described<'a> {
         let Some(best) = &result.best else {
             let why = match result.stopped_by {
                 _ if result.counts.evaluations + result.counts.refused > 0 => {
-                    "every structure proposed was too large; try a smaller --max-rank or more --iterations"
+                    match (self.args.max_phi, self.args.max_cost) {
+                        (Some(_), _) => {
+                            "every structure proposed was too large for --max-phi; try a larger one"
+                        }
+                        (None, Some(_)) => {
+                            "every structure proposed was too costly for --max-cost; try a larger one"
+                        }
+                        (None, None) => {
+                            "every structure proposed was too large; try a smaller --max-rank or more --iterations"
+                        }
+                    }
                 }
                 StoppedBy::Interrupted => "it was interrupted before the first fit was done",
                 StoppedBy::MaxSeconds => "the time was up before the first fit was done",
