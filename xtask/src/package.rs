@@ -37,10 +37,7 @@ pub fn test(tnsearch: &Path) -> Result<()> {
 
 /// The tests of the package's boundary alone, with so many examples of each.
 pub fn boundary(examples: u64) -> Result<()> {
-    let python = environment()?;
-    let wheels = fresh("target/wheels")?;
-    let wheel = build(&python, &wheels, &["build", "--profile", "dev"], "whl")?;
-    step::step("the wheel in its environment", || install(&python, &wheel))?;
+    let python = installed()?;
     let pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/package/test_boundary.py"];
     let mut tests = step::command(&python, &pytest);
     step::run_step(tests.env("TNSEARCH_EXAMPLES", examples.to_string()))

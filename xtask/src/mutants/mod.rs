@@ -49,6 +49,8 @@ struct Asked {
     areas: Vec<String>,
     sample: Option<usize>,
     seconds: f64,
+    /// Seconds of tests that a mutant is given, the quick ones first.
+    each: f64,
     threads: usize,
     step: Step,
 }
@@ -60,7 +62,7 @@ enum Step {
     Run,
 }
 
-/// `cargo xtask mutants [AREA...] [--sample N] [--seconds N] [--threads N] [--build-only | --run-only]`
+/// `cargo xtask mutants [AREA...] [--sample N] [--seconds N] [--each N] [--threads N] [--build-only | --run-only]`
 pub fn run(arguments: &[String]) -> Result<()> {
     let asked = asked(arguments)?;
     let folder = step::root().join(FOLDER);
@@ -82,8 +84,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 fn asked(arguments: &[String]) -> Result<Asked> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut asked =
-        Asked { areas: Vec::new(), sample: None, seconds: f64::INFINITY, threads, step: Step::All };
+    let mut asked = Asked {
+        areas: Vec::new(),
+        sample: None,
+        seconds: f64::INFINITY,
+        each: f64::INFINITY,
+        threads,
+        step: Step::All,
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number = || {
@@ -93,6 +101,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
         match argument.as_str() {
             "--sample" => asked.sample = Some(number()?),
             "--seconds" => asked.seconds = number()? as f64,
+            "--each" => asked.each = number()? as f64,
             "--threads" => asked.threads = number()?,
             "--build-only" => asked.step = Step::Build,
             "--run-only" => asked.step = Step::Run,
@@ -153,7 +162,7 @@ fn report(plan: &Plan, asked: &Asked, folder: &Path) -> Result<()> {
     let begun = Instant::now();
     let outcomes = run::each(chosen.len(), asked.threads, |k| {
         let there_is_time = begun.elapsed().as_secs_f64() < asked.seconds;
-        there_is_time.then(|| run::outcome(chosen[k].0, &plan.tests)).transpose()
+        there_is_time.then(|| run::outcome(chosen[k].0, &plan.tests, asked.each)).transpose()
     });
     let mut table: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     let (mut lines, mut not_run) = (String::new(), 0);
@@ -177,6 +186,8 @@ fn report(plan: &Plan, asked: &Asked, folder: &Path) -> Result<()> {
         let rate = 100.0 * (caught + endless) as f64 / all as f64;
         println!("{area:10} {all:7} {caught:7} {endless:8} {missed:7} {unreached:10} {rate:5.1}%");
     }
+    let not_run = not_run + plan.mutants.len() - chosen.len();
+    println!("not run, as the time was up or others are the sample: {not_run}");
     println!(
         "left out, as they do not compile beside the others or are in constants: {}",
         plan.left_out

@@ -100,13 +100,18 @@ pub fn trace(programs: &[(PathBuf, PathBuf)], folder: &Path, threads: usize) -> 
     good.into_iter().collect()
 }
 
-/// Runs the tests that come by a mutant until one fails.
-pub fn outcome(id: usize, tests: &[Test]) -> Result<Outcome> {
+/// Runs the tests that come by a mutant until one fails: those that take so many seconds in all, the quick ones first.
+pub fn outcome(id: usize, tests: &[Test], most: f64) -> Result<Outcome> {
     let mut reaching: Vec<&Test> = tests.iter().filter(|t| t.reaches.contains(&id)).collect();
     if reaching.is_empty() {
         return Ok(Outcome::Unreached);
     }
     reaching.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let mut sum = 0.0;
+    reaching.retain(|test| {
+        sum += test.seconds;
+        sum <= most
+    });
     let (quick, slow): (Vec<&Test>, Vec<&Test>) =
         reaching.into_iter().partition(|t| t.seconds < QUICK);
     let mut calls: Vec<Vec<&Test>> = Vec::new();
