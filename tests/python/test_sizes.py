@@ -116,8 +116,7 @@ def test_what_is_said_of_tensors_of_any_size(kind, k, tnsearch, info, tmp_path):
             for f in ("X.npy", "Y.npy")
         )
         assert here["edges"] == there["edges"], k
-        bound = lambda found: found.get("rse_lower_bound", found.get("lower_bound"))
-        numbers = [v for v in (bound(here), bound(there))]
+        numbers = [found.get("lower_bound", found.get("rse")) for found in (here, there)]
         flat = [list(v.values()) if isinstance(v, dict) else [v] for v in numbers]
         for a, b in zip(*flat, strict=True):
             assert a == b or a == pytest.approx(b, rel=1e-6), (line, k)

@@ -41,6 +41,8 @@ pub(super) struct Starts<'s, T: Scalar> {
     exponent: i64,
     /// About how many bytes one start takes.
     bytes: f64,
+    /// And the tensor itself.
+    held: u64,
 }
 
 impl<'s, T: Scalar> Starts<'s, T> {
@@ -58,7 +60,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
         };
         let plan = Plan::new((target, x), graph, method.walk(), settings.max_bytes)?;
         let bytes = plan.bytes + T::KIND.bytes() as f64 * method.extra_entries(&plan);
-        check_bytes(bytes, settings.max_bytes)?;
+        check_bytes(bytes + target.held_bytes() as f64, settings.max_bytes)?;
         if stop.remaining().is_some() && !stop.is_set() && !stop.has_time_for(plan.sweep_flops()) {
             return Err(FitError::Time);
         }
@@ -74,6 +76,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
             winner: AtomicUsize::new(usize::MAX),
             exponent: target.exponent(),
             bytes,
+            held: target.held_bytes(),
         })
     }
 
@@ -170,7 +173,8 @@ impl<'s, T: Scalar> Starts<'s, T> {
     pub fn in_parallel(&self) -> Result<Fitted, FitError> {
         use rayon::prelude::*;
         let at_once = rayon::current_num_threads().min(self.settings.restarts) as f64;
-        if self.settings.max_bytes.is_some_and(|limit| at_once * self.bytes > limit as f64) {
+        let held = self.held as f64;
+        if self.settings.max_bytes.is_some_and(|max| held + at_once * self.bytes > max as f64) {
             return self.in_turn();
         }
         let starts: Vec<Option<Start<T>>> =

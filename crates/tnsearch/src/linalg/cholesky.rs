@@ -266,6 +266,44 @@ mod tests {
     use crate::rng::stream;
     use crate::tensor::Complex;
 
+    fn strips_are_the_whole<T: Scalar>() {
+        let n = LONG + 150;
+        let mut rng = stream(1, b"strips");
+        let entry = |p: usize, x: T| match p / n == p % n {
+            true => T::from_parts(4.0 * n as f64, 0.0),
+            false => x,
+        };
+        let a: Vec<T> = (0..n * n).map(|p| entry(p, T::normal(&mut rng))).collect();
+        let (mut whole, mut strips) = (a.clone(), a.clone());
+        let mut cholesky = Cholesky::new::<T>(n, 1);
+        let looks = std::cell::Cell::new(0);
+        let count = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        assert!(cholesky.factor(&mut whole, n, Route::Blocked));
+        let factored = cholesky.factor_until(&mut strips, n, Route::Blocked, &count);
+        assert_eq!(factored, Some(true));
+        assert!(looks.get() >= 2 * (n / PANEL));
+        let bits = |x: T| (x.re().to_bits(), x.im().to_bits());
+        for j in 0..n {
+            for i in j..n {
+                let at = j * n + i;
+                assert_eq!(bits(whole[at]), bits(strips[at]), "{} ({i}, {j})", T::KIND);
+            }
+        }
+        // Not positive definite: said, not factored.
+        let mut bad = a;
+        bad[(n - 1) * n + n - 1] = T::from_parts(-1.0, 0.0);
+        assert_eq!(cholesky.factor_until(&mut bad, n, Route::Blocked, &count), Some(false));
+    }
+
+    #[test]
+    fn long_factorisations_look_at_a_stop_and_are_the_same_bit_for_bit() {
+        strips_are_the_whole::<f64>();
+        strips_are_the_whole::<Complex<f32>>();
+    }
+
     fn solves<T: Scalar>(n: usize, route: Route) {
         let mut rng = stream(n as u64, b"cholesky");
         let a: Vec<T> = (0..n * n).map(|_| T::normal(&mut rng)).collect();

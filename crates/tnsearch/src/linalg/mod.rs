@@ -14,4 +14,4 @@ pub(crate) use cholesky::{Cholesky, Route, inverse};
 pub use cholesky::{cholesky, cholesky_solve};
 pub(crate) use narrow::narrowed;
 pub use product::{Factor, Strides, matmul, matmul_until};
-pub use spectral::{eigen, eigenvalues, gram, left_singular, singular_values};
+pub use spectral::{eigen, eigenvalues, gram, gram_until, left_singular, singular_values};

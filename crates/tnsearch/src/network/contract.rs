@@ -37,9 +37,9 @@ pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
     let (graph, dims) = (&graph.plain(), &graph.merged_dims(dims)[..]);
     let tree = Tree::best(graph, dims, EXACT_ONCE);
     let entries = |node: usize| -> f64 {
-        let inside = tree.leaves(node);
-        let modes = inside.iter().filter(|&&v| v < graph.modes()).map(|&v| dims[v] as f64);
-        let cut = graph.edges().iter().filter(|e| inside.contains(&e.0) != inside.contains(&e.1));
+        let inside = tree.below(node);
+        let modes = (0..graph.modes()).filter(|&v| inside[v]).map(|v| dims[v] as f64);
+        let cut = graph.edges().iter().filter(|e| inside[e.0] != inside[e.1]);
         modes.product::<f64>() * cut.map(|e| e.2 as f64).product::<f64>()
     };
     let blocks = (0..tree.nodes.len()).map(entries);

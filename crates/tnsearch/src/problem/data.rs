@@ -8,7 +8,8 @@ use super::{Mask, MaskError, Shrunk};
 use crate::dispatch;
 use crate::network::{Network, NetworkError};
 use crate::tensor::{
-    AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, power, power_of_two, sum_of_squares,
+    AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, power, power_of_two, size,
+    sum_of_squares,
 };
 use std::sync::Arc;
 use thiserror::Error;
@@ -360,6 +361,15 @@ impl Target {
         let entry = |k: usize| self.tensor().entry(k) - z.entry(k);
         let rows: Vec<Complex<f64>> = (0..z.len()).map(entry).collect();
         sum_of_squares(&rows)
+    }
+
+    /// Bytes that its entries take, with those of X where a small tensor stands in its place.
+    pub fn held_bytes(&self) -> u64 {
+        let entries = match self.shrunk() {
+            Some(_) => size(self.full_dims()).saturating_add(self.entries() as u128),
+            None => self.entries() as u128,
+        };
+        u64::try_from(entries.saturating_mul(self.kind().bytes() as u128)).unwrap_or(u64::MAX)
     }
 
     /// The dimensions of the tensor at hand: what fits, spectra and decompositions compute with.
