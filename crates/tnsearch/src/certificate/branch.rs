@@ -81,7 +81,8 @@ impl<'a> Branching<'a> {
 
     /// Parts a case that is not ruled out; none where it holds a structure that no cut rules out.
     fn part(&self, case: &Case) -> Option<Parted> {
-        self.split(case).or_else(|| self.place(case))
+        // Modes first: where they sit says which edges a cut crosses.
+        self.place(case).or_else(|| self.split(case))
     }
 
     /// By the rank of an edge across a cut that is too narrow with the least ranks.
