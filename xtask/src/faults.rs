@@ -143,7 +143,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             other => return Err(step::usage(format!("`cargo xtask faults` knows no '{other}'"))),
         }
     }
-    let tnsearch = step::step("the tnsearch program", artifact::tnsearch)?;
+    let tnsearch = artifact::given()?;
     let folder = std::env::temp_dir().join(format!("tnsearch-faults-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let place = Place { tnsearch, folder };

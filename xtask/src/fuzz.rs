@@ -132,7 +132,7 @@ const VALUES: [&str; 26] = [
 
 /// Runs the command with wild words, in 1 GB of memory: it ends by itself, with one line where it refuses.
 fn commands(asked: &Asked) -> Result<()> {
-    let tnsearch = step::step("the tnsearch program", artifact::tnsearch)?;
+    let tnsearch = artifact::given()?;
     let folder = std::env::temp_dir().join(format!("tnsearch-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let tried = wild(asked, &tnsearch, &folder);

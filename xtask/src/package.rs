@@ -51,11 +51,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             "`cargo xtask package` takes no arguments, not '{extra}'"
         )));
     }
-    let tnsearch = match std::env::var_os("TNSEARCH") {
-        Some(program) => PathBuf::from(program),
-        None => step::step("the tnsearch program", artifact::tnsearch)?,
-    };
-    test(&tnsearch)
+    test(&artifact::given()?)
 }
 
 /// `cargo xtask sdist`: the source distribution is built into a wheel, as `pip install` would, and imported.

@@ -4,10 +4,10 @@ use crate::{LIMIT, good};
 use std::path::{Path, PathBuf};
 use tnsearch::graph::{Structure, StructureFile, Template};
 use tnsearch::problem::Mask;
+use tnsearch::tensor::Kind;
 use tnsearch_io::journal::JournalFile;
-use tnsearch_io::output::Output;
 use tnsearch_io::weights::WeightsFile;
-use tnsearch_io::{MemoryLimit, list_arrays, network, read_tensor, table, write_tensor};
+use tnsearch_io::{Dtype, MemoryLimit, list_arrays, network, npy_bytes, read_tensor, table, text::shown};
 
 /// Why an input was not accepted, or what is wrong with how it was.
 #[derive(Debug)]
@@ -60,6 +60,11 @@ fn refused(e: impl std::fmt::Display) -> No {
     No::Refused(e.to_string())
 }
 
+/// What the library says of a value that is no file's: its shells print it this way.
+fn told(e: impl std::fmt::Display) -> No {
+    No::Refused(shown(&e.to_string()))
+}
+
 fn limit() -> MemoryLimit {
     MemoryLimit::new(Some(LIMIT))
 }
@@ -84,9 +89,13 @@ fn tensors(bytes: &[u8], folder: &Path, name: &str) -> Answer {
     };
     for name in names {
         let read = read_tensor(&name, None, limit()).map_err(refused)?;
-        let again = folder.join("again.npy");
-        let output = Output::check(&again).map_err(refused)?;
-        write_tensor(&output, &read.tensor).map_err(refused)?;
+        let dtype = match read.tensor.kind() {
+            Kind::F32 => Dtype::F32,
+            Kind::F64 => Dtype::F64,
+            Kind::C32 => Dtype::C64,
+            Kind::C64 => Dtype::C128,
+        };
+        let again = put(&npy_bytes(&read.tensor, dtype).map_err(refused)?, folder, "again.npy");
         let back = read_tensor(&again.to_string_lossy(), None, limit()).map_err(refused)?;
         let bits = |t: &tnsearch::tensor::AnyTensor| {
             (0..t.len())
@@ -113,14 +122,14 @@ fn csv(bytes: &[u8], _: &Path) -> Answer {
 
 fn template(bytes: &[u8], _: &Path) -> Answer {
     let text = String::from_utf8(bytes.to_vec()).map_err(refused)?;
-    let read = Template::from_json("own", &text).map_err(refused)?;
+    let read = Template::from_json("own", &text).map_err(told)?;
     let back = Template::from_json("own", &good::graph(&read));
     same("a template", back.is_ok_and(|back| back == read))
 }
 
 fn structure(bytes: &[u8], _: &Path) -> Answer {
-    let file: StructureFile = serde_json::from_slice(bytes).map_err(refused)?;
-    let read = Structure::from_file(&file).map_err(refused)?;
+    let file: StructureFile = serde_json::from_slice(bytes).map_err(told)?;
+    let read = Structure::from_file(&file).map_err(told)?;
     read.canonical();
     let back = Structure::from_file(&read.to_file());
     same("a structure", back.is_ok_and(|back| back.canonical().graph == read.canonical().graph))

@@ -33,10 +33,10 @@ pub enum Problem {
     #[error("{}", io_text(.0))]
     Io(#[from] std::io::Error),
     /// None of the formats that can be read.
-    #[error("not {0}")]
+    #[error("not {}", shown(.0))]
     Format(String),
     /// It ends too early.
-    #[error("truncated: {0}")]
+    #[error("truncated: {}", shown(.0))]
     Truncated(String),
     /// It is longer than it says.
     #[error(
@@ -49,7 +49,7 @@ pub enum Problem {
         found: u64,
     },
     /// It contradicts its own format.
-    #[error("damaged: {0}")]
+    #[error("damaged: {}", shown(.0))]
     Damaged(String),
     /// Its entries are no numbers that can be read.
     #[error(
@@ -92,7 +92,7 @@ pub enum Problem {
     #[error("name one of its arrays as FILE:KEY; it has {}", listed(.0))]
     KeyNeeded(Vec<String>),
     /// A key was given, but the file is no archive.
-    #[error("a {format} file holds one array without a name; leave out ':{key}'")]
+    #[error("a {format} file holds one array without a name; leave out ':{}'", shown(.key))]
     KeyNotPossible {
         /// The file's format.
         format: &'static str,
@@ -106,10 +106,10 @@ pub enum Problem {
     #[error(transparent)]
     Table(#[from] crate::table::TableError),
     /// A safetensors file that is not the model that was expected.
-    #[error("not a {0}")]
+    #[error("not a {}", shown(.0))]
     NotAModel(String),
     /// A safetensors file that is not one of our networks.
-    #[error("not a network written by tnsearch: {0}")]
+    #[error("not a network written by tnsearch: {}", shown(.0))]
     NotANetwork(String),
 }
 

@@ -47,7 +47,7 @@ pub enum LinesProblem {
         known: u64,
     },
     /// The first line lacks something.
-    #[error("its first line is damaged ({0})")]
+    #[error("its first line is damaged ({})", shown(.0))]
     Header(String),
     /// It belongs to something else.
     #[error("it was made with {name} {then}, now {name} {now}")]
