@@ -157,7 +157,7 @@ def test_what_is_tampered_with_is_refused(generate, made, command, tmp_path):
     for k, node in enumerate(good["tree"]):
         # A case dropped, and one more.
         rest = good["tree"][:k] + good["tree"][k + 1:]
-        if not set(node) & {"place"}:
+        if not set(node) & {"place", "fill"}:
             bad.append(good | {"tree": rest})
         bad.append(good | {"tree": good["tree"] + [node]})
         if "place" in node:

@@ -1,6 +1,7 @@
 //! Networks contracted entry by entry, against the plain sum over all indices.
 
-use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng as StdRng;
 use tnsearch_verify::{Array, Limits, Malformed, Network, Unchecked, rse};
 
 fn limits(bytes: u64) -> Limits<'static> {
@@ -8,7 +9,14 @@ fn limits(bytes: u64) -> Limits<'static> {
 }
 
 /// A network of random cores.
-fn made(external: Vec<bool>, at: Vec<usize>, edges: Vec<[usize; 3]>, dims: Vec<usize>, complex: bool, seed: u64) -> Network {
+fn made(
+    external: Vec<bool>,
+    at: Vec<usize>,
+    edges: Vec<[usize; 3]>,
+    dims: Vec<usize>,
+    complex: bool,
+    seed: u64,
+) -> Network {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut network = Network { dims, external, at, edges, cores: Vec::new() };
     for v in 0..network.external.len() {
@@ -54,7 +62,14 @@ fn every_entry_is_the_sum_over_all_indices() {
         let networks = [
             made(vec![true; 4], vec![2, 0, 3, 1], ring.clone(), vec![2, 3, 2, 4], complex, seed),
             // Vertices without a mode, and one with two.
-            made(vec![true, true, true, false, false], vec![1, 0, 1, 2], inner.clone(), vec![2, 3, 2, 4], complex, seed),
+            made(
+                vec![true, true, true, false, false],
+                vec![1, 0, 1, 2],
+                inner.clone(),
+                vec![2, 3, 2, 4],
+                complex,
+                seed,
+            ),
             made(vec![true], vec![0, 0], vec![], vec![3, 2], complex, seed),
         ];
         for network in networks {
@@ -63,11 +78,15 @@ fn every_entry_is_the_sum_over_all_indices() {
             assert_eq!(z.dims, network.dims);
             for k in 0..z.re.len() {
                 let mut rest = k;
-                let mut index: Vec<usize> = network.dims.iter().rev().map(|d| (rest % d, rest /= d).0).collect();
+                let mut index: Vec<usize> =
+                    network.dims.iter().rev().map(|d| (rest % d, rest /= d).0).collect();
                 index.reverse();
                 let (re, im) = entry(&network, &index);
                 let found = (z.re[k], z.im.get(k).copied().unwrap_or(0.0));
-                assert!((found.0 - re).abs() < 1e-13 && (found.1 - im).abs() < 1e-13, "{k}: {found:?} {re} {im}");
+                assert!(
+                    (found.0 - re).abs() < 1e-13 && (found.1 - im).abs() < 1e-13,
+                    "{k}: {found:?} {re} {im}"
+                );
             }
         }
     }
@@ -90,7 +109,8 @@ fn cores_of_any_size_are_contracted() {
 
 #[test]
 fn what_is_no_network_is_named() {
-    let good = made(vec![true; 3], vec![0, 1, 2], vec![[0, 1, 2], [1, 2, 2]], vec![2, 2, 2], false, 3);
+    let good =
+        made(vec![true; 3], vec![0, 1, 2], vec![[0, 1, 2], [1, 2, 2]], vec![2, 2, 2], false, 3);
     let bad = |change: &dyn Fn(&mut Network)| {
         let mut network = good.clone();
         change(&mut network);
@@ -98,20 +118,27 @@ fn what_is_no_network_is_named() {
     };
     assert_eq!(bad(&|n| n.at[0] = 5), Malformed::Place { mode: 0, vertex: 5, why: "is not there" });
     assert_eq!(bad(&|n| n.at[0] = 1), Malformed::Bare(0));
-    assert_eq!(bad(&|n| n.external[2] = false), Malformed::Place { mode: 2, vertex: 2, why: "carries no mode" });
+    assert_eq!(
+        bad(&|n| n.external[2] = false),
+        Malformed::Place { mode: 2, vertex: 2, why: "carries no mode" }
+    );
     assert_eq!(bad(&|n| n.edges[0] = [0, 0, 2]), Malformed::Edge(0, 0, 2));
     assert_eq!(bad(&|n| n.edges[0] = [2, 1, 2]), Malformed::Edge(1, 2, 2));
     assert_eq!(bad(&|n| n.edges[0][2] = 0), Malformed::Edge(0, 1, 0));
     assert!(matches!(bad(&|n| n.edges[0][2] = 3), Malformed::Shape { vertex: 0, .. }));
     assert_eq!(bad(&|n| drop(n.cores.pop())), Malformed::Cores { found: 2, expected: 3 });
     assert_eq!(bad(&|n| drop(n.at.pop())), Malformed::Modes { found: 2, expected: 3 });
-    assert_eq!(bad(&|n| n.cores[1].re[3] = f64::INFINITY), Malformed::NotFinite { vertex: 1, entry: 3 });
+    assert_eq!(
+        bad(&|n| n.cores[1].re[3] = f64::INFINITY),
+        Malformed::NotFinite { vertex: 1, entry: 3 }
+    );
     assert_eq!(good.params(), Some(4 + 8 + 4));
 }
 
 #[test]
 fn memory_and_stops_come_first() {
-    let network = made(vec![true; 3], vec![0, 1, 2], vec![[0, 1, 9], [1, 2, 9]], vec![9, 9, 9], false, 3);
+    let network =
+        made(vec![true; 3], vec![0, 1, 2], vec![[0, 1, 9], [1, 2, 9]], vec![9, 9, 9], false, 3);
     assert!(matches!(network.contract(&limits(1000)), Err(Unchecked::Memory { .. })));
     let stopped = Limits { bytes: u64::MAX, stop: &|| true };
     assert_eq!(network.contract(&stopped), Err(Unchecked::Stopped));

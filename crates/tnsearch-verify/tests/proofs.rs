@@ -1,7 +1,8 @@
 //! Certificates against brute force: the smallest structure that no cut rules out is proven, and nothing more, however
 //! a proof is tampered with.
 
-use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng as StdRng;
 use rand_distr::{Distribution as _, StandardNormal};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -91,7 +92,8 @@ fn brute(template: &Arc<Template>, bound: &CutBound, dims: &[usize], eps: f64) -
 fn document(made: &tnsearch::certificate::Certificate, x: &Array) -> Value {
     let mut document = serde_json::to_value(made).unwrap();
     let norm = x.re.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let data = json!({"dims": x.dims, "dtype": "f64", "sha256": fingerprint(x, "f64"), "norm": norm});
+    let data =
+        json!({"dims": x.dims, "dtype": "f64", "sha256": fingerprint(x, "f64"), "norm": norm});
     let more = json!({"format": "tnsearch-certificate", "version": 1, "tnsearch": "0", "says": "",
                       "data": data, "reshaped": null});
     let fields = document.as_object_mut().unwrap();
@@ -134,7 +136,8 @@ fn what_is_proven_is_what_trying_all_finds_and_no_more() {
             for eps in [0.4, 0.2, 0.1, 0.05, 0.02, 1e-9] {
                 let least = least_of(&all, eps);
                 let made = prove(&claim(&template, eps, least), &bound, 100_000, &Stop::new());
-                let made = made.unwrap_or_else(|e| panic!("{} {dims:?} {eps}: {e}", template.name()));
+                let made =
+                    made.unwrap_or_else(|e| panic!("{} {dims:?} {eps}: {e}", template.name()));
                 let text = document(&made, &x);
                 assert!(holds(&text, &x), "{} {dims:?} {eps} {least:?}", template.name());
                 let Some(least) = least else {
@@ -316,7 +319,10 @@ fn a_small_error_is_bounded_by_values_that_squares_would_lose() {
     let bound = CutBound::new(Spectra::new(&target, settings));
     let path = Arc::new(Template::path(2).unwrap());
     let made = prove(&claim(&path, 1e-15, Some(8)), &bound, 10, &Stop::new()).unwrap();
-    assert!(holds(&document(&made, &x), &x));
+    let text = document(&made, &x);
+    let limits = Limits { bytes: u64::MAX, stop: &|| false };
+    let said = Certificate::parse(&text.to_string()).unwrap().check(&x, "f64", &limits).unwrap();
+    assert_eq!(said.map(|s| s.unchecked), Ok(Vec::new()));
 }
 
 #[test]
