@@ -94,7 +94,7 @@ def test_other_objectives_kinds_and_shapes(generate, made, command, tmp_path):
 
 
 def test_a_search_writes_the_certificate_of_its_bound(generate, tnsearch, tmp_path):
-    tensor, _ = generate("--order", 5, "--seed", 2)
+    tensor, _ = generate("--dims", "4,3,4,3,4", "--ranks", "2..3")
     for template in ("ring", None):
         file, out, net = (tmp_path / name for name in ("c.json", "out.json", "net.safetensors"))
         line = ["search", tensor, "--max-rse", 1e-6, "--certificate", file, "--json", out, "-o", net, "-q"]
