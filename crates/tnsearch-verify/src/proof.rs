@@ -53,9 +53,9 @@ impl Certificate {
             return form("it has no largest rank");
         };
         let alone = |m: usize| {
-            let of = self.cuts.iter().filter(|c| match c.modes.len() {
-                1 => c.modes[0] == m,
-                n => n + 1 == order && !c.modes.contains(&m),
+            let of = self.cuts.iter().filter(|c| {
+                let against = c.modes.len() + 1 == order && !c.modes.contains(&m);
+                c.modes == [m] || against
             });
             of.map(|c| c.width).max().unwrap_or(1)
         };

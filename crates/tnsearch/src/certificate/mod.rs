@@ -11,9 +11,6 @@ mod branch;
 mod case;
 mod symmetry;
 
-#[cfg(test)]
-mod tests;
-
 use self::branch::Branching;
 use self::case::Space;
 use crate::bound::{ALL_TREES, CutBound, ModeSet, Spectra};

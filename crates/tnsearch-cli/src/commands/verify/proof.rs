@@ -284,6 +284,10 @@ impl Checks<'_> {
         let (Some(claimed), Some(network)) = (claimed, &self.network) else { return };
         let (bound, rse) = (&summary["lower_bound"], self.rse());
         let params = network.params().unwrap_or(u128::MAX);
+        if claimed && self.found.is("target_reached", Verdict::DoesNotHold) {
+            self.found.compared("certified_optimal", claimed, false, false);
+            return;
+        }
         let proven = ["lower_bound", "proven_impossible"];
         if claimed && !proven.iter().any(|name| self.found.is(name, Verdict::Holds)) {
             let why = "the lower bound was not proven".to_owned();
