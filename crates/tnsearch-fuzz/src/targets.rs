@@ -7,7 +7,9 @@ use tnsearch::problem::Mask;
 use tnsearch::tensor::Kind;
 use tnsearch_io::journal::JournalFile;
 use tnsearch_io::weights::WeightsFile;
-use tnsearch_io::{Dtype, MemoryLimit, list_arrays, network, npy_bytes, read_tensor, table, text::shown};
+use tnsearch_io::{
+    Dtype, MemoryLimit, list_arrays, network, npy_bytes, read_tensor, table, text::shown,
+};
 
 /// Why an input was not accepted, or what is wrong with how it was.
 #[derive(Debug)]
