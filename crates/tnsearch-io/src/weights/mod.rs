@@ -48,8 +48,11 @@ impl WeightsFile {
     }
 
     fn try_open(path: &Path) -> Result<Self, Problem> {
-        if path.is_dir() {
-            return Err(Problem::NotAFile("a directory"));
+        // Opening a pipe would wait for who writes into it: look before.
+        match path.metadata() {
+            Ok(about) if about.is_dir() => return Err(Problem::NotAFile("a directory")),
+            Ok(about) if !about.is_file() => return Err(Problem::NotAFile("a pipe or a device")),
+            _ => {}
         }
         let file = File::open(path).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => Problem::Missing,
@@ -67,7 +70,7 @@ impl WeightsFile {
         let size = u64::from_le_bytes(size);
         let mut first = [0u8; 1];
         let begins = reader.read_exact(&mut first).is_ok() && first[0] == b'{';
-        if !begins {
+        if !begins || size == 0 {
             return Err(not_one());
         }
         if size > MAX_HEADER || size + 8 > length {
@@ -353,6 +356,10 @@ mod tests {
 
     #[test]
     fn any_damage_is_refused_without_a_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        let none = dir.path().join("none");
+        std::fs::write(&none, b"\0\0\0\0\0\0\0\0{}").unwrap();
+        assert!(WeightsFile::open(&none).is_err(), "a header of no bytes");
         let bytes = with_header(
             r#"{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#,
             8,
