@@ -11,6 +11,9 @@ import tnsearch
 
 # Nothing here is about the speed of a machine: a command that has not ended by then hangs.
 HANG = 600
+# Dask's schedulers share the cores with all else: it is they that answer or hang, not the machine. The commands that tests start see it as well.
+for limit in ("CONNECT", "TCP"):
+    os.environ[f"DASK_DISTRIBUTED__COMM__TIMEOUTS__{limit}"] = f"{HANG}s"
 
 
 @pytest.fixture(scope="session")

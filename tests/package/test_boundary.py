@@ -5,6 +5,7 @@ import decimal
 import fractions
 import inspect
 import math
+import os
 import warnings
 
 import numpy as np
@@ -18,7 +19,8 @@ import tnsearch
 
 RIGHT = (TypeError, ValueError, MemoryError, OSError)
 FUZZ = settings(
-    max_examples=60,
+    # `cargo xtask fuzz python` tries more.
+    max_examples=int(os.environ.get("TNSEARCH_EXAMPLES", "60")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

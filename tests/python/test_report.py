@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import math
 import os
 import pty
 import select
@@ -130,6 +131,8 @@ def test_tables_copy_as_csv(chromium, pages):
 
 def big_journal(path, evaluations):
     """A journal of many evaluations, as a search writes it."""
+    permutation = [(v * 3) % 8 for v in range(8)]
+    ring = sorted(tuple(sorted((v, (v + 1) % 8))) for v in range(8))
     with path.open("w") as file:
         header = {"format": "tnsearch-journal", "version": 2, "tnsearch": "0.1.0",
                   "data": {"dims": [4] * 8, "sha256": "0" * 64}, "template": "ring", "objective": {"lambda": 200.0},
@@ -139,8 +142,11 @@ def big_journal(path, evaluations):
         for k in range(evaluations):
             ranks = [1 + (k * (e + 3) // (e + 1) + e) % 7 for e in range(8)]
             rse = ((k * 7919) % 10007 + 1) / 10007 / (1 + k / 1000)
-            params = 4 * sum(a * b for a, b in zip(ranks, ranks[1:] + ranks[:1]))
-            record = {"run": 0, "key": str(k), "permutation": [(v * 3) % 8 for v in range(8)], "ranks": ranks,
+            at = {vertex: mode for mode, vertex in enumerate(permutation)}
+            bonds = sorted((*sorted((at[u], at[v])), rank) for (u, v), rank in zip(ring, ranks) if rank > 1)
+            key = "8+0:" + ",".join(f"{u}-{v}x{rank}" for u, v, rank in bonds)
+            params = 4 * sum(math.prod(r for edge, r in zip(ring, ranks) if vertex in edge) for vertex in range(8))
+            record = {"run": 0, "key": key, "permutation": permutation, "ranks": ranks,
                       "params": params, "rse": rse, "loss": params / 65536 + 200 * rse, "sweeps": 20, "restarts": 4,
                       "seconds": k * 0.01, "refused": False}  # fmt: skip
             print(json.dumps(record, separators=(",", ":")), file=file)

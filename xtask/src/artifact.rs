@@ -19,6 +19,14 @@ pub fn tnsearch() -> Result<PathBuf> {
     executable(&["test", "--workspace", "--no-run"], "tnsearch")
 }
 
+/// The command that TNSEARCH names, or one built for it.
+pub fn given() -> Result<PathBuf> {
+    match std::env::var_os("TNSEARCH") {
+        Some(program) => Ok(std::path::absolute(PathBuf::from(program))?),
+        None => step::step("the tnsearch program", tnsearch),
+    }
+}
+
 fn find(messages: &str, name: &str) -> Result<Option<PathBuf>> {
     for line in messages.lines().filter(|l| l.starts_with('{')) {
         let message: Value = serde_json::from_str(line).context("cargo printed bad JSON")?;

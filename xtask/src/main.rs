@@ -5,11 +5,17 @@ mod bench;
 mod chromium;
 mod deny;
 mod experiments;
+mod faults;
+mod fuzz;
 mod json;
 mod msrv;
+mod mutants;
 mod package;
 mod python;
+mod random;
 mod record;
+mod reliability;
+mod sanitize;
 mod step;
 mod test;
 
@@ -23,6 +29,12 @@ The developers' commands of tnsearch.
   cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
   cargo xtask record --binary PATH    the answers of a released program that later ones have to give
+  cargo xtask enumerate [--cases N]   claims against all structures, enumerated by NumPy
+  cargo xtask soak [--minutes N]      random work, every result verified, memory and threads watched
+  cargo xtask mutants [AREA]          whether the tests see small changes of the source
+  cargo xtask fuzz [TARGET]           damaged files and wild command lines [--inputs N] [--seconds S] [--seed N]
+  cargo xtask faults                  kills and memory limits at random moments [--kills N] [--levels N] [--seed N]
+  cargo xtask sanitize                the unsafe parts under Miri or AddressSanitizer (needs nightly)
   cargo xtask deny                    licences, sources and vulnerabilities of the dependencies
   cargo xtask sdist                   the Python package, built from its source distribution
   cargo xtask msrv                    the oldest Rust that is promised
@@ -38,7 +50,13 @@ fn main() -> ExitCode {
         Some("record") => record::run(rest),
         Some("deny") => deny::run(rest),
         Some("package") => package::run(rest),
+        Some("fuzz") => fuzz::run(rest),
+        Some("faults") => faults::run(rest),
+        Some("sanitize") => sanitize::run(rest),
         Some("sdist") => package::sdist(rest),
+        Some("enumerate") => reliability::enumerate(rest),
+        Some("soak") => reliability::soak(rest),
+        Some("mutants") => mutants::run(rest),
         Some("msrv") => msrv::run(rest),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");

@@ -35,6 +35,14 @@ pub fn test(tnsearch: &Path) -> Result<()> {
     step::run_step(&mut tests)
 }
 
+/// The tests of the package's boundary alone, with so many examples of each.
+pub fn boundary(examples: u64) -> Result<()> {
+    let python = installed()?;
+    let pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/package/test_boundary.py"];
+    let mut tests = step::command(&python, &pytest);
+    step::run_step(tests.env("TNSEARCH_EXAMPLES", examples.to_string()))
+}
+
 /// `cargo xtask package`: the part of `cargo xtask test` that is about the package, beside the command that TNSEARCH
 /// names, or one built for it.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -43,11 +51,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             "`cargo xtask package` takes no arguments, not '{extra}'"
         )));
     }
-    let tnsearch = match std::env::var_os("TNSEARCH") {
-        Some(program) => PathBuf::from(program),
-        None => step::step("the tnsearch program", artifact::tnsearch)?,
-    };
-    test(&tnsearch)
+    test(&artifact::given()?)
 }
 
 /// `cargo xtask sdist`: the source distribution is built into a wheel, as `pip install` would, and imported.
@@ -64,6 +68,15 @@ pub fn sdist(arguments: &[String]) -> Result<()> {
     let mut wheel = step::command(&python, &pip);
     step::run_step(wheel.arg(&folder).arg(&archive).env("CARGO_TARGET_DIR", target))?;
     step::step("that wheel in the environment", || install(&python, &only(&folder, "whl")?))
+}
+
+/// The interpreter of the environment with the package in it, built from these sources.
+pub fn installed() -> Result<PathBuf> {
+    let python = environment()?;
+    let wheels = fresh("target/wheels")?;
+    let wheel = build(&python, &wheels, &["build", "--profile", "dev"], "whl")?;
+    step::step("the wheel in its environment", || install(&python, &wheel))?;
+    Ok(python)
 }
 
 fn environment() -> Result<PathBuf> {

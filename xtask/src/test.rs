@@ -32,7 +32,15 @@ fn documentation() -> Result<()> {
 fn packages() -> Result<()> {
     let mut package = step::cargo(&["package", "--workspace", "--no-verify", "--allow-dirty"]);
     // Those that are not published: the developers' commands, and what PyPI gets as a wheel.
-    package.args(["--quiet", "--exclude", "xtask", "--exclude", "tnsearch-py"]);
+    package.args([
+        "--quiet",
+        "--exclude",
+        "xtask",
+        "--exclude",
+        "tnsearch-py",
+        "--exclude",
+        "tnsearch-fuzz",
+    ]);
     step::run_step(&mut package)
 }
 

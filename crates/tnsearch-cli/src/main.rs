@@ -36,7 +36,7 @@ impl From<Exit> for ExitCode {
 
 fn main() -> ExitCode {
     let ended = match Cli::try_parse() {
-        Ok(cli) => commands::run(cli),
+        Ok(cli) => interrupt::watch().and_then(|()| commands::run(cli)),
         Err(e) if !e.use_stderr() => terminal::print(&e.render().to_string()).map(|()| Exit::Done),
         Err(e) if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(anyhow::anyhow!("no command given; try 'tnsearch demo' or 'tnsearch --help'"))

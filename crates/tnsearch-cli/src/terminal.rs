@@ -2,10 +2,19 @@
 
 use anyhow::anyhow;
 use std::io::{ErrorKind, IsTerminal, Write};
-use tnsearch_io::io_text;
+use tnsearch_io::{io_text, text::shown};
 
-/// Prints to standard output. A reader that has gone away (`| head`) is no error.
+/// Prints lines for people to standard output, in which names from files may stand: nothing in them acts on a terminal.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    let line = |line: &str| format!("{}\n", shown(line));
+    match text.split('\n').any(|line| line != shown(line)) {
+        true => write(&text.split_terminator('\n').map(line).collect::<String>()),
+        false => write(text),
+    }
+}
+
+/// Writes to standard output as it is. A reader that has gone away (`| head`) is no error.
+pub fn write(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -17,7 +26,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// One line on standard error, `kind: text`, whatever the text holds.
 pub fn note(kind: &str, text: &str) {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = shown(&text.replace(['\n', '\r', '\t'], " "));
     let mut err = std::io::stderr().lock();
     // A bar may stand in the line.
     let clear = if err.is_terminal() { "\r\u{1b}[K" } else { "" };

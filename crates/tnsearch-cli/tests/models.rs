@@ -437,6 +437,39 @@ fn what_is_gone_on_with_is_the_same_model_and_whole() {
     assert!(ended.code == 2 && ended.stderr.contains("model"), "{ended:?}");
 }
 
+#[cfg(unix)]
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only builds with debug assertions can be held")]
+fn a_changed_byte_of_the_journal_never_changes_the_model() {
+    let place = Place::new();
+    place.write("m.safetensors", mixed());
+    let line = |out: &str| format!("compress-model m.safetensors --keep-re 0.1 -o {out}");
+    assert_eq!(place.run(&line("whole.safetensors")).code, 0);
+    Held::at(&place, "cores 2", &line("c.safetensors")).kill();
+    let _ = std::fs::remove_file(place.path("hold"));
+    let (journal, part) = (place.read("c.safetensors.journal"), place.read("c.safetensors.part"));
+    let second = journal.iter().position(|&b| b == b'\n').unwrap() + 1;
+    // One byte in each line, at another place in each.
+    let mut start = 0;
+    for (k, text) in journal.split_inclusive(|&b| b == b'\n').enumerate() {
+        let at = start + (k * 37 + 11) % (text.len() - 1);
+        start += text.len();
+        let mut bytes = journal.clone();
+        bytes[at] ^= 1 << (k % 8);
+        place.write("c.safetensors.journal", &bytes);
+        place.write("c.safetensors.part", &part);
+        let ended = place.run(&format!("{} --resume", line("c.safetensors")));
+        if at < second {
+            assert_eq!((ended.code, ended.stderr.lines().count()), (2, 1), "{ended:?}");
+            continue;
+        }
+        assert_eq!(ended.code, 0, "byte {at}: {ended:?}");
+        let words = format!("warning: c.safetensors.journal: line {} is damaged (", k + 1);
+        assert!(ended.stderr.starts_with(&words), "{}", ended.stderr);
+        assert!(place.read("c.safetensors") == place.read("whole.safetensors"), "byte {at}");
+    }
+}
+
 #[test]
 fn manifests_that_lie_are_refused_before_anything_is_written() {
     let place = Place::new();

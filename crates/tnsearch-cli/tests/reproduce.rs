@@ -34,6 +34,20 @@ fn an_experiment_leaves_tables_and_a_picture_and_goes_on() {
     assert!(ended.stderr.starts_with("1 of 6: "), "{}", ended.stderr);
     assert_eq!(results(&place, "torn", "fig-lambda"), whole);
 
+    // A result that was changed is made again.
+    let mut changed = journal.clone();
+    changed[ends[4] + 40] ^= 1;
+    place.write("torn/results.jsonl", &changed);
+    let ended = place.run(&command.replace("-o out", "-o torn"));
+    let words = "warning: torn/results.jsonl: line 6 is damaged (its checksum is wrong): that";
+    assert!(ended.stderr.starts_with(words), "{}", ended.stderr);
+    assert!(ended.stderr.lines().nth(1).unwrap().starts_with("1 of 1: "), "{}", ended.stderr);
+    let sorted = |mut lines: Vec<String>| {
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(results(&place, "torn", "fig-lambda")), sorted(whole.clone()));
+
     // All is there: nothing is made again.
     let ended = place.run(&format!("{command} --quiet"));
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""));

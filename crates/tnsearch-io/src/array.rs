@@ -1,5 +1,6 @@
 //! An array in a file: how its entries lie there, and reading them in row-major order.
 
+use crate::text::count;
 use crate::{Dtype, MemoryLimit, Problem};
 use std::io::Read;
 use tnsearch::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, size};
@@ -39,10 +40,11 @@ impl Layout {
             std::cmp::Ordering::Equal => Ok(()),
             std::cmp::Ordering::Less => Err(Problem::TooLong { promised, found }),
             std::cmp::Ordering::Greater => Err(Problem::Truncated(format!(
-                "the header promises {} entries of type {} ({promised} bytes), but the file has \
+                "the header promises {} entries of type {} ({} bytes), but the file has \
                  {found} bytes of data",
-                self.entries(),
-                self.dtype.name()
+                count(self.entries()),
+                self.dtype.name(),
+                count(promised)
             ))),
         }
     }

@@ -1,6 +1,6 @@
 //! What can be wrong with a file, in one line each.
 
-use crate::text::{bytes, count};
+use crate::text::{bytes, count, shown};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tnsearch::tensor::TensorError;
@@ -26,14 +26,17 @@ pub enum Problem {
     /// It is a directory, a pipe or a device.
     #[error("it is {0}, not a file")]
     NotAFile(&'static str),
+    /// It is longer than such files are.
+    #[error("it is longer than {}, the most that is read of it", bytes(u128::from(*.0)))]
+    Long(u64),
     /// The system refused.
     #[error("{}", io_text(.0))]
     Io(#[from] std::io::Error),
     /// None of the formats that can be read.
-    #[error("not {0}")]
+    #[error("not {}", shown(.0))]
     Format(String),
     /// It ends too early.
-    #[error("truncated: {0}")]
+    #[error("truncated: {}", shown(.0))]
     Truncated(String),
     /// It is longer than it says.
     #[error(
@@ -46,7 +49,7 @@ pub enum Problem {
         found: u64,
     },
     /// It contradicts its own format.
-    #[error("damaged: {0}")]
+    #[error("damaged: {}", shown(.0))]
     Damaged(String),
     /// Its entries are no numbers that can be read.
     #[error(
@@ -78,7 +81,7 @@ pub enum Problem {
     )]
     NotGiven(u128),
     /// There is no such array in the archive.
-    #[error("there is no array '{key}' in it; it has {}", listed(.have))]
+    #[error("there is no array '{}' in it; it has {}", shown(.key), listed(.have))]
     UnknownKey {
         /// The key asked for.
         key: String,
@@ -89,7 +92,7 @@ pub enum Problem {
     #[error("name one of its arrays as FILE:KEY; it has {}", listed(.0))]
     KeyNeeded(Vec<String>),
     /// A key was given, but the file is no archive.
-    #[error("a {format} file holds one array without a name; leave out ':{key}'")]
+    #[error("a {format} file holds one array without a name; leave out ':{}'", shown(.key))]
     KeyNotPossible {
         /// The file's format.
         format: &'static str,
@@ -103,10 +106,10 @@ pub enum Problem {
     #[error(transparent)]
     Table(#[from] crate::table::TableError),
     /// A safetensors file that is not the model that was expected.
-    #[error("not a {0}")]
+    #[error("not a {}", shown(.0))]
     NotAModel(String),
     /// A safetensors file that is not one of our networks.
-    #[error("not a network written by tnsearch: {0}")]
+    #[error("not a network written by tnsearch: {}", shown(.0))]
     NotANetwork(String),
 }
 
@@ -134,7 +137,7 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() {
         return "no arrays".to_owned();
     }
-    let shown: Vec<_> = names.iter().take(MOST).map(|n| format!("'{n}'")).collect();
+    let shown: Vec<_> = names.iter().take(MOST).map(|n| format!("'{}'", shown(n))).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

@@ -20,6 +20,7 @@ mod cores;
 mod dtype;
 mod entries;
 mod error;
+mod faults;
 mod formats;
 pub mod journal;
 pub mod lines;
@@ -30,6 +31,7 @@ pub mod network;
 pub mod output;
 pub mod picture;
 pub mod registry;
+pub mod small;
 pub mod table;
 #[cfg(test)]
 mod tests;

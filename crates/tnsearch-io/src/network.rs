@@ -204,6 +204,9 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
     let structure = Structure::from_file(&structure).map_err(|e| bad("structure", &e))?;
     let dims: Vec<usize> = serde_json::from_str(note("dims")?).map_err(|e| bad("dims", &e))?;
     let rse: f64 = note("rse")?.parse().map_err(|e| bad("rse", &e))?;
+    if !(rse.is_finite() && rse >= 0.0) {
+        return Err(bad("rse", &format!("no error is {rse}")));
+    }
     let reshape: Option<Reshape> = match notes.get("reshaped") {
         Some(text) => Some(serde_json::from_str(text).map_err(|e| bad("reshaped", &e))?),
         None => None,
@@ -238,6 +241,9 @@ fn read_from(file: &mut SafetensorsFile, limit: MemoryLimit) -> Result<StoredNet
             true => joined(core).ok_or_else(|| not(format!("'{key}' has no parts to join")))?,
             false => core,
         };
+        if dispatch!(&core, core => core.data().iter().any(|x| !x.is_finite())) {
+            return Err(not(format!("'{key}' has an entry that is no finite number")));
+        }
         cores.push(core);
     }
     let network = Network::new(structure, dims, cores).map_err(|e| not(e.to_string()))?;

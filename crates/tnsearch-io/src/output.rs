@@ -1,9 +1,11 @@
 //! Writing results: checked before the work, whole or not at all.
 
+use crate::faults::{self, Steps};
 use crate::io_text;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
 /// An output cannot be written.
@@ -104,8 +106,11 @@ impl Output {
             }
             Way::Replace { directory, target } => {
                 let file = temporary(directory)?;
+                let _there = Unfinished::new(file.path());
                 fill(file.as_file(), content)?;
+                faults::step()?;
                 file.as_file().sync_all()?;
+                faults::step()?;
                 file.persist(target).map_err(|e| e.error)?;
                 sync_folder(directory);
                 Ok(())
@@ -115,9 +120,41 @@ impl Output {
 }
 
 fn fill(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut writer = BufWriter::with_capacity(1 << 16, file);
+    let mut writer = BufWriter::with_capacity(1 << 16, Steps(file));
     content(&mut writer)?;
     writer.flush()
+}
+
+/// The temporary files that are being written.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A temporary file on the list, for as long as it is written.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        lock().push(path.to_owned());
+        Unfinished(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        lock().retain(|path| *path != self.0);
+    }
+}
+
+fn lock() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of outputs that are being written. For a program that is about to end in the middle of
+/// them: nothing can be written after that.
+pub fn abandon() {
+    let unfinished = lock();
+    unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
+    // Kept: a writer that finishes now would put a file there that is half gone.
+    std::mem::forget(unfinished);
 }
 
 /// Asks the system to bring the names in a folder to the disk. A file that is there already is not failed for a file
@@ -139,18 +176,19 @@ fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 #[cfg(unix)]
-fn is_pipe(about: &fs::Metadata) -> bool {
+pub(crate) fn is_pipe(about: &fs::Metadata) -> bool {
     std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
 }
 
 #[cfg(not(unix))]
-fn is_pipe(_: &fs::Metadata) -> bool {
+pub(crate) fn is_pipe(_: &fs::Metadata) -> bool {
     false
 }
 
 #[cfg(test)]
 mod tests {
     use super::Output;
+    use crate::faults::{self, Fault};
     use std::fs;
 
     #[test]
@@ -165,6 +203,40 @@ mod tests {
         output.write(|w| w.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&new).unwrap(), b"two");
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_disk_that_fails_at_any_step_leaves_the_old_file_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kept");
+        let write = || {
+            Output::check(&path).unwrap().write(|w| {
+                (0..40).try_for_each(|_| w.write_all(&[b'x'; 4096]))?;
+                w.write_all(b"end")
+            })
+        };
+        for fault in Fault::ALL {
+            let mut failed = 0;
+            for number in 0.. {
+                fs::write(&path, "old").unwrap();
+                let ended = faults::at(number, fault, write);
+                assert_eq!(fs::read_dir(&dir).unwrap().count(), 1, "{fault:?} at {number}");
+                match ended {
+                    Err(e) => {
+                        failed += 1;
+                        assert_eq!(fs::read(&path).unwrap(), b"old", "{fault:?} at {number}: {e}");
+                        assert!(!e.to_string().contains('\n'), "{e}");
+                    }
+                    // A short write is gone on with.
+                    Ok(()) => assert_eq!(fs::read(&path).unwrap().len(), 40 * 4096 + 3),
+                }
+                if faults::steps() <= number {
+                    break;
+                }
+            }
+            assert!(failed >= 4 || fault == Fault::Short, "{fault:?}: {failed}");
+        }
+        assert!(super::lock().is_empty());
     }
 
     #[test]

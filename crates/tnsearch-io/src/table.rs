@@ -3,6 +3,7 @@
 //! A cell that is no finite number is refused with its row and column. Rows count from 1, without the header; empty lines do
 //! not count.
 
+use crate::text::shown;
 use crate::{FileError, MemoryLimit, Problem};
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -29,7 +30,8 @@ pub enum TableError {
     Empty,
     /// The header is no header.
     #[error(
-        "the first line must name the columns, but its cells are numbers ('{0}', ...); add a header"
+        "the first line must name the columns, but its cells are numbers ('{}', ...); add a header",
+        shown(.0)
     )]
     NoHeader(String),
     /// A column without a name.
@@ -42,7 +44,7 @@ pub enum TableError {
         found: usize,
     },
     /// Two columns of one name.
-    #[error("two columns are called '{0}'; every column needs a name of its own")]
+    #[error("two columns are called '{}'; every column needs a name of its own", shown(.0))]
     Twice(String),
     /// A row that is too short or too long.
     #[error("row {row} has {found} cells, but the header names {expected} columns")]
@@ -55,7 +57,7 @@ pub enum TableError {
         expected: usize,
     },
     /// A cell with nothing in it.
-    #[error("row {row}, column '{column}': the cell is empty; remove the row or fill it")]
+    #[error("row {row}, column '{}': the cell is empty; remove the row or fill it", shown(.column))]
     Missing {
         /// The row, from 1.
         row: usize,
@@ -63,7 +65,7 @@ pub enum TableError {
         column: String,
     },
     /// A cell that is no number.
-    #[error("row {row}, column '{column}': '{cell}' is no finite number")]
+    #[error("row {row}, column '{}': '{}' is no finite number", shown(.column), shown(.cell))]
     Cell {
         /// The row, from 1.
         row: usize,
@@ -73,7 +75,7 @@ pub enum TableError {
         cell: String,
     },
     /// The bytes are no CSV.
-    #[error("not a CSV table: {0}")]
+    #[error("not a CSV table: {}", shown(.0))]
     Csv(String),
 }
 

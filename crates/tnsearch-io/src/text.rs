@@ -21,9 +21,34 @@ pub fn count(n: u128) -> String {
     }
 }
 
+/// A name or other text from a file as it may be printed: what would act on a terminal is written as an escape.
+///
+/// ```
+/// assert_eq!(tnsearch_io::text::shown("a\n\u{1b}[2Jb"), "a\\n\\u{1b}[2Jb");
+/// ```
+pub fn shown(text: &str) -> String {
+    let one = |c: char| match c {
+        // Marks that turn the direction of writing around hide what a name is.
+        '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => c.escape_unicode().to_string(),
+        c if c.is_control() => c.escape_debug().to_string(),
+        c => c.to_string(),
+    };
+    text.chars().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_acts_on_a_terminal() {
+        assert_eq!(shown("layer.3 \u{e9}\u{1f600}"), "layer.3 \u{e9}\u{1f600}");
+        let said = shown("\u{1b}]0;x\u{7}\na\u{202e}b\u{9b}2J\u{2028}");
+        assert_eq!(said, "\\u{1b}]0;x\\u{7}\\na\\u{202e}b\\u{9b}2J\\u{2028}");
+    }
 
     #[test]
     fn figures_read_well() {

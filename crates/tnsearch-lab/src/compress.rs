@@ -175,7 +175,7 @@ pub fn direct(target: &Target, objective: CheckedObjective, limits: &Limits) -> 
         let train = tt_svd(target, &order, &goal, limits).ok()?;
         let rounded =
             decompose::round(&train.network, &RoundGoal::max_params(params), limits).ok()?;
-        let rse = target.rse_of(&rounded.network.to_tensor(limits.max_bytes).ok()?);
+        let rse = target.rse_of_network(&rounded.network, limits.max_bytes).ok()?;
         return Some(Candidate { network: rounded.network, rse });
     }
     let goal = decompose::Goal::max_rse(objective.get().max_error()?).ok()?;

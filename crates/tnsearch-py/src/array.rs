@@ -140,6 +140,7 @@ struct Held<T> {
 // That nobody writes to them meanwhile is the caller's promise (documented), as with every NumPy function that
 // releases the lock.
 unsafe impl<T: Send> Send for Held<T> {}
+// SAFETY: as above: what is only read may be read by several threads.
 unsafe impl<T: Sync> Sync for Held<T> {}
 
 impl<T> AsRef<[T]> for Held<T> {

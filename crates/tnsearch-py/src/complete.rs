@@ -97,6 +97,7 @@ pub fn complete<'py>(
     let done = work::interruptible(py, |stop| {
         let found = way.fill(target, &settings, ring, asked.threads, stop, &mut |_| ());
         let found = found.map_err(raise)?;
+        target.confirm(&found.network, found.rse, Some(limit.bytes())).map_err(raise)?;
         let z = found.network.to_tensor(Some(limit.bytes())).map_err(raise)?;
         let z = data.reshape.as_ref().map_or(z.clone(), |reshape: &Reshape| reshape.undo(z));
         let full = holed.filled(z).ok_or_else(|| {

@@ -111,6 +111,7 @@ pub fn decompose<'py>(
         settings.run(target, &template, &limits)
     })?;
     let found = done.result.map_err(|e| ended(e, done.interrupted))?;
+    py.detach(|| target.confirm(&found.network, found.rse, Some(bytes))).map_err(raise)?;
     let mut values = structure_values(found.network.structure(), dims);
     values["method"] = settings.method.to_string().into();
     values["max_rse"] = json!(goal.rse());
@@ -190,6 +191,8 @@ pub fn round<'py>(
         }
     })?;
     let found = done.result.map_err(|e| ended(e, done.interrupted))?;
+    let near = || found.network.confirm_near(before, found.rse, found.floor, Some(limit.bytes()));
+    py.detach(near).map_err(raise)?;
     let at_most = inside.rse.map(|rse| found.against_tensor(rse));
     let mut values = structure_values(found.network.structure(), found.network.dims());
     values["rse"] = json!(found.rse);

@@ -61,6 +61,7 @@ pub fn fit<'py>(
         (Err(_), Some(signal)) => return Err(signal),
         (found, _) => found.map_err(raise)?,
     };
+    py.detach(|| target.confirm(&fitted.network, fitted.rse, settings.max_bytes)).map_err(raise)?;
     let mut values = structure_values(structure, target.dims());
     values["measure"] = json!(measure);
     values["error"] = json!(fitted.error);

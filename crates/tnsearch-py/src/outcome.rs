@@ -24,10 +24,15 @@ pub struct Outcome {
     pub before: Vec<Evaluation>,
     /// Its own.
     pub trials: Vec<Evaluation>,
+    /// What was wrong with the journal.
+    pub warnings: Vec<String>,
 }
 
 /// The numbers as a dict, the network if there is one, the networks of the front.
 pub fn outcome(py: Python<'_>, found: Outcome) -> PyResult<Bound<'_, PyTuple>> {
+    for said in &found.warnings {
+        py.import("warnings")?.call_method1("warn", (said,))?;
+    }
     let values = from_json(py, &values(&found))?;
     let network = found.result.best.as_ref().filter(|best| !best.fitted.cores.is_empty());
     let network = network.map(|best| found.network(py, best)).transpose()?;
@@ -41,10 +46,9 @@ impl Outcome {
         let network = best.network(self.target.dims()).map_err(raise)?;
         let rse = match self.result.measure == Measure::RSE {
             true => best.score.error,
-            false => py
-                .detach(|| network.to_tensor(None).map(|z| self.target.rse_of(&z)))
-                .map_err(raise)?,
+            false => py.detach(|| self.target.rse_of_network(&network, None)).map_err(raise)?,
         };
+        py.detach(|| self.target.confirm(&network, rse, None)).map_err(raise)?;
         Ok(PyNetwork::new(network, Some(rse), self.reshape.clone()))
     }
 }

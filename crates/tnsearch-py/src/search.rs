@@ -114,9 +114,11 @@ impl Order {
             });
         }
         let mut search = search.check()?;
+        let mut warnings = Vec::new();
         if let Some(path) = &options.journal {
             let header = Header::of(&search, &target, &measure, reshape.as_ref())?;
             let (mut writer, read) = JournalWriter::open(path, &header, options.resume)?;
+            warnings = writer.warnings();
             let input = "an array".to_owned();
             writer.begin(&BeginRecord { input, command: options.command })?;
             search = search.resume(read.records).listen(journal.insert(writer));
@@ -132,6 +134,7 @@ impl Order {
             template: asked.1,
             before,
             trials,
+            warnings,
         })
     }
 }

@@ -33,7 +33,7 @@ pub fn own(given: &Bound<'_, PyAny>) -> PyResult<Template> {
 
 fn read(path: &Path) -> PyResult<Template> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| PyOSError::new_err(format!("{name}: {}", tnsearch_io::io_text(&e))))?;
+    let text =
+        tnsearch_io::small::read_text(path).map_err(|e| PyOSError::new_err(e.to_string()))?;
     Template::from_json(&name, &text).map_err(|e| PyValueError::new_err(format!("{name}: {e}")))
 }

@@ -135,7 +135,11 @@ pub fn certify(
 ) -> Result<Certificate, CertifyError> {
     check_template(template)?;
     let limits = &settings.limits;
-    let score = net.map(|net| score(net, target, objective, limits, stop)).transpose()?;
+    let score = match net.map(|net| score(net, target, objective, limits, stop)).transpose() {
+        // What is proven is said also where the network could not be fitted in time.
+        Err(CertifyError::Fit(FitError::Interrupted | FitError::Time)) => None,
+        score => score?,
+    };
     let shrunk = match settings.shrink {
         true => target.shrink(objective.get(), &limits.for_shrinking(stop)),
         false => None,
@@ -203,7 +207,7 @@ fn score(
 ) -> Result<Score, CertifyError> {
     let (structure, rse) = match net {
         Compared::Network(network) => {
-            (network.structure(), target.rse_of(&network.to_tensor(limits.max_bytes)?))
+            (network.structure(), target.rse_of_network(network, limits.max_bytes)?)
         }
         Compared::Recorded(structure, rse) => (structure, rse),
         Compared::Structure(structure) => {

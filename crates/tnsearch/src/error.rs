@@ -24,14 +24,31 @@ impl SettingError {
     /// ```
     /// let refused = tnsearch::SettingError::new("max-rank", 0, "it must be at least 1");
     /// assert_eq!(refused.to_string(), "max-rank is 0; it must be at least 1");
+    /// let refused = tnsearch::SettingError::new("max-phi", -1e300, "it must be above 0");
+    /// assert_eq!(refused.to_string(), "max-phi is -1e300; it must be above 0");
     /// ```
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         value: impl fmt::Display,
         expected: impl Into<Cow<'static, str>>,
     ) -> Self {
-        SettingError { name: name.into(), value: value.to_string(), expected: expected.into() }
+        let value = value.to_string();
+        // Not hundreds of zeros.
+        let value = match value.parse() {
+            Ok(number) if value.len() > LONGEST => figure(number),
+            _ => value,
+        };
+        SettingError { name: name.into(), value, expected: expected.into() }
     }
+}
+
+/// The most digits that are of use in a number.
+const LONGEST: usize = 24;
+
+/// A number as it was given, or nearly: very large and very small ones with an exponent.
+pub(crate) fn figure(x: f64) -> String {
+    let plain = x.to_string();
+    if plain.len() > LONGEST { format!("{x:e}") } else { plain }
 }
 
 /// Something would take more memory than it may. Refused before anything is allocated.

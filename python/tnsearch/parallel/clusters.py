@@ -33,8 +33,8 @@ class DaskPool(Pool):
     name = "dask"
     by_name = False
     overhead = 0.01
-    #: How long a worker is waited for, in seconds.
-    patience = 60.0
+    #: How long a worker is waited for, in seconds: clusters that grow on demand take their time.
+    patience = 600.0
 
     def __init__(self, client: Any, workers: int | None = None, own: list[Any] | None = None) -> None:
         self._client, self._own, self._cap = client, own or [], workers
@@ -230,9 +230,11 @@ def _dask(name: str, workers: int | None) -> Pool:
     if name != "dask":
         address = re.sub(r"^dask://", "tcp://", name)
         try:
-            client = distributed.Client(address, set_as_default=False, timeout="10s")
+            # For as long as Dask's own setting says (`distributed.comm.timeouts.connect`, 30 s unless set).
+            client = distributed.Client(address, set_as_default=False)
         except Exception as error:
-            raise ConnectionError(f"no Dask scheduler at {name}: {error}") from error
+            said = str(error) or f"no answer in time ({type(error).__name__}); distributed.comm.timeouts.connect sets how long is waited"
+            raise ConnectionError(f"no Dask scheduler at {name}: {said}") from error
         return DaskPool(client, workers, own=[client])
     try:
         current = distributed.get_client()

@@ -10,7 +10,7 @@ use super::options::{
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
 use crate::text::{duration, number};
-use crate::{Exit, hold, interrupt};
+use crate::{Exit, hold};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -115,7 +115,6 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let dims = target.dims();
 
     // There is nothing to save before the end.
-    interrupt::end_on_ctrl_c()?;
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = Stop::new().within_seconds(seconds.max(0.0));
     let limits = cuts::limits(args.threads, limit);

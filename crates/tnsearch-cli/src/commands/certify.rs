@@ -305,6 +305,9 @@ fn ended(proof: &Certificate, nodes: u64) -> &'static str {
 fn proven_text(proof: &Certificate, objective: Objective, class: &str) -> String {
     match (&proof.bound, objective.max_error()) {
         (Some(bound), _) => bound.text(class, &MEASURE, number),
+        (None, _) if !proof.impossible => {
+            "nothing yet: it was interrupted, or the time was up".to_owned()
+        }
         (None, Some(eps)) => cuts::impossible(class, &MEASURE, eps, proof.needed),
         (None, None) => format!("no {class} has so few params"),
     }

@@ -147,7 +147,9 @@ struct Summary<'a> {
     input: &'a str,
     mask: Option<&'a str>,
     mask_marks: Option<Marks>,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     network: Option<&'a PathBuf>,
     version: &'a str,
 }
@@ -197,6 +199,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
     let tell = &mut |step| shown.hear(step);
     let way = Way::from(args.method);
     let found = way.fill(&data.target, &checked, ring, args.threads, &stop, tell)?;
+    data.confirm(&found.network, found.rse)?;
     let full = filled(holed, &found.network, data.reshape.as_ref(), limit)?;
     let recovered = holed.recovered(&full);
     let saved = output.map_or(Ok(()), |o| write_tensor(&o, &full));

@@ -17,6 +17,6 @@ pub struct Completions {
 pub fn run(args: &Completions) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::Cli::command(), "tnsearch", &mut script);
-    terminal::print(&String::from_utf8_lossy(&script))?;
+    terminal::write(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -118,7 +118,9 @@ struct Summary<'a> {
     stopped_by: StoppedBy,
     seconds: f64,
     seed: u64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     page: Option<&'a PathBuf>,
     version: &'a str,
 }

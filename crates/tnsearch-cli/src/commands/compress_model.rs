@@ -278,6 +278,7 @@ impl Display {
                 let doing = if *writing { "writing" } else { "looking at" };
                 format!("{doing} layer {} of {of}: {}", number + 1, shown(&layer.name))
             }
+            Event::Warning(said) => return terminal::note("warning", said),
             Event::Resumed(layers) => format!("going on behind {layers} layers"),
             Event::Measuring { re } if *re > 0.0 => format!("measuring the model at RE {re:.3}"),
             Event::Measuring { .. } => "measuring the uncompressed model".to_owned(),

@@ -226,8 +226,14 @@ impl Data {
     pub fn rse_of(&self, found: &Network, measure: &Measure, error: f64) -> anyhow::Result<f64> {
         Ok(match *measure == Measure::RSE {
             true => error,
-            false => self.target.rse_of(&found.to_tensor(Some(self.limit.bytes()))?),
+            false => self.target.rse_of_network(found, Some(self.limit.bytes()))?,
         })
+    }
+
+    /// Checks a network against what is said about it, before that is said or written.
+    pub fn confirm(&self, found: &Network, rse: f64) -> anyhow::Result<()> {
+        self.target.confirm(found, rse, Some(self.limit.bytes()))?;
+        Ok(())
     }
 
     /// What the modes are called.

@@ -116,6 +116,7 @@ struct Summary<'a> {
     interrupted: bool,
     settings: Option<Iterating>,
     input: &'a str,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
@@ -162,6 +163,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let seconds = begun.elapsed().as_secs_f64();
 
     let reshape = data.reshape.as_ref();
+    data.confirm(&found.network, found.rse)?;
     let saved = output.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, &found.network, found.rse, reshape))
     });

@@ -3,6 +3,7 @@
 use super::describe::line;
 use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
+use super::reconstruct::check_finite;
 use crate::Exit;
 use crate::text::shape;
 use anyhow::bail;
@@ -42,7 +43,9 @@ struct Summary<'a> {
     picture: bool,
     params: u128,
     rse: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
 }
 
@@ -78,6 +81,7 @@ pub fn run(args: &Decompress) -> anyhow::Result<Exit> {
         picture::write(&output, &picture_of(&tensor, origin)?)?;
     } else {
         let tensor = restored(&stored.network, reshape, origin, bytes)?;
+        check_finite(&args.network, &tensor)?;
         write_npy_as(&output, &tensor, dtype)?;
     }
     let params = stored.network.params();

@@ -32,7 +32,9 @@ pub struct DecompressModel {
 
 #[derive(Serialize)]
 struct Summary<'a> {
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
     tensors: usize,
     decompressed: usize,

@@ -51,6 +51,7 @@ struct Summary<'a> {
     evaluations: u64,
     seconds: f64,
     stopped_by: StoppedBy,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     picture: &'a Path,
 }
 

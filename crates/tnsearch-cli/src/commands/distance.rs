@@ -9,6 +9,7 @@ use crate::Exit;
 use crate::text::number;
 use clap::Args;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use tnsearch::geometry::{Internal, Placements};
 use tnsearch::graph::TemplateRef;
@@ -48,7 +49,7 @@ struct Summary<'a> {
     swaps: Option<usize>,
     rank_distance: Option<f64>,
     same_network: bool,
-    inputs: [&'a PathBuf; 2],
+    inputs: [Cow<'a, str>; 2],
     version: &'a str,
 }
 
@@ -71,7 +72,7 @@ pub fn run(args: &Distance) -> anyhow::Result<Exit> {
         swaps: distance.swaps,
         rank_distance: distance.ranks,
         same_network: a.canonical().graph == b.canonical().graph,
-        inputs: [&args.a, &args.b],
+        inputs: [args.a.to_string_lossy(), args.b.to_string_lossy()],
         version: env!("CARGO_PKG_VERSION"),
     };
     report.write(&summary, || {

@@ -9,12 +9,12 @@ use super::options::{
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
 use crate::text::duration;
-use crate::{Exit, interrupt};
+use crate::{Exit, interrupt, terminal};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use tnsearch::fit::{FitSettings, Method, RESCUE_ALONE, fit_structure};
+use tnsearch::fit::{AloneError, FitError, FitSettings, Method, RESCUE_ALONE, fit_structure};
 use tnsearch::problem::Loss as _;
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output};
@@ -86,6 +86,7 @@ struct Summary<'a> {
     interrupted: bool,
     input: &'a str,
     settings: &'a FitSettings,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
@@ -123,10 +124,24 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let timed = FitSettings::clone(&settings).with(|s| s.max_seconds = s.max_seconds.map(left));
     let timed = timed.check()?;
     let fitted =
-        fit_structure(target, &*loss, structure, &timed, args.seed, args.threads, &interrupt)?;
+        match fit_structure(target, &*loss, structure, &timed, args.seed, args.threads, &interrupt)
+        {
+            Err(AloneError::Fit(FitError::Interrupted)) if interrupt.is_set() => {
+                terminal::note("interrupted", "there was no result yet; nothing is written");
+                return Ok(Exit::Interrupted);
+            }
+            Err(AloneError::Fit(FitError::Interrupted | FitError::Time)) => {
+                let words =
+                    "one sweep takes longer than that: there is no result, and nothing is written";
+                terminal::note("--max-seconds", words);
+                return Ok(Exit::NotReached);
+            }
+            fitted => fitted?,
+        };
     let seconds = begun.elapsed().as_secs_f64();
 
     let (found, rse) = (&fitted.network, fitted.rse);
+    data.confirm(found, rse)?;
     let saved = output.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, found, rse, data.reshape.as_ref()))
     });

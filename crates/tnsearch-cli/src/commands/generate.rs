@@ -77,6 +77,7 @@ struct Summary<'a> {
     seed: u64,
     norm: f64,
     rse: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
 }
 
@@ -86,6 +87,7 @@ struct ExampleSummary<'a> {
     dims: &'a [usize],
     seed: u64,
     norm: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
 }
 

@@ -12,12 +12,11 @@ use crate::Exit;
 use crate::text::{number, shape};
 use clap::Args;
 use serde::Serialize;
-use std::io::Read as _;
 use std::path::Path;
 use tnsearch::tensor::{Kind, ModeNames, Reshape, unflatten};
 use tnsearch_io::network::{self, StoredNetwork};
 use tnsearch_io::{
-    Array, Layout, Listed, MemoryLimit, Problem, list_arrays, read_tensor, split_key, text::bytes,
+    Array, Layout, Listed, MemoryLimit, list_arrays, read_tensor, small, split_key, text::bytes,
 };
 
 /// Show what is in a network file, a tensor file, an archive, a structure file or the JSON of a search.
@@ -108,10 +107,8 @@ fn is_json(path: &Path) -> anyhow::Result<bool> {
     if is_binary(path)? {
         return Ok(false);
     }
-    let mut start = Vec::new();
-    let file = std::fs::File::open(path).map_err(|e| Problem::from(e).of(path))?;
-    file.take(64).read_to_end(&mut start).map_err(|e| Problem::from(e).of(path))?;
-    Ok(start.trim_ascii_start().starts_with(b"{"))
+    let start = small::start(path, 64)?;
+    Ok(start.is_none_or(|start| start.trim_ascii_start().starts_with(b"{")))
 }
 
 #[derive(Serialize)]
@@ -182,7 +179,7 @@ struct TensorSummary<'a> {
 fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Result<Exit> {
     let Array { tensor, layout } = read_tensor(&args.file, None, limit)?;
     let bad = tensor.first_not_finite();
-    let norm = tensor.norm_squared().sqrt();
+    let norm = tensor.norm();
     let summary = TensorSummary {
         kind: "tensor",
         order: tensor.order(),
@@ -201,7 +198,8 @@ fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Resu
         line(&mut out, "tensor", tensor_text(&args.file, tensor.dims()));
         line(&mut out, "type", type_text(&layout));
         line(&mut out, "dense", format!("{} in memory", bytes(tensor.bytes() as u128)));
-        line(&mut out, "norm", number(norm));
+        let beyond = norm.is_infinite() && bad.is_none();
+        line(&mut out, "norm", if beyond { "above 1.79e308".to_owned() } else { number(norm) });
         if let Err(e) = tensor.check() {
             line(&mut out, "problem", e);
         }

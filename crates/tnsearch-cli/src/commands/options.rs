@@ -11,7 +11,7 @@ use tnsearch::graph::{GraphError, Template, family_list};
 use tnsearch::problem::{AskedObjective, CheckedObjective, LossSpec, Target, loss_list};
 use tnsearch::search::{Budget, SearchSettings};
 use tnsearch::tensor::Kind;
-use tnsearch_io::{FileError, MemoryLimit, Problem, io_text, read_tensor, split_key};
+use tnsearch_io::{FileError, MemoryLimit, Problem, read_tensor, split_key};
 
 /// How far a network is from the data.
 #[derive(Debug, Clone, Default, Args)]
@@ -273,7 +273,7 @@ pub fn load_graph(spec: &str, order: usize) -> anyhow::Result<Template> {
 
 /// The text of a small file.
 pub fn read_text(path: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(path).map_err(|e| anyhow!("{}: {}", path.display(), io_text(&e)))
+    Ok(tnsearch_io::small::read_text(path)?)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl Report {
         let rendered = || render(json);
         let written = match &self.json {
             Json::No => Ok(()),
-            Json::Stdout => return terminal::print(&rendered()?),
+            Json::Stdout => return terminal::write(&rendered()?),
             Json::File(output) => {
                 let rendered = rendered()?;
                 output.write(|w| w.write_all(rendered.as_bytes()))
@@ -146,7 +146,7 @@ pub fn check_distinct(
         let Some(path) = path else { continue };
         let path = real(path);
         // Several outputs may go to one device (/dev/null).
-        let clash = |p: &PathBuf| *p == path && (p.is_file() || !p.exists());
+        let clash = |p: &PathBuf| same(p, &path) && (p.is_file() || !p.exists());
         if let Some((other, _)) = seen.iter().find(|(_, p)| clash(p)) {
             bail!("{name} and {other} are the same file, {}", path.display());
         }
@@ -155,18 +155,64 @@ pub fn check_distinct(
     Ok(())
 }
 
-/// A path without links and dots; of a file that is not there yet, its folder's.
+/// Whether two paths without links are one file: by its name, or another name of it (a hard link).
+fn same(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    if let (Ok(a), Ok(b)) = (a.metadata(), b.metadata()) {
+        use std::os::unix::fs::MetadataExt as _;
+        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    }
+    a == b
+}
+
+/// A path without links and dots; of a file that is not there yet, where it would be.
 fn real(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        match (std::fs::canonicalize(folder), path.file_name()) {
-            (Ok(folder), Some(name)) => folder.join(name),
-            _ => path.to_owned(),
+    // As many links as systems follow.
+    const MOST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        if let Ok(found) = std::fs::canonicalize(&path) {
+            return found;
         }
-    })
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::fs::canonicalize(folder.unwrap_or(Path::new(".")));
+        let (Ok(folder), Some(name)) = (folder, path.file_name()) else { return path };
+        // A link to what is not there yet.
+        match std::fs::read_link(folder.join(name)) {
+            Ok(to) => path = folder.join(to),
+            Err(_) => return folder.join(name),
+        }
+    }
+    path
+}
+
+/// What a summary names: a path, or none.
+pub trait Named {
+    /// The path.
+    fn path(&self) -> Option<&Path>;
+}
+
+impl Named for &PathBuf {
+    fn path(&self) -> Option<&Path> {
+        Some(self)
+    }
+}
+
+impl Named for &Path {
+    fn path(&self) -> Option<&Path> {
+        Some(self)
+    }
+}
+
+impl Named for Option<&PathBuf> {
+    fn path(&self) -> Option<&Path> {
+        self.map(PathBuf::as_path)
+    }
+}
+
+/// Writes a path into a summary: what is no text in its name (on Unix any bytes may be) as U+FFFD.
+pub fn lossy<S: serde::Serializer>(named: &impl Named, to: S) -> Result<S::Ok, S::Error> {
+    named.path().map(Path::to_string_lossy).serialize(to)
 }
 
 /// The path of a tensor's file, without the key of an array.

@@ -4,6 +4,7 @@ use super::data::{for_journal, read_as};
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines, tensor_text};
 use super::options::{count, memory, read_text, real};
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use super::report::warn;
 use super::structures::is_journal;
 use crate::text::number;
 use crate::{Exit, interrupt, terminal};
@@ -138,8 +139,10 @@ struct Summary<'a> {
     target_reached: bool,
     seed: u64,
     interrupted: bool,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     search: &'a PathBuf,
     input: &'a str,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
@@ -183,6 +186,7 @@ pub fn run(args: &Pick) -> anyhow::Result<Exit> {
     };
     let found = Network::from_fitted(point.structure.clone(), dims.to_vec(), fitted.cores)?;
     let rse = fitted.error;
+    target.confirm(&found, rse, Some(limit.bytes()))?;
     let saved =
         output.map_or(Ok(()), |o| o.write(|w| network::write_reshaped(w, &found, rse, reshape)));
     let target_reached = eps.is_none_or(|eps| rse <= eps);
@@ -288,6 +292,7 @@ fn from_summary(
 
 fn from_journal(path: &Path, x: Option<&str>, limit: MemoryLimit) -> anyhow::Result<Recorded> {
     let journal = JournalFile::open(path)?;
+    warn(path, &journal);
     let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
     let header = &journal.header;
     if header.measure != MEASURE {

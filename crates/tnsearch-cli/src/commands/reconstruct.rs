@@ -5,10 +5,11 @@ use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
 use crate::text::shape;
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
-use std::path::PathBuf;
-use tnsearch::tensor::{Kind, Reshape, size};
+use std::path::{Path, PathBuf};
+use tnsearch::tensor::{AnyTensor, Kind, Reshape, size, unflatten};
 use tnsearch_io::{MemoryLimit, Problem, network, output::Output, write_tensor};
 
 /// Write the dense tensor of a network, in the original mode order and shape.
@@ -38,7 +39,9 @@ struct Summary<'a> {
     params: u128,
     reshaped: Option<&'a Reshape>,
     norm: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
 }
 
@@ -54,6 +57,7 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     let dims = stored.shape();
     limit.check(size(dims), stored.network.kind()).map_err(|p: Problem| p.of(&args.network))?;
     let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
+    check_finite(&args.network, &tensor)?;
     // As it was before its modes were split.
     let tensor = match &stored.reshape {
         Some(reshape) => reshape.undo(tensor),
@@ -66,7 +70,7 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
         entries: tensor.len(),
         params: stored.network.params(),
         reshaped: stored.reshape.as_ref(),
-        norm: tensor.norm_squared().sqrt(),
+        norm: tensor.norm(),
         input: &args.network,
         output: &args.output,
     };
@@ -81,4 +85,18 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// Refuses to write what is no number: cores that are none, or a tensor beyond the range of its kind.
+pub fn check_finite(network: &Path, tensor: &AnyTensor) -> anyhow::Result<()> {
+    if let Some(flat) = tensor.first_not_finite() {
+        bail!(
+            "{}: entry {:?} of its tensor is {}, not a finite number of {}; nothing is written",
+            network.display(),
+            unflatten(flat, tensor.dims()),
+            tensor.entry(flat),
+            tensor.kind()
+        );
+    }
+    Ok(())
 }

@@ -5,13 +5,14 @@ use super::data::for_journal;
 use super::facts::facts;
 use super::options::memory;
 use super::outputs::{check_distinct, tensor_path};
-use crate::{Exit, interrupt, terminal};
+use crate::{Exit, terminal};
 use anyhow::bail;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tnsearch::bound::{CutBound, Spectra, needs_svd};
 use tnsearch::problem::{Stop, Target};
 use tnsearch_io::journal::JournalFile;
+use tnsearch_io::lines;
 use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_report::page::{self, Digest, Search};
 
@@ -56,7 +57,7 @@ pub fn run(args: &Report) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let mut searches =
         args.journals.iter().map(|path| load(path)).collect::<anyhow::Result<Vec<_>>>()?;
-    interrupt::end_on_ctrl_c()?;
+    args.journals.iter().zip(&searches).for_each(|(path, search)| warn(path, &search.journal));
     if let Some(x) = &args.x {
         add_facts(&mut searches, x, limit)?;
     }
@@ -70,6 +71,13 @@ pub fn run(args: &Report) -> anyhow::Result<Exit> {
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// Says what of a journal is damaged.
+pub fn warn(path: &Path, journal: &JournalFile) {
+    for said in lines::warnings(path, &journal.damaged, "it is left out") {
+        terminal::note("warning", &said);
+    }
 }
 
 /// A journal on disk.

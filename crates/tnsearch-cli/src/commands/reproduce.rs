@@ -14,13 +14,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::search::Budget;
-use tnsearch_io::lines::{Kind, LinesFile};
+use tnsearch_io::lines::{Kind, LinesFile, warnings};
 use tnsearch_io::{Picture, io_text, output::Output};
 use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup, Task};
 
 /// The file of results. Other programs may search otherwise, so their results are not mixed.
-static KIND: Kind =
-    Kind { format: "tnsearch-reproduce", name: "file of results", settle: |_, _| {} };
+static KIND: Kind = Kind {
+    format: "tnsearch-reproduce",
+    name: "file of results",
+    ordered: false,
+    settle: |_, _| {},
+};
 /// Its name in the folder.
 const RESULTS: &str = "results.jsonl";
 
@@ -120,6 +124,9 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     });
     let (mut results, mut cells) =
         LinesFile::open(&folder.join(RESULTS), &KIND, &header, true, |_| Ok(Vec::<Cell>::new()))?;
+    for said in warnings(results.path(), results.damaged(), "that result is made again") {
+        terminal::note("warning", &said);
+    }
     let done: HashSet<String> = cells.iter().map(|c| c.key.clone()).collect();
     let left: Vec<&Task> =
         experiment.tasks.iter().filter(asked).filter(|t| !done.contains(&t.key)).collect();

@@ -93,7 +93,9 @@ struct Summary<'a> {
     sweeps: usize,
     interrupted: bool,
     seconds: f64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
@@ -135,6 +137,8 @@ pub fn run(args: &Round) -> anyhow::Result<Exit> {
     let seconds = begun.elapsed().as_secs_f64();
 
     let reshape = stored.reshape.as_ref();
+    let near = (found.rse, found.floor, Some(limit.bytes()));
+    found.network.confirm_near(&stored.network, near.0, near.1, near.2)?;
     let at_most = found.against_tensor(stored.rse);
     let saved = output.map_or(Ok(()), |o| {
         o.write(|w| network::write_reshaped(w, &found.network, at_most, reshape))

@@ -203,6 +203,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let begin = args.begin();
     if let Some(path) = &args.journal {
         let (mut writer, read) = JournalWriter::open(path, &header, args.resume)?;
+        writer.warnings().iter().for_each(|said| terminal::note("warning", said));
         writer.begin(&begin)?;
         search = search.resume(read.records).listen(journal.insert(writer));
     }

@@ -8,8 +8,8 @@ use super::options::{
     check_threads, count, graph_help, load_graph, load_target, memory, read_text, whole,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
+use crate::Exit;
 use crate::text::{number, power, span};
-use crate::{Exit, interrupt};
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use rate::Rate;
@@ -125,7 +125,6 @@ pub fn run(args: &Space) -> anyhow::Result<Exit> {
     let rate = match &target {
         Some(target) => {
             // There is nothing to save before the end.
-            interrupt::end_on_ctrl_c()?;
             Some(rate::measure(target, &template, args.max_rank, args.threads, limit)?)
         }
         None => None,

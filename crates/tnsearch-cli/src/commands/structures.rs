@@ -5,12 +5,11 @@ use super::options::read_text;
 use anyhow::{anyhow, bail};
 use serde::Deserialize;
 use serde_json::Value;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use tnsearch::graph::{Structure, StructureFile};
 use tnsearch::network::Network;
 use tnsearch::tensor::{ModeNames, Reshape};
-use tnsearch_io::{MemoryLimit, Problem, network};
+use tnsearch_io::{MemoryLimit, network, small};
 
 /// What the file was that a structure came from.
 #[derive(Debug)]
@@ -142,15 +141,7 @@ pub fn is_journal(line: &str) -> bool {
 
 /// Whether a file is no text: a safetensors file begins with a length of eight bytes.
 pub fn is_binary(path: &Path) -> anyhow::Result<bool> {
-    let problem = |p: Problem| p.of(path);
-    if !path.exists() {
-        return Err(problem(Problem::Missing).into());
-    }
-    if path.is_dir() {
-        return Err(problem(Problem::NotAFile("a directory")).into());
-    }
-    let mut start = [b' '; 8];
-    let mut file = std::fs::File::open(path).map_err(|e| problem(e.into()))?;
-    let read = file.read(&mut start).map_err(|e| problem(e.into()))?;
-    Ok(start[..read].iter().any(|&b| b == 0 || b == 0x93))
+    // What comes through a pipe is text: it can be read once only.
+    let start = small::start(path, 8)?.unwrap_or_default();
+    Ok(start.iter().any(|&b| b == 0 || b == 0x93))
 }

@@ -3,7 +3,7 @@
 mod view;
 
 use super::describe::{line, structure_lines, tensor_text};
-use super::report::load;
+use super::report::{load, warn};
 use crate::text::{duration, number};
 use crate::{Exit, interrupt, terminal};
 use anyhow::anyhow;
@@ -54,6 +54,7 @@ pub fn run(args: &Watch) -> anyhow::Result<Exit> {
     let tty = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if args.once || !tty {
         let search = load(&args.journal)?;
+        warn(&args.journal, &search.journal);
         terminal::print(&snapshot(&search, writer(&args.journal)))?;
         return Ok(Exit::Done);
     }

@@ -3,6 +3,7 @@
 use crate::entries::write_entries;
 use crate::literal::Literal;
 use crate::registry::{Format, Opened, Sign, Single};
+use crate::text::shown;
 use crate::{Array, Dtype, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -121,7 +122,7 @@ fn parse_header(text: &str) -> Result<Layout, Problem> {
 
 /// A numpy type string such as `<f8`: the type, and whether it is big-endian.
 fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
-    let unknown = || Problem::Dtype(format!("'{descr}'"));
+    let unknown = || Problem::Dtype(format!("'{}'", shown(descr)));
     let (big_endian, kind) = match descr.split_at_checked(1).ok_or_else(unknown)? {
         ("<" | "|", kind) => (false, kind),
         (">", kind) => (true, kind),
@@ -129,20 +130,21 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
         _ => (cfg!(target_endian = "big"), descr),
     };
     let dtype = match kind {
+        // With numpy's letters for the same, such as `f` for `f4`.
         "b1" | "?" => Dtype::Bool,
-        "i1" => Dtype::I8,
-        "i2" => Dtype::I16,
-        "i4" => Dtype::I32,
-        "i8" => Dtype::I64,
-        "u1" => Dtype::U8,
-        "u2" => Dtype::U16,
-        "u4" => Dtype::U32,
-        "u8" => Dtype::U64,
-        "f2" => Dtype::F16,
-        "f4" => Dtype::F32,
-        "f8" => Dtype::F64,
-        "c8" => Dtype::C64,
-        "c16" => Dtype::C128,
+        "i1" | "b" => Dtype::I8,
+        "i2" | "h" => Dtype::I16,
+        "i4" | "i" => Dtype::I32,
+        "i8" | "q" => Dtype::I64,
+        "u1" | "B" => Dtype::U8,
+        "u2" | "H" => Dtype::U16,
+        "u4" | "I" => Dtype::U32,
+        "u8" | "Q" => Dtype::U64,
+        "f2" | "e" => Dtype::F16,
+        "f4" | "f" => Dtype::F32,
+        "f8" | "d" => Dtype::F64,
+        "c8" | "F" => Dtype::C64,
+        "c16" | "D" => Dtype::C128,
         _ => {
             let what = match kind.split_at_checked(1).unwrap_or_default() {
                 ("O", _) => " (pickled Python objects)",
@@ -153,7 +155,7 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
                 ("V", _) => " (raw bytes)",
                 _ => "",
             };
-            return Err(Problem::Dtype(format!("'{descr}'{what}")));
+            return Err(Problem::Dtype(format!("'{}'{what}", shown(descr))));
         }
     };
     Ok((dtype, big_endian))

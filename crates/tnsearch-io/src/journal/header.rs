@@ -1,7 +1,7 @@
 //! The first line of a journal: all that decides the result of the search.
 
 use super::fingerprint;
-use crate::lines::{Kind, LinesProblem};
+use crate::lines::{Kind, LinesProblem, open_first};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ pub const FORMAT: &str = "tnsearch-journal";
 /// The newest version, which is written; all before are read and continued as they are.
 ///
 /// Version 1 had evaluations only. Since version 3 the first line names the graph that is searched, and evaluations do
-/// not say whether they were refused: those are not on record.
-pub const VERSION: u64 = 3;
+/// not say whether they were refused: those are not on record. Since version 4 every line has a checksum.
+pub const VERSION: u64 = 4;
 
 /// Versions of the program whose fits are bit for bit the same: each continues journals of the others.
 pub const SAME_FITS: [&str; 2] = ["0.2.0", env!("CARGO_PKG_VERSION")];
 
-pub(super) static KIND: Kind = Kind { format: FORMAT, name: "journal", settle };
+pub(super) static KIND: Kind = Kind { format: FORMAT, name: "journal", ordered: false, settle };
 
 /// What a search was asked: the first line of its journal. Budgets, threads and memory are no part of it: they may
 /// change from one part of a search to the next.
@@ -150,9 +150,15 @@ impl Header {
     /// Reads the first line. Before version 3 it does not say which graph is searched; then it is taken to be the
     /// template.
     pub fn parse(line: &[u8]) -> Result<Self, LinesProblem> {
+        Self::parse_sealed(line).map(|(header, _)| header)
+    }
+
+    /// The same, and whether it has a checksum.
+    pub(super) fn parse_sealed(line: &[u8]) -> Result<(Self, bool), LinesProblem> {
         let foreign = || LinesProblem::Foreign(KIND.name);
-        let value = serde_json::from_slice(line).map_err(|_| foreign())?;
-        Self::from_value(&value)
+        let (line, sealed) = open_first(line)?;
+        let value = serde_json::from_slice(&line).map_err(|_| foreign())?;
+        Ok((Self::from_value(&value)?, sealed))
     }
 
     pub(super) fn from_value(value: &Value) -> Result<Self, LinesProblem> {
@@ -258,8 +264,8 @@ impl Header {
 fn settle(then: &mut Map<String, Value>, now: &Value) {
     let equal =
         then.get("tnsearch").and_then(Value::as_str).is_some_and(|v| SAME_FITS.contains(&v));
-    let old =
-        then.get("version").and_then(Value::as_u64).is_some_and(|v| (1..VERSION).contains(&v));
+    let version = then.get("version").and_then(Value::as_u64);
+    let older = |than: u64| version.is_some_and(|v| (1..than).contains(&v));
     // The graph follows from these: where they differ, they are to blame.
     let other = ["template", "strategy"].iter().any(|&name| then.get(name) != now.get(name));
     // Before modes could be split there was no word about it; where splits differ, the data do because of that.
@@ -267,7 +273,7 @@ fn settle(then: &mut Map<String, Value>, now: &Value) {
     if split {
         then.insert("data".to_owned(), now["data"].clone());
     }
-    let same = [("tnsearch", equal), ("version", old), ("searched", old || other)];
+    let same = [("tnsearch", equal), ("version", older(VERSION)), ("searched", older(3) || other)];
     for (name, _) in same.into_iter().filter(|(_, same)| *same) {
         then.insert(name.to_owned(), now.get(name).cloned().unwrap_or_default());
     }
@@ -299,7 +305,7 @@ pub(super) mod tests {
             shrink: true,
             direct: true,
             seed: 1,
-            runs: 2,
+            runs: 9,
         }
     }
 
@@ -335,8 +341,8 @@ pub(super) mod tests {
     fn bad_first_lines_are_refused_by_name() {
         assert_eq!(refusal(|v| v["format"] = "other".into()), "not a journal of tnsearch");
         assert_eq!(
-            refusal(|v| v["version"] = 4.into()),
-            "it has version 4, and this program reads versions 1 to 3; use a newer tnsearch"
+            refusal(|v| v["version"] = 5.into()),
+            "it has version 5, and this program reads versions 1 to 4; use a newer tnsearch"
         );
         assert!(refusal(|v| v["version"] = Value::Null).contains("it has no version"));
         assert!(refusal(|v| v["searched"] = Value::Null).contains("searched"));

@@ -2,6 +2,7 @@
 //!
 //! This is its only reader and its only writer.
 
+mod check;
 mod fingerprint;
 mod header;
 mod line;

@@ -1,8 +1,10 @@
 //! Reading the journal of a search, running or finished.
 
+use super::header::KIND;
 use super::line::Line;
-use super::{BeginRecord, Header};
-use crate::lines::{Lines, LinesError, LinesProblem, first_line, scan};
+use super::{BeginRecord, Header, check};
+use crate::lines::{Damage, Lines, LinesError, LinesProblem, Reading, first_line, scan};
+use crate::{MemoryLimit, small};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +26,8 @@ pub struct JournalFile {
     pub end: Option<EndRecord>,
     /// Whether the last line was torn (a crash, or a search that is just writing).
     pub torn: bool,
+    /// The lines that are damaged and left out.
+    pub damaged: Vec<Damage>,
     /// Before version 3, which graph was searched is told from the first structure.
     guessed: bool,
 }
@@ -39,12 +43,14 @@ impl JournalFile {
             generations: Vec::new(),
             end: None,
             torn: false,
+            damaged: Vec::new(),
         }
     }
 
     /// Reads a journal, complete or while it is being written.
     pub fn open(path: &Path) -> Result<Self, LinesError> {
-        let bytes = std::fs::read(path).map_err(|e| LinesProblem::from(e).of(path))?;
+        let most = MemoryLimit::new(None).bytes() / 2;
+        let bytes = small::read(path, most).map_err(|e| LinesProblem::from(e.problem).of(path))?;
         Self::parse(&bytes).map_err(|problem| problem.of(path))
     }
 
@@ -54,9 +60,12 @@ impl JournalFile {
             return Err(LinesProblem::Empty);
         }
         let (first, second) = first_line(bytes);
-        let mut journal = Self::new(Header::parse(first)?);
-        let good = scan(bytes, second.unwrap_or(bytes.len()), &mut journal)?;
-        journal.torn = good < bytes.len();
+        let (header, sealed) = Header::parse_sealed(first)?;
+        let mut journal = Self::new(header);
+        let reading = Reading { sealed, ordered: KIND.ordered };
+        let second = second.unwrap_or(bytes.len());
+        let (good, damaged) = scan(bytes, second, reading, &mut journal);
+        (journal.torn, journal.damaged) = (good < bytes.len(), damaged);
         Ok(journal)
     }
 
@@ -72,6 +81,12 @@ impl JournalFile {
         structure.ok().filter(|s| s.permutation().len() == self.header.dims.len())
     }
 
+    /// An evaluation as it would be on record: with the key, the params and the loss that follow from its structure and
+    /// its error. None where its numbers are no structure.
+    pub fn consistent(&self, record: &Evaluation) -> Option<Evaluation> {
+        check::consistent(&self.header, &self.structure(record)?, record).ok()
+    }
+
     /// What the format of an evaluation is called.
     pub fn format_of<'a>(&'a self, record: &'a Evaluation) -> &'a str {
         record.format.as_ref().map_or(self.header.searched.name(), |other| &other.name)
@@ -84,10 +99,7 @@ impl JournalFile {
 }
 
 impl Lines for JournalFile {
-    /// None for a fit that was refused: old journals may have such a line, and it says nothing.
-    type Line = Option<Line>;
-
-    fn read(&self, line: &[u8]) -> Result<Self::Line, String> {
+    fn take(&mut self, line: &[u8]) -> Result<(), String> {
         #[derive(Deserialize)]
         struct Mark {
             #[serde(default)]
@@ -96,22 +108,24 @@ impl Lines for JournalFile {
         let read = Line::parse(line).map_err(|e| e.to_string())?;
         if self.header.version < 3 && matches!(read, Line::Evaluation(_)) {
             let mark: Mark = serde_json::from_slice(line).map_err(|e| e.to_string())?;
-            return Ok((!mark.refused).then_some(read));
+            // Old journals may have a line for a fit that was refused; it says nothing.
+            if mark.refused {
+                return Ok(());
+            }
         }
-        Ok(Some(read))
-    }
-
-    fn take(&mut self, line: Self::Line) -> Result<(), String> {
-        let Some(line) = line else { return Ok(()) };
         self.end = None;
-        match line {
+        match read {
             Line::Evaluation(record) => {
                 self.check(&record, true)?;
                 self.records.push(record);
             }
-            Line::Generation(generation) => self.generations.push(generation),
+            Line::Generation(generation) => {
+                check::time(generation.seconds)?;
+                self.generations.push(generation);
+            }
             Line::Begin(begin) => self.begins.push(begin),
             Line::End(end) => {
+                check::time(end.seconds)?;
                 if let Some(best) = &end.best {
                     self.check(best, false)?;
                 }
@@ -123,13 +137,14 @@ impl Lines for JournalFile {
 }
 
 impl JournalFile {
-    /// Refuses what is no structure of the graph that was searched, or of the record's own.
+    /// Refuses what is no structure of the graph that was searched, or of the record's own, or contradicts itself.
     fn check(&mut self, record: &Evaluation, keyed: bool) -> Result<(), String> {
         if std::mem::take(&mut self.guessed) {
             let key = keyed.then_some(&*record.key);
             self.guess(&record.permutation, &record.ranks, key);
         }
-        self.structure(record).map(|_| ()).ok_or_else(|| "no such structure".to_owned())
+        let structure = self.structure(record).ok_or_else(|| "no such structure".to_owned())?;
+        check::evaluation(&self.header, &structure, record, keyed)
     }
 
     /// Old journals do not say whether a strategy left the template for the complete graph; the first structure does.
@@ -173,11 +188,31 @@ mod tests {
         lines.iter().fold(format!("{first}\n"), |text, line| format!("{text}{line}\n"))
     }
 
-    fn evaluation(key: &str, ranks: &[usize], refused: &str) -> String {
+    /// An evaluation of a structure of that graph, with these numbers of its edges.
+    fn evaluation(graph: &str, ranks: &[usize], more: &str) -> String {
+        let graph = match graph.strip_prefix('{') {
+            Some(_) => Template::from_json("own", graph).unwrap(),
+            None => Template::parse(graph, 4).unwrap(),
+        };
+        let Ok(structure) = Structure::identity(Arc::new(graph), ranks.to_vec()) else {
+            return line("none", ranks, 9, 100.0, more);
+        };
+        let (key, params) = (structure.canonical().graph.to_string(), structure.params(&[2; 4]));
+        // The example's objective.
+        line(&key, ranks, params, structure.phi(&[2; 4]) + 200.0 * 0.5, more)
+    }
+
+    fn line(key: &str, ranks: &[usize], params: u128, loss: f64, more: &str) -> String {
         format!(
-            "{{\"run\":0,\"key\":\"{key}\",\"permutation\":[0,1,2,3],\"ranks\":{ranks:?},\"params\":9,\
-             \"rse\":0.5,\"loss\":1.5,\"sweeps\":1,\"restarts\":1,\"seconds\":0.5{refused}}}"
+            "{{\"run\":0,\"key\":\"{key}\",\"permutation\":[0,1,2,3],\"ranks\":{ranks:?},\"params\":{params},\
+             \"rse\":0.5,\"loss\":{loss},\"sweeps\":1,\"restarts\":1,\"seconds\":0.5{more}}}"
         )
+    }
+
+    /// What is said about the damage of a journal.
+    fn damage(text: &str) -> String {
+        let read = JournalFile::parse(text.as_bytes()).unwrap();
+        read.damaged.iter().map(|d| format!("{d}\n")).collect()
     }
 
     fn searched(text: &str) -> Result<String, String> {
@@ -187,48 +222,48 @@ mod tests {
 
     #[test]
     fn a_journal_of_a_strategy_nobody_knows_is_read() {
-        let line = evaluation("k", &[2; 6], "");
-        assert_eq!(searched(&journal(3, "ring", "my own", &[&line])).unwrap(), "complete");
-        assert_eq!(searched(&journal(2, "ring", "my own", &[&line])).unwrap(), "complete");
+        let line = evaluation("complete", &[2; 6], "");
+        for version in [2, 3] {
+            let text = journal(version, "ring", "my own", &[&line]);
+            assert_eq!((searched(&text).unwrap(), damage(&text)), ("complete".into(), "".into()));
+        }
         // What the first line says counts.
-        let line = evaluation("k", &[2; 4], "");
-        let refused = searched(&journal(3, "ring", "my own", &[&line])).unwrap_err();
-        assert_eq!(refused, "line 2 is damaged (no such structure)");
+        let line = evaluation("ring", &[2; 4], "");
+        let said = damage(&journal(3, "ring", "my own", &[&line]));
+        assert_eq!(said, "line 2 is damaged (no such structure)\n");
     }
 
     #[test]
     fn a_structure_of_another_format_brings_its_graph() {
-        let other = |format: &str| evaluation("k", &[2; 3], &format!(",\"format\":{format}"));
-        let named = other(r#"{"name":"path","template":"path"}"#);
+        let other =
+            |of: &str, format: &str| evaluation(of, &[2; 3], &format!(",\"format\":{format}"));
+        let named = other("path", r#"{"name":"path","template":"path"}"#);
         let graph = r#"{"vertices":[{"mode":true},{"mode":true},{"mode":true},{"mode":true}],"edges":[[0,1],[0,2],[0,3]]}"#;
-        let own = other(&format!(r#"{{"name":"any-tree","template":{graph}}}"#));
-        let plain = evaluation("k", &[2; 6], "");
+        let own = other(graph, &format!(r#"{{"name":"any-tree","template":{graph}}}"#));
+        let plain = evaluation("complete", &[2; 6], "");
         let text = journal(3, "ring", "my own", &[&named, &own, &plain]);
         let read = JournalFile::parse(text.as_bytes()).unwrap();
         let formats: Vec<&str> = read.records.iter().map(|r| read.format_of(r)).collect();
         assert_eq!(formats, ["path", "any-tree", "complete"]);
         assert!(read.records.iter().all(|r| read.structure(r).is_some()));
-        let wrong = other(r#"{"name":"ring","template":"ring"}"#);
-        assert!(
-            searched(&journal(3, "ring", "my own", &[&wrong]))
-                .unwrap_err()
-                .contains("no such structure")
-        );
+        let wrong = other("path", r#"{"name":"ring","template":"ring"}"#);
+        assert!(damage(&journal(3, "ring", "my own", &[&wrong])).contains("no such structure"));
     }
 
     #[test]
     fn the_graph_of_an_old_journal_is_told_from_its_first_structure() {
-        let (four, six) = (evaluation("k", &[2; 4], ""), evaluation("k", &[2; 6], ""));
+        let four = evaluation("ring", &[2; 4], "");
+        let six = evaluation("complete", &[2; 6], "");
         assert_eq!(searched(&journal(2, "ring", "greedy", &[])).unwrap(), "ring");
         assert_eq!(searched(&journal(2, "ring", "greedy", &[&four])).unwrap(), "ring");
         assert_eq!(searched(&journal(1, "ring", "tnls", &[&six])).unwrap(), "complete");
-        let mixed = searched(&journal(2, "ring", "tnls", &[&four, &six])).unwrap_err();
-        assert_eq!(mixed, "line 3 is damaged (no such structure)");
-        let none = searched(&journal(2, "ring", "tnls", &[&evaluation("k", &[2; 5], "")]));
-        assert_eq!(none.unwrap_err(), "line 2 is damaged (no such structure)");
+        let mixed = damage(&journal(2, "ring", "tnls", &[&four, &six]));
+        assert_eq!(mixed, "line 3 is damaged (no such structure)\n");
+        let none = damage(&journal(2, "ring", "tnls", &[&evaluation("ring", &[2; 5], "")]));
+        assert_eq!(none, "line 2 is damaged (no such structure)\n");
         let end = "{\"end\":{\"strategy\":\"greedy\",\"stopped_by\":\"finished\",\"counts\":{\"samples\":0,\
                    \"evaluations\":0,\"cached\":0,\"pruned\":0,\"refused\":0},\"seconds\":1.0,\"best\":{\"run\":0,\
-                   \"permutation\":[0,1,2,3],\"ranks\":[1,1,1,1,1,2],\"params\":9,\"rse\":0.5,\"loss\":1.5},\
+                   \"permutation\":[0,1,2,3],\"ranks\":[1,1,1,1,1,2],\"params\":12,\"rse\":0.5,\"loss\":100.75},\
                    \"target_reached\":true,\"lower_bound\":null,\"certified_optimal\":false,\
                    \"proven_impossible\":false}}";
         assert_eq!(searched(&journal(2, "ring", "greedy", &[end])).unwrap(), "complete");
@@ -242,28 +277,31 @@ mod tests {
         for graph in [tree, complete] {
             let ranks = vec![2, 3, 2, 2, 2, 2];
             let structure = Structure::identity(graph.clone(), ranks.clone()).unwrap();
-            let line = evaluation(&structure.canonical().graph.to_string(), &ranks, "");
-            assert_eq!(searched(&journal(2, "ht", "any", &[&line])).unwrap(), graph.name());
+            let key = structure.canonical().graph.to_string();
+            let (params, phi) = (structure.params(&[2; 4]), structure.phi(&[2; 4]));
+            let text = journal(2, "ht", "any", &[&line(&key, &ranks, params, phi + 100.0, "")]);
+            assert_eq!((searched(&text).unwrap(), damage(&text)), (graph.name().into(), "".into()));
         }
-        let line = evaluation("k", &[2; 6], "");
-        assert_eq!(searched(&journal(2, "ht", "any", &[&line])).unwrap(), "ht");
+        let neither = journal(2, "ht", "any", &[&line("k", &[2; 6], 9, 100.0, "")]);
+        assert_eq!(searched(&neither).unwrap(), "ht");
+        assert!(damage(&neither).starts_with("line 2 is damaged (its key is k, but"));
     }
 
     #[test]
     fn fits_that_were_refused_are_skipped() {
-        let refused = evaluation("a", &[2; 4], ",\"refused\":true");
-        let fitted = evaluation("b", &[2; 4], ",\"refused\":false");
+        let refused = evaluation("ring", &[2; 4], ",\"refused\":true");
+        let fitted = evaluation("ring", &[3; 4], ",\"refused\":false");
         for version in [1, 2] {
             let text = journal(version, "ring", "tnls", &[&refused, &fitted]);
             let read = JournalFile::parse(text.as_bytes()).unwrap();
-            let keys: Vec<&str> = read.records.iter().map(|r| r.key.as_str()).collect();
-            assert_eq!(keys, ["b"]);
+            let ranks: Vec<&[usize]> = read.records.iter().map(|r| &r.ranks[..]).collect();
+            assert_eq!(ranks, [[3; 4]]);
         }
     }
 
     #[test]
     fn torn_ends_and_damage() {
-        let line = evaluation("k", &[2; 6], "");
+        let line = evaluation("complete", &[2; 6], "");
         let text = journal(3, "ring", "tnls", &[&line, &line]);
         let first = text.find('\n').unwrap() + 1;
         for cut in first..text.len() {
@@ -274,9 +312,42 @@ mod tests {
         let refusal = |text: &str| JournalFile::parse(text.as_bytes()).unwrap_err();
         assert_eq!(refusal(""), LinesProblem::Empty);
         assert_eq!(refusal("hello\n"), LinesProblem::Foreign("journal"));
-        let damaged = refusal(&text.replacen("{\"run\":0", "{\"run\":x", 1));
-        assert!(matches!(damaged, LinesProblem::Damaged { line: 2, .. }), "{damaged}");
-        let wrong = refusal(&text.replace("[0,1,2,3]", "[0,0,2,3]"));
-        assert_eq!(wrong.to_string(), "line 2 is damaged (no such structure)");
+        let damaged = text.replacen("{\"run\":0", "{\"run\":x", 1);
+        assert!(damage(&damaged).starts_with("line 2 is damaged (expected value"));
+        assert_eq!(JournalFile::parse(damaged.as_bytes()).unwrap().records.len(), 1);
+        let wrong = damage(&text.replace("[0,1,2,3]", "[0,0,2,3]"));
+        assert!(wrong.starts_with("line 2 is damaged (no such structure)\nline 3 "), "{wrong}");
+    }
+
+    #[test]
+    fn a_record_that_contradicts_itself_is_left_out_with_or_without_a_checksum() {
+        let good = evaluation("complete", &[2; 6], "");
+        for (from, to, said) in [
+            ("0-1x2", "0-1x3", "its key is 4+0:0-1x3"),
+            ("[2, 2,", "[3, 2,", "its key is"),
+            ("[0,1,2,3]", "[0,1,2]", "no such structure"),
+            ("\"params\":64", "\"params\":46", "params is 46, but it follows that it is 64"),
+            ("\"rse\":0.5", "\"rse\":-1", "no error is -1"),
+            ("\"rse\":0.5", "\"rse\":0.4", "loss is 104, but it follows that it is 84"),
+            ("\"loss\":104", "\"loss\":14", "loss is 14"),
+            ("\"run\":0", "\"run\":9", "it is of run 9, but there are 9"),
+            ("\"seconds\":0.5", "\"seconds\":-0.5", "no time is -0.5 seconds"),
+            ("\"sweeps\":1", "\"sweeps\":-1", "invalid value"),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert_ne!(bad, good, "{from}");
+            for lines in [
+                [bad.clone(), good.clone()],
+                [bad.clone(), good.clone()].map(|l| crate::lines::seal(&l)),
+            ] {
+                let text = journal(3, "ring", "tnls", &[&lines[0], &lines[1]]);
+                let read = JournalFile::parse(text.as_bytes()).unwrap();
+                assert_eq!(
+                    (read.records.len(), read.damaged.len(), read.damaged[0].line),
+                    (1, 1, 2)
+                );
+                assert!(read.damaged[0].reason.contains(said), "{}", read.damaged[0]);
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::header::KIND;
 use super::{BeginRecord, Header, JournalFile, line};
-use crate::lines::{LinesError, LinesFile};
+use crate::lines::{LinesError, LinesFile, warnings};
 use serde::Serialize;
 use std::path::Path;
 use tnsearch::search::{Evaluation, Event, GenerationRecord, Listener, ListenerError};
@@ -33,8 +33,16 @@ impl JournalWriter {
         let (lines, read) = LinesFile::open(path, &KIND, &header.to_value(), resume, |first| {
             Header::from_value(first).map(JournalFile::new)
         })?;
+        let mut read = read;
+        read.damaged = lines.damaged().to_vec();
         let generation = read.generations.last().map_or(0, |g| g.number);
         Ok((JournalWriter { lines, version: read.header.version, generation }, read))
+    }
+
+    /// What there is to say about lines that are damaged.
+    pub fn warnings(&self) -> Vec<String> {
+        let then = "it is not used, and what it says is computed again";
+        warnings(self.lines.path(), self.lines.damaged(), then)
     }
 
     /// Notes that a search begins, or goes on.
@@ -99,9 +107,9 @@ mod tests {
             key: format!("3+0:0-1x{}", run + 2),
             permutation: vec![0, 1, 2],
             ranks: vec![run + 2, 1, 1],
-            params: 10,
+            params: 7 * (run as u64 + 2) + 5,
             error: 0.1 + 0.2,
-            loss: 1.0 / 3.0,
+            loss: (7.0 * (run as f64 + 2.0) + 5.0) / 60.0 + 200.0 * (0.1 + 0.2),
             sweeps: 5,
             restarts: 1,
             seconds: 0.25,
@@ -128,15 +136,30 @@ mod tests {
     fn with_header(text: &str, change: impl FnOnce(&mut serde_json::Map<String, Value>)) -> String {
         let (first, rest) = text.split_once('\n').unwrap();
         let mut header: Value = serde_json::from_str(first).unwrap();
+        let sealed = header.as_object_mut().unwrap().remove("crc").is_some();
         change(header.as_object_mut().unwrap());
-        format!("{header}\n{rest}")
+        match sealed {
+            true => format!("{}\n{rest}", crate::lines::seal(&header.to_string())),
+            false => format!("{header}\n{rest}"),
+        }
     }
 
     fn old(text: &str, version: u64) -> String {
-        with_header(text, |header| {
+        let old = with_header(text, |header| {
             header["version"] = version.into();
-            header.remove("searched");
-        })
+            if version < 3 {
+                header.remove("searched");
+            }
+        });
+        without_checksums(&old)
+    }
+
+    fn without_checksums(text: &str) -> String {
+        let line = |line: &str| match line.rfind(",\"crc\":\"") {
+            Some(at) => format!("{}}}\n", &line[..at]),
+            None => format!("{line}\n"),
+        };
+        text.lines().map(line).collect()
     }
 
     #[test]
@@ -156,7 +179,7 @@ mod tests {
     #[test]
     fn a_journal_of_an_old_version_is_continued_as_one() {
         let (_dir, path, text) = written(2);
-        for version in [1, 2] {
+        for version in [1, 2, 3] {
             let before = old(&text, version);
             std::fs::write(&path, &before).unwrap();
             let (mut journal, read) = JournalWriter::open(&path, &example(), true).unwrap();
@@ -167,10 +190,11 @@ mod tests {
             drop(journal);
             let after = std::fs::read_to_string(&path).unwrap();
             let more: Vec<&str> = after.strip_prefix(&before).unwrap().lines().collect();
-            let evaluation = more[version as usize - 1];
+            let evaluation = more[usize::from(version > 1)];
             assert_eq!(more.len(), if version == 1 { 1 } else { 3 });
             assert!(evaluation.starts_with("{\"run\":2,"), "{evaluation}");
-            assert!(evaluation.ends_with("\"refused\":false}"), "{evaluation}");
+            assert_eq!(evaluation.ends_with("\"refused\":false}"), version < 3, "{evaluation}");
+            assert!(!after.contains("crc"), "it has none in its own version");
             let read = JournalFile::open(&path).unwrap();
             assert_eq!(read.records, [record(0), record(1), record(2)]);
         }
@@ -257,7 +281,7 @@ mod tests {
         let newer = with_header(&text, |header| header["version"] = (VERSION + 1).into());
         std::fs::write(&path, &newer).unwrap();
         let refused = JournalWriter::open(&path, &example(), true).unwrap_err().problem;
-        assert_eq!(refused.to_string(), "it was made with version 4, now version 3");
+        assert_eq!(refused.to_string(), "it was made with version 5, now version 4");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), newer);
     }
 }

@@ -1,6 +1,7 @@
 //! Why a file of lines is refused.
 
-use crate::io_text;
+use crate::text::shown;
+use crate::{Problem, io_text};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -46,7 +47,7 @@ pub enum LinesProblem {
         known: u64,
     },
     /// The first line lacks something.
-    #[error("its first line is damaged ({0})")]
+    #[error("its first line is damaged ({})", shown(.0))]
     Header(String),
     /// It belongs to something else.
     #[error("it was made with {name} {then}, now {name} {now}")]
@@ -61,23 +62,55 @@ pub enum LinesProblem {
     /// It belongs to another tensor.
     #[error("it was made with a tensor of the same shape but other entries")]
     OtherEntries,
-    /// A line in the middle cannot be read.
-    #[error("line {line} is damaged ({reason})")]
-    Damaged {
-        /// Its number, from 1.
-        line: usize,
-        /// What is wrong.
-        reason: String,
-    },
     /// The system refused.
     #[error("{0}")]
     Io(String),
+}
+
+/// A line that is not used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line} is damaged ({reason})")]
+#[non_exhaustive]
+pub struct Damage {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Damage {
+    /// The longest reason that is kept: it may repeat what stands in the line.
+    const LONGEST: usize = 200;
+
+    pub(crate) fn new(line: usize, reason: &str) -> Self {
+        let reason: String = shown(reason).chars().take(Self::LONGEST).collect();
+        Damage { line, reason }
+    }
+}
+
+/// A line of warning for each damaged line, or for the first ones and how many there are more; `then` says what is done
+/// about it.
+pub fn warnings(path: &Path, damaged: &[Damage], then: &str) -> Vec<String> {
+    const MOST: usize = 5;
+    let file = shown(&path.to_string_lossy());
+    let of = |what: &dyn std::fmt::Display| format!("{file}: {what}: {then}");
+    let mut said: Vec<String> = damaged.iter().take(MOST).map(|d| of(d)).collect();
+    if let Some(more) = damaged.len().checked_sub(MOST).filter(|more| *more > 0) {
+        said.push(of(&format!("{more} more lines are damaged")));
+    }
+    said
 }
 
 impl LinesProblem {
     /// The error of this problem in that file.
     pub fn of(self, path: impl AsRef<Path>) -> LinesError {
         LinesError { path: path.as_ref().to_owned(), problem: self }
+    }
+}
+
+impl From<Problem> for LinesProblem {
+    fn from(problem: Problem) -> Self {
+        LinesProblem::Io(problem.to_string())
     }
 }
 

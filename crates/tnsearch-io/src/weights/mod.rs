@@ -6,6 +6,7 @@
 mod header;
 mod part;
 
+pub use crate::text::shown;
 pub use header::{Entry, Notes, header_bytes};
 pub use part::{PartFile, discard, journal_path, part_path};
 
@@ -227,24 +228,6 @@ pub fn write(
         }
         Ok(())
     })
-}
-
-/// A name for people: characters that would move the cursor or cannot be seen are escaped.
-///
-/// ```
-/// assert_eq!(tnsearch_io::weights::shown("a\n\u{1b}[2Jb"), "a\\n\\u{1b}[2Jb");
-/// ```
-pub fn shown(name: &str) -> String {
-    let one = |c: char| match c {
-        // Marks that turn the direction of writing around hide what a name is.
-        '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}'
-        | '\u{feff}' => c.escape_unicode().to_string(),
-        c if c.is_control() => c.escape_debug().to_string(),
-        c => c.to_string(),
-    };
-    name.chars().map(one).collect()
 }
 
 #[cfg(test)]

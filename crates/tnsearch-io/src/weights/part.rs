@@ -1,5 +1,6 @@
 //! A file of weights that grows tensor by tensor under another name, and can be gone on with.
 
+use crate::faults::{self, Steps};
 use crate::output::{OutputError, sync_folder};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -29,7 +30,7 @@ fn beside(output: &Path, more: &str) -> PathBuf {
 /// An output that grows. Dropped before [`PartFile::finish`], it stays as `OUTPUT.part`.
 #[derive(Debug)]
 pub struct PartFile {
-    file: BufWriter<File>,
+    file: BufWriter<Steps<File>>,
     path: PathBuf,
     output: PathBuf,
     length: u64,
@@ -55,7 +56,7 @@ impl PartFile {
         };
         let file = begun().map_err(|e| OutputError::new(&path, &e))?;
         let (output, length) = (output.to_owned(), header.len() as u64);
-        Ok(PartFile { file: BufWriter::new(file), path, output, length })
+        Ok(PartFile { file: BufWriter::new(Steps(file)), path, output, length })
     }
 
     /// Goes on with a file that begins with this header and was at least `length` bytes long; what is beyond goes. None
@@ -72,7 +73,12 @@ impl PartFile {
         }
         file.set_len(length).ok()?;
         file.seek(SeekFrom::Start(length)).ok()?;
-        Some(PartFile { file: BufWriter::new(file), path, output: output.to_owned(), length })
+        Some(PartFile {
+            file: BufWriter::new(Steps(file)),
+            path,
+            output: output.to_owned(),
+            length,
+        })
     }
 
     /// How long it is.
@@ -82,7 +88,8 @@ impl PartFile {
 
     /// Brings what was written to the disk.
     pub fn sync(&mut self) -> Result<(), OutputError> {
-        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_data());
+        let synced = self.file.flush().and_then(|()| faults::step());
+        let synced = synced.and_then(|()| self.file.get_ref().0.sync_data());
         synced.map_err(|e| OutputError::new(&self.path, &e))
     }
 
@@ -101,7 +108,9 @@ impl PartFile {
     pub fn finish(mut self) -> Result<(), OutputError> {
         self.sync()?;
         let output = fs::canonicalize(&self.output).unwrap_or_else(|_| self.output.clone());
-        fs::rename(&self.path, &output).map_err(|e| OutputError::new(&self.output, &e))?;
+        faults::step()
+            .and_then(|()| fs::rename(&self.path, &output))
+            .map_err(|e| OutputError::new(&self.output, &e))?;
         let parent = output.parent().filter(|p| !p.as_os_str().is_empty());
         sync_folder(parent.unwrap_or(Path::new(".")));
         Ok(())
@@ -159,6 +168,49 @@ mod tests {
         (0..2).for_each(|k| file.copy(k, &mut bytes).unwrap());
         assert_eq!((&bytes[..], file.notes()), (&b"abcdef"[..], &notes));
         assert!(!part_path(&output).exists());
+    }
+
+    #[test]
+    fn a_disk_that_fails_at_any_step_leaves_no_output_and_can_be_gone_on_with() {
+        use crate::faults::Fault;
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("out");
+        for fault in Fault::ALL {
+            for number in 0.. {
+                let _ = fs::remove_file(&output);
+                let _ = fs::remove_file(part_path(&output));
+                let mut good = None;
+                let mut write = || -> io::Result<()> {
+                    let failed = |e: OutputError| io::Error::other(e.to_string());
+                    let mut part = PartFile::begin(&output, b"header").map_err(failed)?;
+                    for _ in 0..3 {
+                        part.write_all(&[b'x'; 5000])?;
+                        part.sync().map_err(failed)?;
+                        good = Some(part.length());
+                    }
+                    part.finish().map_err(failed)
+                };
+                let ended = faults::at(number, fault, &mut write);
+                let steps = faults::steps();
+                let whole = [b"header".as_slice(), &[b'x'; 15000]].concat();
+                match (ended, good) {
+                    (Ok(()), _) => assert!(fs::read(&output).unwrap() == whole),
+                    (Err(_), good) => {
+                        assert!(!output.exists(), "{fault:?} at {number}");
+                        // What was said to be on the disk is there.
+                        if let Some(length) = good {
+                            let mut part = PartFile::resume(&output, b"header", length).unwrap();
+                            part.write_all(&whole[length as usize..]).unwrap();
+                            part.finish().unwrap();
+                            assert!(fs::read(&output).unwrap() == whole, "{fault:?} at {number}");
+                        }
+                    }
+                }
+                if steps <= number {
+                    break;
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,12 +8,11 @@ use std::time::Instant;
 use thiserror::Error;
 use tnsearch::SettingError;
 use tnsearch::decompose::Limits;
-use tnsearch::dispatch;
 use tnsearch::graph::{GraphError, Template};
-use tnsearch::network::{Network, NetworkError};
+use tnsearch::network::{ClaimError, Network, NetworkError};
 use tnsearch::problem::{CheckedObjective, Stop, Target};
 use tnsearch::search::{Listener, Search, SearchError, SearchSettings, StoppedBy};
-use tnsearch::tensor::{AnyTensor, Reshape, Scalar as _, TensorError};
+use tnsearch::tensor::{AnyTensor, Reshape, TensorError};
 use tnsearch_io::network::Origin;
 use tnsearch_io::picture::NoPicture;
 use tnsearch_io::{Dtype, Picture, Precision, PrecisionError};
@@ -37,6 +36,9 @@ pub enum CompressError {
     /// A network could not be made or contracted.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// The network is not what it should be.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// A tensor is wrong.
     #[error(transparent)]
     Tensor(#[from] TensorError),
@@ -194,13 +196,7 @@ impl<'a> Plan<'a> {
     fn made(self, found: &Network, stopped_by: StoppedBy) -> Result<Compressed, CompressError> {
         let Plan { own, scale, goal, .. } = self;
         let dense = |network: &Network| -> Result<AnyTensor, CompressError> {
-            let mut tensor = network.to_tensor(Some(self.asked.max_bytes))?;
-            let scale = self.target.scale();
-            if scale != 1.0 {
-                dispatch!(&mut tensor, t => {
-                    t.data_mut().iter_mut().for_each(|x| *x = x.unscale(scale));
-                });
-            }
+            let tensor = self.target.dense_of(network, Some(self.asked.max_bytes))?;
             Ok(match self.reshape {
                 Some(reshape) => reshape.undo(tensor),
                 None => tensor,
@@ -212,6 +208,8 @@ impl<'a> Plan<'a> {
         let network = precision
             .round(found)
             .map_err(|error| CompressError::Precision { precision, error })?;
+        // Whatever is written holds what is said about it.
+        network.check_finite()?;
         let dense = dense(&network)?;
         let distance = distance_squared(&own, &dense)?;
         let seen = match scale.bits {

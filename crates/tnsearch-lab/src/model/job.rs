@@ -17,7 +17,7 @@ use std::path::Path;
 use tnsearch::problem::Stop;
 use tnsearch::tensor::Scalar;
 use tnsearch_io::Dtype;
-use tnsearch_io::lines::{Kind, LinesFile};
+use tnsearch_io::lines::{self, Kind, LinesFile, warnings};
 use tnsearch_io::weights::{self, WeightsFile, journal_path, part_path};
 
 /// The finest error that is looked at where a command measures the loss.
@@ -28,8 +28,13 @@ const SHARES: f64 = 4.0;
 /// An error of this part of what is allowed is small enough for one layer.
 const SMALL: f64 = 0.05;
 
-static JOURNAL: Kind =
-    Kind { format: "tnsearch-model-journal", name: "journal of compress-model", settle: |_, _| {} };
+static JOURNAL: Kind = Kind {
+    format: "tnsearch-model-journal",
+    name: "journal of compress-model",
+    // Fronts and trials are known by their places.
+    ordered: true,
+    settle: |_, _| {},
+};
 
 /// A record of the journal.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,6 +46,20 @@ pub(super) enum Record {
     Trial(Trial),
     /// A tensor that is in the part file.
     Done(Done),
+}
+
+impl lines::Record for Record {
+    fn check(&self) -> Result<(), String> {
+        let numbers = match self {
+            Record::Front(front) => vec![front.norm],
+            Record::Trial(trial) => vec![trial.re],
+            Record::Done(done) => vec![done.error, done.weighted, done.norm],
+        };
+        match numbers.into_iter().find(|x| !(x.is_finite() && *x >= 0.0)) {
+            Some(bad) => Err(format!("no error or norm is {bad}")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A model that a command has measured.
@@ -87,6 +106,8 @@ pub enum Event<'a> {
     },
     /// Layers that the journal had.
     Resumed(usize),
+    /// Something is wrong that was mended.
+    Warning(&'a str),
     /// A model was measured.
     Trial(&'a Trial),
     /// The model whose loss is to be measured is written.
@@ -223,6 +244,10 @@ impl Job<'_> {
         let (mut journal, records) =
             LinesFile::open(&path, &JOURNAL, &header, self.resume, |_| Ok(Vec::<Record>::new()))?;
         *opened = true;
+        let then = "what it and the lines behind it say is computed again";
+        for said in warnings(&path, journal.damaged(), then) {
+            tell(Event::Warning(&said));
+        }
         let (mut fronts, mut trials, mut done) = (Vec::new(), Vec::new(), Vec::<Done>::new());
         for record in records {
             match record {

@@ -17,6 +17,7 @@ use tnsearch::search::{
 };
 use tnsearch::{Search, SettingError};
 use tnsearch_io::Picture;
+use tnsearch_io::lines::Record;
 
 /// The part of a validation error by which it may rise and be the same to two digits.
 const SAME: f64 = 0.005;
@@ -94,6 +95,24 @@ pub struct Cell {
     pub curve: Vec<(u64, f64)>,
     /// Seconds it took.
     pub seconds: f64,
+}
+
+impl Record for Cell {
+    fn check(&self) -> Result<(), String> {
+        let numbers = [self.rse, self.missing_re, self.test_mse, Some(self.seconds)];
+        if let Some(bad) = numbers.into_iter().flatten().find(|x| !(x.is_finite() && *x >= 0.0)) {
+            return Err(format!("no error or time is {bad}"));
+        }
+        if self.hidden_params == 0 || self.params == Some(0) {
+            return Err("no structure has 0 params".to_owned());
+        }
+        match (self.params, self.bound) {
+            (Some(params), Some(bound)) if self.reached && params < bound => {
+                Err(format!("{params} params are below the bound {bound}"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Cell {

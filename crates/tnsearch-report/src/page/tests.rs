@@ -2,6 +2,7 @@
 
 use super::*;
 use serde_json::json;
+use tnsearch_io::journal::Header;
 use tnsearch_io::lines::LinesProblem;
 
 /// A journal of some evaluations whose losses fall in a ragged way.
@@ -36,15 +37,30 @@ fn journal(seed: u64, evaluations: usize, ended: bool) -> String {
     }
     // The order of keys in a written record is that of the struct; here only the first matters.
     let out: String = out.lines().map(|line| format!("{}\n", run_first(line))).collect();
+    let out = consistent(&out);
     if !ended {
         return out;
     }
     let counts = json!({"samples": 3 * evaluations, "evaluations": evaluations, "cached": evaluations, "pruned": evaluations, "refused": 0});
-    let best = json!({"run": 0, "permutation": [0, 2, 1, 3], "ranks": [1, 2, 2, 3], "params": 48, "rse": 1e-9, "loss": 0.4});
+    let best = json!({"run": 0, "permutation": [0, 2, 1, 3], "ranks": [1, 2, 2, 3], "params": 48, "rse": 1e-9, "loss": 48.0 / 81.0});
     let end = json!({"end": {"strategy": "tnls", "stopped_by": "finished", "counts": counts, "seconds": 9.5, "best": best,
         "target_reached": true, "lower_bound": {"params": 40, "rse": null, "loss": null},
         "certified_optimal": false, "proven_impossible": false}});
     out + &format!("{end}\n")
+}
+
+/// The journal with the keys, params and losses that follow from its structures.
+fn consistent(text: &str) -> String {
+    let first = text.lines().next().unwrap();
+    let journal = JournalFile::new(Header::parse(first.as_bytes()).unwrap());
+    let line = |line: &str| match line.starts_with("{\"run\"") {
+        true => {
+            let record = journal.consistent(&serde_json::from_str(line).unwrap()).unwrap();
+            format!("{}\n", serde_json::to_string(&record).unwrap())
+        }
+        false => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
 }
 
 fn run_first(line: &str) -> String {
@@ -115,7 +131,7 @@ fn of_formats(text: &str) -> String {
             _ => format!("{line}\n"),
         }
     };
-    text.lines().map(line).collect()
+    consistent(&text.lines().map(line).collect::<String>())
 }
 
 #[test]
@@ -336,7 +352,7 @@ fn journals_with_little_in_them_make_a_page() {
 }
 
 #[test]
-fn torn_journals_are_read_up_to_the_tear_and_damaged_ones_refused() {
+fn torn_journals_are_read_up_to_the_tear_and_damaged_lines_left_out() {
     let text = journal(1, 60, true);
     let whole = JournalFile::parse(text.as_bytes()).unwrap();
     assert!(!whole.torn && whole.end.is_some());
@@ -354,19 +370,19 @@ fn torn_journals_are_read_up_to_the_tear_and_damaged_ones_refused() {
     assert_eq!(refusal("hello\n"), LinesProblem::Foreign("journal"));
     assert_eq!(refusal("{\"format\":\"other\"}\n"), LinesProblem::Foreign("journal"));
     assert_eq!(
-        refusal(&text.replacen("\"version\":2", "\"version\":4", 1)),
-        LinesProblem::Newer { found: 4, known: 3 }
+        refusal(&text.replacen("\"version\":2", "\"version\":5", 1)),
+        LinesProblem::Newer { found: 5, known: 4 }
     );
     assert!(
         refusal(&text.replacen("\"version\":2", "\"version\":9", 1))
             .to_string()
             .contains("use a newer tnsearch")
     );
-    let damaged = refusal(&text.replacen("{\"run\":0", "{\"run\":x", 1));
-    assert!(matches!(damaged, LinesProblem::Damaged { line: 3, .. }), "{damaged}");
-    let no_structure =
-        refusal(&text.replacen("\"permutation\":[0,2,1,3]", "\"permutation\":[0,0,1,3]", 1));
-    assert!(matches!(no_structure, LinesProblem::Damaged { .. }), "{no_structure}");
+    for (from, to) in [("{\"run\":0", "{\"run\":x"), ("[0,2,1,3]", "[0,0,1,3]")] {
+        let read = JournalFile::parse(text.replacen(from, to, 1).as_bytes()).unwrap();
+        assert_eq!((read.records.len(), read.damaged[0].line), (whole.records.len() - 1, 3));
+        page(&[Search { name: "damaged".into(), journal: read, facts: None }]);
+    }
     let empty = refusal(&text.replacen("[3,3,3,3]", "[3,0,3,3]", 1));
     assert!(matches!(empty, LinesProblem::Header(_)), "{empty}");
 }

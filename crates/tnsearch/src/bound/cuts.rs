@@ -304,6 +304,45 @@ mod tests {
         assert!(cuts.iter().all(|&s| width(&ring, s) == 4.0));
     }
 
+    /// Whether a set of modes hangs together: by edges, or by paths through internal vertices.
+    fn hangs_together(graph: &ModeGraph, set: ModeSet) -> bool {
+        let v = graph.vertices();
+        let mut joined = vec![vec![false; v]; v];
+        for &(a, b, _) in graph.edges() {
+            (joined[a][b], joined[b][a]) = (true, true);
+        }
+        // Through internal vertices, then through modes of the set.
+        let through = (graph.modes()..v).chain((0..graph.modes()).filter(|m| set >> m & 1 == 1));
+        for k in through {
+            for (a, b) in (0..v).flat_map(|a| (0..v).map(move |b| (a, b))) {
+                joined[a][b] |= joined[a][k] && joined[k][b];
+            }
+        }
+        let members = || (0..graph.modes()).filter(|m| set >> m & 1 == 1);
+        members().all(|a| members().all(|b| a == b || joined[a][b]))
+    }
+
+    #[test]
+    fn the_connected_cuts_of_any_graph_are_all_small_sets_that_hang_together() {
+        let mut rng = stream(4, b"connected");
+        for order in 2..8 {
+            for template in testing::all(order) {
+                let graph = testing::random(&Arc::new(template), 2, &mut rng).canonical().graph;
+                let n = graph.modes();
+                let all: ModeSet = (1 << n) - 1;
+                let small = (1..all).filter(|s| s.count_ones() as usize <= n.div_ceil(2));
+                let together = small.filter(|&s| hangs_together(&graph, s));
+                let mut expected: Vec<ModeSet> =
+                    together.map(|s| if s & 1 == 1 { all & !s } else { s }).collect();
+                expected.sort_unstable();
+                expected.dedup();
+                let mut cuts = connected_cuts(&graph);
+                cuts.sort_unstable();
+                assert_eq!(cuts, expected, "{graph}");
+            }
+        }
+    }
+
     #[test]
     fn no_fit_goes_below_the_bound() {
         let mut rng = stream(2, b"bound");

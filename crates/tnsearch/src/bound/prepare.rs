@@ -81,7 +81,8 @@ impl BoundLimits {
 
     /// How many cuts may be computed at a time.
     fn cuts_at_a_time(&self, spectra: &Spectra) -> usize {
-        (self.bytes() / 2.0 / spectra.bytes()) as usize
+        let held = spectra.target().held_bytes() as f64;
+        ((self.bytes() / 2.0).min(self.bytes() - held) / spectra.bytes()) as usize
     }
 }
 

@@ -113,6 +113,16 @@ const BEAM: f64 = 3e4;
 /// So many nodes are made at each depth also where the time is up: some milliseconds.
 const SOON: f64 = 1e3;
 
+/// Adds a node to those of its depth. No more than the beam's are ever used, so twice as many are the most that are held.
+fn keep_best(level: &mut Vec<Node>, node: Node) {
+    let beam = BEAM as usize;
+    level.push(node);
+    if level.len() >= 2 * beam {
+        level.select_nth_unstable_by(beam - 1, |a, b| b.cmp(a));
+        level.truncate(beam);
+    }
+}
+
 impl Relaxation {
     /// The relaxed problem of a template with ranks up to `max_rank`.
     ///
@@ -280,14 +290,11 @@ impl Relaxation {
                 let below = &mut levels[depth + 1];
                 // Where the time is up, what there is counts: the best come first.
                 let mut nodes = level.iter();
-                while nodes
-                    .next()
-                    .is_some_and(|node| self.expand(node, &stop, &mut |child| below.push(child)))
-                {
-                }
+                let mut keep = |child: Node| keep_best(below, child);
+                while nodes.next().is_some_and(|node| self.expand(node, &stop, &mut keep)) {}
                 // And the best goes on to its end, if that is soon.
                 if let Some(best) = level.first().filter(|_| below.is_empty() && children <= SOON) {
-                    self.expand(best, &Watch::new([]), &mut |child| below.push(child));
+                    self.expand(best, &Watch::new([]), &mut |child| keep_best(below, child));
                 }
             }
         }
@@ -354,7 +361,9 @@ impl Relaxation {
         keep: &mut dyn FnMut(Node),
     ) -> bool {
         let Some(&e) = place.new_edges.get(edge) else {
-            if stop.is_set() {
+            // A complete structure is bounded by all its cuts, which takes as long as thousands of nodes.
+            let last = node.depth + 1 == self.places.len();
+            if if last { stop.look() } else { stop.is_set() } {
                 return false;
             }
             if let Some(mut node) = self.finished(node, place) {

@@ -261,7 +261,7 @@ impl Spectra {
         if let Some(small) = compressed.and_then(|c| c.of_cut(x, set)) {
             let found = dispatch!(&small.tensor, x => self.compute_small(x, &small, set));
             if found.is_none() {
-                self.left_out.failed.fetch_add(1, Ordering::Relaxed);
+                self.count_missing();
             }
             return found;
         }
@@ -292,9 +292,15 @@ impl Spectra {
             }
         };
         if found.is_none() {
-            self.left_out.failed.fetch_add(1, Ordering::Relaxed);
+            self.count_missing();
         }
         found
+    }
+
+    /// Counts a spectrum that is not there: the stop ended it, or it did not converge.
+    fn count_missing(&self) {
+        let why = if self.stop.is_set() { &self.left_out.late } else { &self.left_out.failed };
+        why.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The spectrum of an unfolding, whole or as far as it matters.
@@ -309,8 +315,8 @@ impl Spectra {
         let about = Rounding { side: all_values, long, by_svd: self.settings.svd, kind };
         let whole = || {
             let squares = match self.settings.svd {
-                true => squares_by_svd(data, side, long),
-                false => squares_by_gram(data, side, long),
+                true => squares_by_svd(data, side, long, &self.stop),
+                false => squares_by_gram(data, side, long, &self.stop),
             };
             Some(spectrum(squares?, missed, self.target.norm_squared(), about))
         };
@@ -394,14 +400,33 @@ fn whole_flops(side: f64, entries: f64) -> f64 {
 }
 
 /// Squared singular values as eigenvalues of the smaller Gram matrix, largest first.
-fn squares_by_gram<T: Scalar>(data: &[T], side: usize, long: usize) -> Option<Vec<f64>> {
-    let values = linalg::eigenvalues(&linalg::gram(data, side, long), side)?;
+fn squares_by_gram<T: Scalar>(
+    data: &[T],
+    side: usize,
+    long: usize,
+    stop: &Stop,
+) -> Option<Vec<f64>> {
+    let gram = linalg::gram_until(data, side, long, Some(&|| stop.is_set()))?;
+    let work = move || linalg::eigenvalues(&gram, side);
+    let values = stop.wait_for(8.0 * (side as f64).powi(3), work)??;
     Some(values.into_iter().rev().map(|v| v.max(0.0)).collect())
 }
 
 /// Squared singular values from an SVD, largest first.
-fn squares_by_svd<T: Scalar>(data: &[T], side: usize, long: usize) -> Option<Vec<f64>> {
-    let values = linalg::singular_values(data, side, long)?;
+fn squares_by_svd<T: Scalar>(
+    data: &[T],
+    side: usize,
+    long: usize,
+    stop: &Stop,
+) -> Option<Vec<f64>> {
+    let flops = 10.0 * data.len() as f64 * side as f64;
+    let values = match flops < Stop::SHORT {
+        true => linalg::singular_values(data, side, long)?,
+        false => {
+            let own = data.to_vec();
+            stop.wait_for(flops, move || linalg::singular_values(&own, side, long))??
+        }
+    };
     Some(values.into_iter().map(|v| v * v).collect())
 }
 

@@ -20,6 +20,12 @@ impl Watch {
         Watch { stops: stops.into(), left: Cell::new(0), seen: Cell::new(false) }
     }
 
+    /// Whether one is set now: before a step that takes long.
+    pub fn look(&self) -> bool {
+        self.left.set(0);
+        self.is_set()
+    }
+
     /// Whether one was set, when they were looked at last.
     pub fn is_set(&self) -> bool {
         match self.left.get() {

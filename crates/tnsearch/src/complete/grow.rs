@@ -6,7 +6,7 @@ use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::Network;
 use crate::problem::{DataError, Mask, Stop, Target};
 use crate::search::{carried, grown};
-use crate::tensor::{AnyTensor, Tensor};
+use crate::tensor::{AnyTensor, Tensor, power};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -57,14 +57,17 @@ fn constant(target: &Target, graph: &ModeGraph) -> Option<Vec<AnyTensor>> {
     }
     // As many equal terms as there are combinations of the ranks.
     let terms: f64 = graph.edges().iter().map(|e| e.2 as f64).product();
-    let share = (mean.abs() * target.scale() / terms).powf(1.0 / graph.vertices() as f64);
+    let share = (mean.abs() / terms).powf(1.0 / graph.vertices() as f64);
     let cores = (0..graph.vertices()).map(|v| {
         let dims = graph.core_dims(v, target.dims());
         let sign = if v == 0 { mean.signum() } else { 1.0 };
         let mut core = Tensor::<f64>::zeros(dims);
         core.data_mut().fill(sign * share);
-        AnyTensor::from(core).to_kind(target.kind()).ok()
+        core
     });
+    let mut cores: Vec<Tensor> = cores.collect();
+    power::spread(&mut cores, target.exponent());
+    let cores = cores.into_iter().map(|core| AnyTensor::from(core).to_kind(target.kind()).ok());
     cores.collect()
 }
 
@@ -396,7 +399,9 @@ impl<'g> Grower<'g> {
         let Folds { targets, norms, .. } = &self.folds;
         let entries = targets.iter().filter_map(|t| t.held().map(Mask::count)).sum::<usize>();
         let lost = found.error * norms.iter().sum::<f64>();
-        let rmse = (lost / entries.max(1) as f64).sqrt() * targets[0].scale();
+        let mut rmse = [(lost / entries.max(1) as f64).sqrt()];
+        power::multiply(&mut rmse, targets[0].exponent());
+        let [rmse] = rmse;
         HeldOut { entries, folds: targets.len(), rse: found.error, rmse }
     }
 }

@@ -274,12 +274,7 @@ fn refit(
 
 /// The tensor itself, without the scale.
 fn whole_tensor(target: &Target) -> crate::tensor::AnyTensor {
-    use crate::tensor::Scalar as _;
-    let (mut tensor, scale) = (target.tensor().clone(), target.scale());
-    if scale != 1.0 {
-        crate::dispatch!(&mut tensor, t => t.data_mut().iter_mut().for_each(|x| *x = x.scale(scale)));
-    }
-    tensor
+    target.tensor().clone().times_power_of_two(target.exponent())
 }
 
 /// The sum of the squares of some entries.

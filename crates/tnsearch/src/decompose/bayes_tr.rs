@@ -103,7 +103,7 @@ pub fn bayes_tr(
         let along = along_ring(network.structure().ranks());
         let found = match ring.fit(&along, Some(&network)) {
             Err(DecomposeError::Interrupted) => {
-                let rse = target.rse_of(&network.to_tensor(limits.max_bytes)?);
+                let rse = target.rse_of_network(&network, limits.max_bytes)?;
                 Decomposition { network, rse, sweeps: 0, interrupted: true }
             }
             found => found?,

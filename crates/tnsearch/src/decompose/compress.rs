@@ -17,7 +17,7 @@ pub(super) fn compressed(
     };
     let found = of(&small)?;
     let network = found.network.expanded(&small)?;
-    let rse = target.rse_of(&network.to_tensor(limits.max_bytes)?);
+    let rse = target.rse_of_network(&network, limits.max_bytes)?;
     Ok(Decomposition { network, rse, ..found })
 }
 

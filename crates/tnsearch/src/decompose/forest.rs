@@ -62,7 +62,7 @@ pub(crate) fn spanning_svd(
     let cores = found.network.cores().iter().enumerate().map(|(v, core)| {
         let mut shape: Vec<usize> = graph.incident(v).map(|e| kept(graph.edges()[e])).collect();
         shape.extend(dims.get(v).copied().filter(|_| v < graph.modes()));
-        let rms = (core.norm_squared() / core.len() as f64).sqrt();
+        let rms = core.rms();
         let full = graph.core_dims(v, dims);
         dispatch!(core, core => {
             let shaped = Tensor::new(shape, core.data().to_vec())?;

@@ -39,7 +39,6 @@ pub use tr_svd::tr_svd;
 pub use tree_svd::{hosvd, ht_svd, tree_svd, tt_svd, tucker};
 
 use crate::network::Network;
-use crate::tensor::{Scalar, Tensor};
 
 /// What a decomposition found.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,15 +58,5 @@ impl Decomposition {
     /// The rank of each edge of the template.
     pub fn ranks(&self) -> &[usize] {
         self.network.structure().ranks()
-    }
-}
-
-/// Multiplies a network by a power of two, spread over its cores so that none overflows or vanishes.
-fn multiply<T: Scalar>(cores: &mut [Tensor<T>], factor: f64) {
-    let (exponent, count) = (factor.log2() as i32, cores.len() as i32);
-    let (share, more) = (exponent.div_euclid(count), exponent.rem_euclid(count));
-    for (k, core) in (0..count).zip(cores) {
-        let by = 2f64.powi(share + i32::from(k < more));
-        core.data_mut().iter_mut().for_each(|x| *x = x.scale(by));
     }
 }

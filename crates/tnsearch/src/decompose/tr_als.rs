@@ -245,7 +245,7 @@ impl<'s> Ring<'s> {
         let mut chain = Vec::with_capacity(n);
         for (k, core) in old.enumerate() {
             let (left, dim, right) = (core.dims()[0], core.dims()[1], core.dims()[2]);
-            let rms = (core.norm_squared() / core.len() as f64).sqrt();
+            let rms = core.rms();
             let mut grown = Tensor::<T>::zeros(vec![rank(k + n - 1), dim, rank(k)]);
             let shape = grown.dims().to_vec();
             for (place, entry) in grown.data_mut().iter_mut().enumerate() {

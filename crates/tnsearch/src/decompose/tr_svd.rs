@@ -7,13 +7,13 @@ use super::ring::{along_ring, modes_along, ring_network};
 use super::spend::{Choice, FINE, Made, passes, smaller_of, spend};
 use super::truncate::{Basis, Keep, expand, left_basis, project};
 use super::water::{Curve, Water};
-use super::{DecomposeError, Decomposition, Goal, Limits, multiply, tree_svd};
+use super::{DecomposeError, Decomposition, Goal, Limits, tree_svd};
 use crate::SettingError;
 use crate::dispatch;
 use crate::graph::{Structure, Template};
 use crate::network::Network;
 use crate::problem::Target;
-use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
+use crate::tensor::{AxisPlan, Scalar, Tensor, power, sum_of_squares};
 use std::sync::Arc;
 
 /// Tensor ring by TR-SVD. `permutation[n]` is the vertex of mode `n` along the ring.
@@ -343,7 +343,7 @@ impl<'s, T: Scalar> Opened<'s, T> {
             left = basis.rank;
         }
         chain.push(tensor(vec![left, self.dims[self.dims.len() - 1], split.0], last));
-        multiply(&mut chain, self.target.scale());
+        power::spread(&mut chain, self.target.exponent());
         ring_network(self.template, self.permutation, self.target.dims(), self.start, chain)
     }
 }

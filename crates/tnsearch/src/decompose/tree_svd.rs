@@ -7,12 +7,12 @@ use super::rooted::Rooted;
 use super::spend::{Choice, Made, passes, smaller_of, spend};
 use super::truncate::{Basis, expand, left_basis, project};
 use super::water::{Curve, Water};
-use super::{DecomposeError, Decomposition, Goal, Limits, multiply};
+use super::{DecomposeError, Decomposition, Goal, Limits};
 use crate::dispatch;
 use crate::graph::{GraphError, Structure, Template};
 use crate::network::Network;
 use crate::problem::Target;
-use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
+use crate::tensor::{AxisPlan, Scalar, Tensor, power, sum_of_squares};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -401,7 +401,7 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             core.unwrap_or_else(|e| unreachable!("{e}"))
         });
         let mut cores: Vec<Tensor<T>> = shaped.collect();
-        multiply(&mut cores, self.target.scale());
+        power::spread(&mut cores, self.target.exponent());
         Ok(Network::new(structure, dims.to_vec(), cores)?)
     }
 }

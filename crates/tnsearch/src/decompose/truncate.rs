@@ -2,6 +2,7 @@
 
 use super::{DecomposeError, Limits};
 use crate::linalg::{self, Factor, matmul};
+use crate::problem::Stop;
 use crate::tensor::{Scalar, sum_of_squares};
 
 /// A given rank is taken from the Gram matrix only if its last squared singular value is at least this
@@ -115,8 +116,12 @@ fn gram_evd<T: Scalar>(
 ) -> Result<Option<Values<T>>, DecomposeError> {
     limits.check_entries::<T>(2.0 * (a.len() as f64) + 4.0 * (m * m) as f64)?;
     // Eigenvectors of m rows take about as long as 25 m^3 operations of a product.
-    limits.check_time(2.0 * (a.len() * m) as f64 + 25.0 * (m as f64).powi(3))?;
-    let Some((values, vectors)) = linalg::eigen(&linalg::gram(a, m, n), m) else {
+    let flops = 25.0 * (m as f64).powi(3);
+    limits.check_time(2.0 * (a.len() * m) as f64 + flops)?;
+    let gram = linalg::gram_until(a, m, n, Some(&|| limits.stop.is_set()));
+    let gram = gram.ok_or(DecomposeError::Interrupted)?;
+    let found = limits.stop.wait_for(flops, move || linalg::eigen(&gram, m));
+    let Some((values, vectors)) = found.ok_or(DecomposeError::Interrupted)? else {
         return Ok(None);
     };
     let squares = values.iter().rev().map(|v| v.max(0.0)).collect();
@@ -132,9 +137,17 @@ fn thin_svd<T: Scalar>(
 ) -> Result<Values<T>, DecomposeError> {
     let side = m.min(n);
     limits.check_entries::<T>(4.0 * (m as f64) * n as f64 + 4.0 * (side * side) as f64)?;
-    limits.check_time(10.0 * (a.len() * side) as f64 + 25.0 * (side as f64).powi(3))?;
-    let found = linalg::left_singular(a, m, n);
-    found.ok_or(DecomposeError::NoConvergence { rows: m, columns: n })
+    let flops = 10.0 * (a.len() * side) as f64 + 25.0 * (side as f64).powi(3);
+    limits.check_time(flops)?;
+    if flops < Stop::SHORT {
+        let found = linalg::left_singular(a, m, n);
+        return found.ok_or(DecomposeError::NoConvergence { rows: m, columns: n });
+    }
+    let own = a.to_vec();
+    let found = limits.stop.wait_for(flops, move || linalg::left_singular(&own, m, n));
+    found
+        .ok_or(DecomposeError::Interrupted)?
+        .ok_or(DecomposeError::NoConvergence { rows: m, columns: n })
 }
 
 /// Row-major m x rank from columns.

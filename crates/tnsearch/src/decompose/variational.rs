@@ -7,7 +7,7 @@ use crate::linalg::{Factor, inverse, matmul};
 use crate::network::contraction::{Contraction, Label, Scratch};
 use crate::problem::Target;
 use crate::rng::stream;
-use crate::tensor::{AxisPlan, Scalar, Tensor};
+use crate::tensor::{AxisPlan, Scalar, Tensor, power};
 use rand_distr::{Distribution, StandardNormal};
 
 /// Shape and rate of the Gamma priors: flat.
@@ -26,6 +26,8 @@ pub(super) struct Posterior {
     /// X with its modes along the ring, of mean square 1, and what it was divided by.
     x: Vec<f64>,
     rms: f64,
+    /// That of the target's scale.
+    exponent: i64,
     dims: Vec<usize>,
     /// Rank of the edge before each core; edge 0 closes the ring.
     ranks: Vec<usize>,
@@ -80,7 +82,17 @@ impl Posterior {
         let covariance = (0..n).map(|k| vec![0.0; width(k) * width(k)]).collect();
         let lambda = ranks.iter().map(|&r| vec![1.0; r]).collect();
         let tau = 1.0 / noise.max(QUIETEST);
-        Ok(Posterior { x, rms: rms * target.scale(), dims, ranks, means, covariance, lambda, tau })
+        Ok(Posterior {
+            x,
+            rms,
+            exponent: target.exponent(),
+            dims,
+            ranks,
+            means,
+            covariance,
+            lambda,
+            tau,
+        })
     }
 
     /// Sweeps until ranks and error stay where they are; how many were made.
@@ -113,7 +125,9 @@ impl Posterior {
             let mean = mean.into_iter().map(|x| T::from_parts(x * share, 0.0)).collect();
             Tensor::new(dims, mean).unwrap_or_else(|e| unreachable!("{e}")).permuted(&[1, 0, 2])
         });
-        cores.collect()
+        let mut cores: Vec<Tensor<T>> = cores.collect();
+        power::spread(&mut cores, self.exponent);
+        cores
     }
 
     fn next(&self, k: usize) -> usize {

@@ -1,6 +1,6 @@
 //! One structure fitted alone, with all that a search would leave to its engine.
 
-use super::{CheckedFit, FitError, fit_loss, fit_parallel};
+use super::{CheckedFit, FitError, FitSettings, Fitted, fit_loss, fit_parallel, sweep_cost};
 use crate::graph::Structure;
 use crate::network::{Network, NetworkError};
 use crate::problem::{Loss, Measure, Stop, Target};
@@ -42,6 +42,9 @@ pub struct FittedNetwork {
     pub interrupted: bool,
 }
 
+/// Multiply-adds of a sweep that is made also where the time is up: a tenth of a second or so.
+const LITTLE: f64 = 1e9;
+
 /// Fits one structure by a loss, on so many threads (none: one per processor).
 ///
 /// ```
@@ -70,14 +73,32 @@ pub fn fit_structure(
         .build()
         .map_err(|e| AloneError::Threads(e.to_string()))?;
     let graph = structure.canonical().graph;
-    let fitted = pool.install(|| match loss.is_squared_error() {
-        true => fit_parallel(target, &graph, settings, seed, None, stop),
-        false => fit_loss((target, loss), &graph, settings, seed, None, stop),
-    })?;
+    let fit = |settings: &CheckedFit, stop: &Stop| {
+        pool.install(|| match loss.is_squared_error() {
+            true => fit_parallel(target, &graph, settings, seed, None, stop),
+            false => fit_loss((target, loss), &graph, settings, seed, None, stop),
+        })
+    };
+    let fitted = match settings.max_seconds {
+        None => fit(settings, stop)?,
+        Some(seconds) => {
+            // A limit that ends the fit is an interruption.
+            let untimed = FitSettings { max_seconds: None, ..FitSettings::clone(settings) };
+            match fit(&untimed.check().map_err(FitError::from)?, &stop.within_seconds(seconds)) {
+                // What takes no time to speak of has an answer also where there is none.
+                Err(FitError::Time | FitError::Interrupted)
+                    if !stop.is_set() && sweep_cost(&graph, target.dims()) < LITTLE =>
+                {
+                    Fitted { interrupted: true, ..fit(settings, stop)? }
+                }
+                fitted => fitted?,
+            }
+        }
+    };
     let network = Network::from_fitted(structure.clone(), target.dims().to_vec(), fitted.cores)?;
     let rse = match loss.measure() == Measure::RSE {
         true => fitted.error,
-        false => target.rse_of(&network.to_tensor(settings.max_bytes)?),
+        false => target.rse_of_network(&network, settings.max_bytes)?,
     };
     Ok(FittedNetwork {
         network,

@@ -36,11 +36,12 @@ impl<T: Scalar> Improve<T> for Als {
             // 64-bit numbers have digits to spare, where the cores of a swamp grow and cancel.
             let narrow = T::KIND.epsilon() > f64::EPSILON;
             let trusted = if narrow { trusted.max(10.0 * doubt) } else { trusted };
-            if rse < trusted && settings.stop_rse < trusted {
+            if rse < trusted && settings.stop_rse < trusted && !ws.halted() {
                 rse = ws.rse();
             }
-            let rse = momentum.after(ws, rse);
-            if control.stopped() || progress.finished(rse) {
+            let stopped = control.stopped();
+            let rse = momentum.after(ws, rse, stopped);
+            if stopped || progress.finished(rse) {
                 momentum.settle(ws);
                 return sweep;
             }
@@ -80,15 +81,15 @@ impl<T: Scalar> Momentum<T> {
         }
     }
 
-    /// Looks at the cores after a sweep and moves them to where the next begins; the best error yet.
-    fn after(&mut self, ws: &mut Workspace<T>, rse: f64) -> f64 {
+    /// Looks at the cores after a sweep and moves them to where the next begins, if there is to be one; the best error yet.
+    fn after(&mut self, ws: &mut Workspace<T>, rse: f64, last: bool) -> f64 {
         self.sweeps += 1;
         if rse <= self.best_rse {
             std::mem::swap(&mut self.best, &mut self.before);
             ws.copy_cores_to(&mut self.best);
             self.scale = ws.scale;
             self.best_rse = rse;
-            if self.sweeps > Self::PLAIN {
+            if self.sweeps > Self::PLAIN && !last {
                 self.factor = (self.factor * 1.5).min(Self::LARGEST);
                 ws.set_cores_between(&self.before, &self.best, self.factor);
                 ws.refresh();
@@ -97,7 +98,9 @@ impl<T: Scalar> Momentum<T> {
             // Back to the best, with a plain sweep next.
             self.factor = (self.factor * 0.25).max(0.1);
             self.settle(ws);
-            ws.refresh();
+            if !last {
+                ws.refresh();
+            }
         }
         self.best_rse
     }
@@ -132,7 +135,7 @@ pub(super) fn als_sweep<T: Scalar>(
         seen += 1;
         let Visit { core, rhs, gram, width, scale, .. } = visit;
         core.iter_mut().for_each(|g| *g = g.scale(*scale));
-        solver.solve(gram, rhs, core, width, damping);
+        solver.solve_until((gram, rhs), core, width, damping, &stopped);
         if seen == last {
             swept.rse = (norm_squared + energy(gram, rhs, core, width)) / norm_squared;
         }

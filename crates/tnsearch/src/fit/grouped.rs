@@ -4,10 +4,9 @@
 //! come last and in the same order in both, so that cores go from one to the other as they lie.
 
 use super::{FitError, Fitted, check_bytes, observed};
-use crate::dispatch;
 use crate::graph::ModeGraph;
 use crate::problem::Target;
-use crate::tensor::{AnyTensor, Scalar};
+use crate::tensor::AnyTensor;
 
 /// Fits a graph by fitting its plain form to the merged tensor, with the cores to begin at in that form.
 ///
@@ -70,15 +69,11 @@ pub(super) fn fit_single(target: &Target, graph: &ModeGraph) -> Result<Fitted, F
         return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
     }
     let mut core = target.tensor().clone();
-    let scale = target.scale();
-    if scale != 1.0 {
-        dispatch!(&mut core, core => core.data_mut().iter_mut().for_each(|x| *x = x.scale(scale)));
-    }
     let error = match target.is_whole() {
         true => target.lost(),
         false => observed::fit_single(target, &mut core),
     };
-    let restarts = 1;
+    let (core, restarts) = (core.times_power_of_two(target.exponent()), 1);
     Ok(Fitted {
         cores: vec![core],
         error,

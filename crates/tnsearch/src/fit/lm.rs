@@ -47,6 +47,8 @@ impl<T: Scalar> Improve<T> for Lm {
 
     fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize {
         let mut normal = NormalEquations::new(ws.plan());
+        normal.scratch.obey(Some(control.stop));
+        let stopped = || control.stopped();
         let params = normal.params;
         let mut gradient: Vec<Vec<T>> =
             ws.plan().core_lens().iter().map(|&n| vec![T::ZERO; n]).collect();
@@ -58,6 +60,9 @@ impl<T: Scalar> Improve<T> for Lm {
         let norm_squared = ws.plan().norm_squared;
         ws.rescale_to_target();
         ws.refresh();
+        if ws.halted() {
+            return 0;
+        }
         let mut rse = ws.rse();
         let mut progress = Progress::with_window(settings, WINDOW);
         let (mut damping, mut growth) = (1e-2, 2.0);
@@ -67,6 +72,9 @@ impl<T: Scalar> Improve<T> for Lm {
             }
             rse_and_gradient(ws, &mut gradient);
             normal.assemble(ws);
+            if ws.halted() || normal.scratch.halted() {
+                return iteration - 1;
+            }
             let diagonal = (0..params).map(|i| normal.matrix[i * params + i].re());
             let mean = diagonal.sum::<f64>() / params as f64;
             let mut accepted = false;
@@ -79,12 +87,17 @@ impl<T: Scalar> Improve<T> for Lm {
                 for (s, g) in step.iter_mut().zip(gradient.iter().flatten()) {
                     *s = g.scale(-0.5 * norm_squared);
                 }
-                if cholesky.factor(&mut factor, params, Route::Blocked) {
-                    cholesky.solve(&factor, &mut step, params, Route::Blocked);
+                let route = Route::Blocked;
+                let Some(positive) = cholesky.factor_until(&mut factor, params, route, &stopped)
+                else {
+                    return iteration - 1;
+                };
+                if positive {
+                    cholesky.solve(&factor, &mut step, params, route);
                     ws.copy_cores_to(&mut kept);
                     ws.add_to_cores(&step, 1.0);
                     ws.refresh();
-                    let trial = ws.rse();
+                    let trial = if ws.halted() { f64::INFINITY } else { ws.rse() };
                     if trial < rse {
                         rse = trial;
                         accepted = true;
@@ -93,6 +106,9 @@ impl<T: Scalar> Improve<T> for Lm {
                         break;
                     }
                     ws.set_cores_between(&kept, &kept, 0.0);
+                    if ws.halted() {
+                        return iteration;
+                    }
                 }
                 damping *= growth;
                 growth *= 2.0;

@@ -101,6 +101,18 @@ fn check_bytes(needed: f64, limit: Option<u64>) -> Result<(), FitError> {
     Ok(MemoryError::check("fitting this structure", needed, limit)?)
 }
 
+/// About how many bytes a fit of a graph takes, beside the tensor.
+pub fn fit_bytes(target: &Target, graph: &ModeGraph) -> f64 {
+    let (plain, dims) = (graph.plain(), graph.merged_dims(target.dims()));
+    if graph.modes() != target.dims().len() || plain.vertices() == 1 {
+        return target.tensor().bytes() as f64;
+    }
+    // Where modes are merged, X is reordered.
+    let merged = if graph.is_grouped() { target.tensor().bytes() as f64 } else { 0.0 };
+    let reduced = Reduced::new(&plain, &dims);
+    merged + plan::bytes_needed(&dims, &reduced.graph, target.kind())
+}
+
 /// What a fit found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
@@ -277,8 +289,7 @@ pub fn error_of(
     dispatch!(target.tensor(), x => {
         let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
         let mut ws = Workspace::new(&plan);
-        ws.set_cores(&starts::checked_cores(graph, target.dims(), cores)?);
-        ws.multiply_cores(1.0 / target.scale());
+        ws.set_cores_of(&starts::checked_cores(graph, target.dims(), cores)?, target.exponent());
         ws.refresh();
         Ok(ws.rse())
     })

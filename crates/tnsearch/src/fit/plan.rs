@@ -19,7 +19,7 @@ use crate::network::Labels;
 use crate::network::contraction::{Contraction, Label, Scratch, reorder};
 use crate::network::tree::{EXACT_OFTEN, Node, Tree};
 use crate::problem::Target;
-use crate::tensor::{AxisPlan, Scalar, Tensor};
+use crate::tensor::{AxisPlan, Kind, Scalar, Tensor};
 use std::borrow::Cow;
 
 /// Neither factor is conjugated.
@@ -116,7 +116,7 @@ impl<'x, T: Scalar> Plan<'x, T> {
         }
         let tree = Tree::best(graph, dims, EXACT_OFTEN);
         let bytes = T::KIND.bytes() as f64 * entries_needed(dims, graph, &tree);
-        check_bytes(bytes, max_bytes)?;
+        check_bytes(bytes + target.held_bytes() as f64, max_bytes)?;
         let mut builder = Builder::new(graph, dims, &tree);
         builder.blocks();
         let root = tree.nodes.len() - 1;
@@ -186,6 +186,17 @@ impl<'x, T: Scalar> Plan<'x, T> {
         factor * (self.walk_flops() + solves.sum::<f64>())
     }
 
+    /// Floating-point operations of computing the error of given cores.
+    pub fn residual_flops(&self) -> f64 {
+        let flops = |step: &Step| match step {
+            Step::Contract { plan, .. } => plan.flops(),
+            _ => 0.0,
+        };
+        let (rows, columns, cut) = self.root;
+        let product = 2.0 * rows as f64 * columns as f64 * cut as f64;
+        self.renew.iter().flatten().map(flops).sum::<f64>() + product
+    }
+
     /// Floating-point operations of the contractions of one walk.
     pub fn walk_flops(&self) -> f64 {
         let flops = |step: &Step| match step {
@@ -200,24 +211,30 @@ impl<'x, T: Scalar> Plan<'x, T> {
     }
 }
 
+/// About how many bytes a fit takes beside the tensor itself.
+pub(super) fn bytes_needed(dims: &[usize], graph: &ModeGraph, kind: Kind) -> f64 {
+    kind.bytes() as f64 * entries_needed(dims, graph, &Tree::best(graph, dims, EXACT_OFTEN))
+}
+
 /// The numbers a fit holds at once, estimated from the sizes of its blocks: X's copy, M and T of every node,
-/// S and H of every node, and scratch of the largest.
+/// S and H of every node, scratch of the largest; the factor of the widest solve, and some copies of the cores.
 fn entries_needed(dims: &[usize], graph: &ModeGraph, tree: &Tree) -> f64 {
     let (mut total, mut largest) = (dims.iter().map(|&d| d as f64).product::<f64>(), 0.0f64);
+    let (mut widest, mut params) = (0.0f64, 0.0);
     for node in 0..tree.nodes.len() - 1 {
-        let inside = tree.leaves(node);
+        let inside = tree.below(node);
         let modes: f64 =
-            inside.iter().filter(|&&v| v < graph.modes()).map(|&v| dims[v] as f64).product();
-        let cut: f64 = graph
-            .edges()
-            .iter()
-            .filter(|e| inside.contains(&e.0) != inside.contains(&e.1))
-            .map(|e| e.2 as f64)
-            .product();
+            (0..graph.modes()).filter(|&v| inside[v]).map(|v| dims[v] as f64).product();
+        let cut = graph.edges().iter().filter(|e| inside[e.0] != inside[e.1]);
+        let cut: f64 = cut.map(|e| e.2 as f64).product();
         total += 2.0 * modes * cut + 2.0 * cut * cut;
         largest = largest.max(modes * cut).max(cut * cut);
+        if matches!(tree.nodes[node], Node::Leaf(_)) {
+            widest = widest.max(cut);
+            params += modes * cut;
+        }
     }
-    total + 3.0 * largest
+    total + 3.0 * largest + widest * widest + 4.0 * params
 }
 
 /// Collects the steps and buffers of a plan.

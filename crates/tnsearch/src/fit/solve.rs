@@ -22,6 +22,18 @@ impl<T: Scalar> Solver<T> {
 
     /// Overwrites `g` (the old core; columns of `n` entries) with the new one.
     pub fn solve(&mut self, gram: &[T], rhs: &[T], g: &mut [T], n: usize, damping: f64) {
+        self.solve_until((gram, rhs), g, n, damping, &|| false);
+    }
+
+    /// The same; where `stopped` ends it, `g` stays as it was.
+    pub fn solve_until(
+        &mut self,
+        (gram, rhs): (&[T], &[T]),
+        g: &mut [T],
+        n: usize,
+        damping: f64,
+        stopped: &dyn Fn() -> bool,
+    ) {
         let mean = (0..n).map(|i| gram[i * n + i].re()).sum::<f64>() / n as f64;
         if !(mean > 0.0 && mean.is_finite()) {
             return; // The environment is zero (or has overflowed): no core is better than another.
@@ -36,14 +48,22 @@ impl<T: Scalar> Solver<T> {
             for i in 0..n {
                 factor[i * n + i] += T::from_parts(shift, 0.0);
             }
-            if !self.cholesky.factor(factor, n, route) {
-                shift *= 100.0;
-                continue;
+            match self.cholesky.factor_until(factor, n, route, stopped) {
+                None => return,
+                Some(true) => {}
+                Some(false) => {
+                    shift *= 100.0;
+                    continue;
+                }
             }
+            let old = self.cholesky.looks(n, route).then(|| g.to_vec());
             for (g, t) in g.iter_mut().zip(rhs) {
                 *g = *t + g.scale(shift);
             }
-            self.cholesky.solve(factor, g, n, route);
+            let whole = self.cholesky.solve_until(factor, g, n, route, stopped);
+            if let Some(old) = old.filter(|_| !whole) {
+                g.copy_from_slice(&old);
+            }
             return;
         }
     }

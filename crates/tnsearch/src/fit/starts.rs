@@ -9,11 +9,14 @@ use crate::SettingError;
 use crate::graph::ModeGraph;
 use crate::problem::Stop;
 use crate::rng;
-use crate::tensor::{AnyTensor, Scalar, Tensor};
+use crate::tensor::{AnyTensor, Scalar, Tensor, power};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The sweeps (or iterations) of a scout.
 const SCOUT_SWEEPS: usize = 10;
+
+/// Floating-point operations that are made also where the time is up: a tenth of a second or so.
+const LITTLE: f64 = 3e9;
 
 /// One start's outcome.
 struct Start<T> {
@@ -34,10 +37,12 @@ pub(super) struct Starts<'s, T: Scalar> {
     /// The same with the time limit of the fit.
     limit: &'s Stop,
     winner: AtomicUsize,
-    /// What the cores are multiplied by in all, so that they give X and not the scaled tensor.
-    scale: f64,
+    /// The power of two that the cores are multiplied by in all, so that they give X and not the scaled tensor.
+    exponent: i64,
     /// About how many bytes one start takes.
     bytes: f64,
+    /// And the tensor itself.
+    held: u64,
 }
 
 impl<'s, T: Scalar> Starts<'s, T> {
@@ -55,7 +60,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
         };
         let plan = Plan::new((target, x), graph, method.walk(), settings.max_bytes)?;
         let bytes = plan.bytes + T::KIND.bytes() as f64 * method.extra_entries(&plan);
-        check_bytes(bytes, settings.max_bytes)?;
+        check_bytes(bytes + target.held_bytes() as f64, settings.max_bytes)?;
         if stop.remaining().is_some() && !stop.is_set() && !stop.has_time_for(plan.sweep_flops()) {
             return Err(FitError::Time);
         }
@@ -69,8 +74,9 @@ impl<'s, T: Scalar> Starts<'s, T> {
             stop,
             limit,
             winner: AtomicUsize::new(usize::MAX),
-            scale: target.scale(),
+            exponent: target.exponent(),
             bytes,
+            held: target.held_bytes(),
         })
     }
 
@@ -81,17 +87,23 @@ impl<'s, T: Scalar> Starts<'s, T> {
             return None;
         }
         let mut ws = Workspace::new(&self.plan);
+        ws.obey(Some(self.limit));
         let mut sweeps = 0;
         match &self.warm {
             Some(cores) if index == 0 => {
-                ws.set_cores(cores);
-                ws.multiply_cores(1.0 / self.scale);
+                ws.set_cores_of(cores, self.exponent);
             }
             _ => sweeps += self.scout(&mut ws, index, &control),
         }
         if sweeps == 0 || !control.stopped() {
             sweeps += self.method.improve(&mut ws, self.settings, &control);
         }
+        // What was cut short in its first sweep is worth no more than the time that its error takes.
+        let cut_short = ws.halted() && sweeps <= 1;
+        if cut_short && self.stop.is_set() && self.plan.residual_flops() > LITTLE {
+            return None;
+        }
+        ws.obey(None);
         ws.refresh();
         let mut rse = ws.rse();
         // A start that blew up is worth less than the zero network, which every structure has.
@@ -99,11 +111,12 @@ impl<'s, T: Scalar> Starts<'s, T> {
             ws.set_zero();
             rse = 1.0;
         }
-        ws.multiply(self.scale);
         if self.enough(rse) {
             self.winner.fetch_min(index, Ordering::Relaxed);
         }
-        Some(Start { cores: ws.cores(), rse, sweeps })
+        let mut cores = ws.cores();
+        power::spread(&mut cores, self.exponent);
+        Some(Start { cores, rse, sweeps })
     }
 
     /// Random cores for start `index`: the best of several after a few sweeps, where scouts are asked for. The
@@ -124,9 +137,12 @@ impl<'s, T: Scalar> Starts<'s, T> {
                 ws.randomise(&mut rng, self.settings.sigma);
             }
             sweeps += self.method.improve(ws, &short, control);
+            if control.stopped() && best_rse < f64::INFINITY {
+                break;
+            }
             ws.refresh();
-            // One that blew up is no number.
-            let rse = ws.rse().min(f64::MAX);
+            // One that blew up, or was cut short, is no number.
+            let rse = if ws.halted() { f64::MAX } else { ws.rse().min(f64::MAX) };
             if rse < best_rse {
                 (best_rse, scale) = (rse, ws.scale);
                 ws.copy_cores_to(&mut best);
@@ -157,7 +173,8 @@ impl<'s, T: Scalar> Starts<'s, T> {
     pub fn in_parallel(&self) -> Result<Fitted, FitError> {
         use rayon::prelude::*;
         let at_once = rayon::current_num_threads().min(self.settings.restarts) as f64;
-        if self.settings.max_bytes.is_some_and(|limit| at_once * self.bytes > limit as f64) {
+        let held = self.held as f64;
+        if self.settings.max_bytes.is_some_and(|max| held + at_once * self.bytes > max as f64) {
             return self.in_turn();
         }
         let starts: Vec<Option<Start<T>>> =

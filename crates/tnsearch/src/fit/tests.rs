@@ -1,6 +1,7 @@
 //! The fit methods against independent dense computations.
 
 mod properties;
+mod stops;
 
 use super::plan::{Plan, Walk};
 use super::*;

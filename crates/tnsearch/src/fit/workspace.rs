@@ -4,8 +4,9 @@ use super::plan::{Leaf, Plan, Source, Step};
 use crate::graph::ModeGraph;
 use crate::linalg::{Factor, matmul};
 use crate::network::contraction::Scratch;
+use crate::problem::Stop;
 use crate::rng::Rng;
-use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
+use crate::tensor::{AxisPlan, Scalar, Tensor, power, sum_of_squares};
 
 /// The cores of a fit and everything a sweep writes to: allocated once, used for all sweeps.
 pub(super) struct Workspace<'p, T: Scalar> {
@@ -79,12 +80,15 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         cores.collect()
     }
 
-    /// Multiplies the network's tensor by a positive number.
-    pub fn multiply(&mut self, factor: f64) {
-        self.scale *= factor;
+    /// Takes the cores of a network divided by a power of two.
+    pub fn set_cores_of(&mut self, cores: &[&Tensor<T>], exponent: i64) {
+        match exponent {
+            0 => self.set_cores(cores),
+            _ => self.set_cores(&power::divided(cores, exponent).iter().collect::<Vec<_>>()),
+        }
     }
 
-    /// The same, by changing all cores alike.
+    /// Multiplies the network's tensor by a positive number, by changing all cores alike.
     pub fn multiply_cores(&mut self, factor: f64) {
         if factor == 1.0 {
             return;
@@ -153,7 +157,7 @@ impl<'p, T: Scalar> Workspace<'p, T> {
             }
         });
         let factor = (self.plan.norm_squared / norm_squared).sqrt();
-        if factor.is_finite() && factor > 0.0 {
+        if !self.halted() && factor.is_finite() && factor > 0.0 {
             self.multiply_cores(factor);
         }
     }
@@ -161,6 +165,16 @@ impl<'p, T: Scalar> Workspace<'p, T> {
     /// M of a node of the tree.
     pub fn block(&self, node: usize) -> &[T] {
         &self.buffers[self.plan.block[node].0]
+    }
+
+    /// Ends what it computes when the stop is set; goes on to the end where none is given.
+    pub fn obey(&mut self, stop: Option<&Stop>) {
+        self.scratch.obey(stop);
+    }
+
+    /// Whether a stop ended what was computed: the blocks and environments are of no use, the cores are what they were made.
+    pub fn halted(&self) -> bool {
+        self.scratch.halted()
     }
 
     /// Computes every block from the cores.
@@ -190,6 +204,8 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         let plan = self.plan;
         for step in &plan.walk {
             match step {
+                // What was halted has no environments to be visited with.
+                _ if self.scratch.halted() => return,
                 Step::Visit(vertex) => {
                     if !self.visit(*vertex, &mut visit) {
                         return;

@@ -164,6 +164,12 @@ impl Template {
         vertices: &[VertexFile],
         edges: &[[usize; 2]],
     ) -> Result<Self, GraphError> {
+        let n = vertices.len();
+        if n > MAX_VERTICES {
+            return Err(GraphError::BadGraph(format!(
+                "it has {n} vertices; at most {MAX_VERTICES} can be planned for"
+            )));
+        }
         let external = vertices.iter().map(|v| v.mode).collect();
         Self::from_graph(name, external, edges.iter().map(|&[u, v]| (u, v)).collect())
     }
@@ -253,6 +259,9 @@ impl Template {
     }
 }
 
+/// The most vertices of a graph in a file: plans of more take longer than anything that could come of them.
+const MAX_VERTICES: usize = 1024;
+
 /// Refuses a graph that carries fewer modes than any tensor has.
 fn too_few(vertices: usize, modes: usize) -> GraphError {
     GraphError::BadGraph(format!(
@@ -291,6 +300,17 @@ mod tests {
             let error = refusal(vertices, edges);
             assert!(error.contains(reason), "{error}");
         }
+        let many = |n: usize| {
+            let vertices = vec![r#"{"mode":true}"#; n].join(",");
+            let edges: Vec<String> = (1..n).map(|v| format!("[{},{v}]", v - 1)).collect();
+            Template::from_json(
+                "mine",
+                &format!("{{\"vertices\":[{vertices}],\"edges\":[{}]}}", edges.join(",")),
+            )
+        };
+        assert!(many(MAX_VERTICES).is_ok());
+        let refused = many(5000).unwrap_err().to_string();
+        assert_eq!(refused, "bad graph: it has 5000 vertices; at most 1024 can be planned for");
         assert!(Template::from_json("mine", "{\"edges\":[]}").is_err());
         assert!(Template::from_json("mine", "").is_err());
     }

@@ -3,10 +3,20 @@
 use crate::tensor::Scalar;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
-use faer::{Mat, MatMut, MatRef, Par};
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::{matmul::matmul, triangular_solve};
+use faer::{Accum, Mat, MatMut, MatRef, Par, prelude::*};
 
 /// Systems up to this size are factored by a plain loop, larger ones by faer.
 const PLAIN: usize = 20;
+/// Systems above this size look at a stop while they are factored: the others take a fraction of a second.
+const LONG: usize = 1536;
+/// The columns that are factored at a time, which are those of faer's own blocks.
+const PANEL: usize = 128;
+/// Entries of the rest that are brought up to date between two looks.
+const STRIP: usize = 1 << 22;
+/// Right-hand sides that are solved at a time, at least.
+const SIDES: usize = 16;
 
 /// How a matrix is factored. A factor must be used the way it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +62,109 @@ impl Cholesky {
             )
             .is_ok(),
         }
+    }
+
+    /// Whether a system of this size looks at a stop on the way.
+    pub fn looks(&self, n: usize, route: Route) -> bool {
+        n > LONG && route == Route::Blocked
+    }
+
+    /// As [`Cholesky::factor`] by blocks, bit for bit; ends when `stopped` says so. None where it did: what is left there then
+    /// is of no use.
+    pub fn factor_until<T: Scalar>(
+        &mut self,
+        a: &mut [T],
+        n: usize,
+        route: Route,
+        stopped: &dyn Fn() -> bool,
+    ) -> Option<bool> {
+        if n <= LONG || route == Route::Plain {
+            return Some(self.factor(a, n, route));
+        }
+        let mut whole = MatMut::from_column_major_slice_mut(a, n, n);
+        for from in (0..n).step_by(PANEL) {
+            let width = PANEL.min(n - from);
+            let (mut head, _, mut below, mut rest) = whole
+                .rb_mut()
+                .submatrix_mut(from, from, n - from, n - from)
+                .split_at_mut(width, width);
+            let stack = MemStack::new(&mut self.stack);
+            let (par, params) = (Par::Seq, Default::default());
+            if llt::factor::cholesky_in_place(head.rb_mut(), Default::default(), par, stack, params)
+                .is_err()
+            {
+                return Some(false);
+            }
+            if stopped() {
+                return None;
+            }
+            triangular_solve::solve_lower_triangular_in_place(
+                head.rb().conjugate(),
+                below.rb_mut().transpose_mut(),
+                par,
+            );
+            // The rest, a strip of rows after the other: what is left of the diagonal, and the triangle at it.
+            let (left, below) = (rest.nrows(), below.rb());
+            let strip = (STRIP / left.max(1)).clamp(PANEL, left.max(PANEL));
+            for top in (0..left).step_by(strip) {
+                if stopped() {
+                    return None;
+                }
+                let height = strip.min(left - top);
+                let rows = below.subrows(top, height);
+                if top > 0 {
+                    matmul(
+                        rest.rb_mut().submatrix_mut(top, 0, height, top),
+                        Accum::Add,
+                        rows,
+                        below.subrows(0, top).adjoint(),
+                        -T::ONE,
+                        par,
+                    );
+                }
+                triangular::matmul(
+                    rest.rb_mut().submatrix_mut(top, top, height, height),
+                    BlockStructure::TriangularLower,
+                    Accum::Add,
+                    rows,
+                    BlockStructure::Rectangular,
+                    rows.adjoint(),
+                    BlockStructure::Rectangular,
+                    -T::ONE,
+                    par,
+                );
+            }
+        }
+        Some(true)
+    }
+
+    /// As [`Cholesky::solve`], some columns after the other; false where `stopped` ended it between them.
+    pub fn solve_until<T: Scalar>(
+        &mut self,
+        l: &[T],
+        b: &mut [T],
+        n: usize,
+        route: Route,
+        stopped: &dyn Fn() -> bool,
+    ) -> bool {
+        if n <= LONG || route == Route::Plain {
+            self.solve(l, b, n, route);
+            return true;
+        }
+        let columns = b.len() / n;
+        let at_once = (STRIP * PANEL / (n * n)).max(SIDES);
+        let blocks = (columns / at_once).max(1);
+        let mut rest = b;
+        for block in 0..blocks {
+            if stopped() {
+                return false;
+            }
+            let here = (block + 1) * columns / blocks - block * columns / blocks;
+            let (now, later) = rest.split_at_mut(here * n);
+            self.solve(l, now, n, route);
+            rest = later;
+        }
+        true
     }
 
     /// Puts the solution of `L L^H x = b` in the place of every column of `b`.
@@ -152,6 +265,44 @@ mod tests {
     use super::*;
     use crate::rng::stream;
     use crate::tensor::Complex;
+
+    fn strips_are_the_whole<T: Scalar>() {
+        let n = LONG + 150;
+        let mut rng = stream(1, b"strips");
+        let entry = |p: usize, x: T| match p / n == p % n {
+            true => T::from_parts(4.0 * n as f64, 0.0),
+            false => x,
+        };
+        let a: Vec<T> = (0..n * n).map(|p| entry(p, T::normal(&mut rng))).collect();
+        let (mut whole, mut strips) = (a.clone(), a.clone());
+        let mut cholesky = Cholesky::new::<T>(n, 1);
+        let looks = std::cell::Cell::new(0);
+        let count = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        assert!(cholesky.factor(&mut whole, n, Route::Blocked));
+        let factored = cholesky.factor_until(&mut strips, n, Route::Blocked, &count);
+        assert_eq!(factored, Some(true));
+        assert!(looks.get() >= 2 * (n / PANEL));
+        let bits = |x: T| (x.re().to_bits(), x.im().to_bits());
+        for j in 0..n {
+            for i in j..n {
+                let at = j * n + i;
+                assert_eq!(bits(whole[at]), bits(strips[at]), "{} ({i}, {j})", T::KIND);
+            }
+        }
+        // Not positive definite: said, not factored.
+        let mut bad = a;
+        bad[(n - 1) * n + n - 1] = T::from_parts(-1.0, 0.0);
+        assert_eq!(cholesky.factor_until(&mut bad, n, Route::Blocked, &count), Some(false));
+    }
+
+    #[test]
+    fn long_factorisations_look_at_a_stop_and_are_the_same_bit_for_bit() {
+        strips_are_the_whole::<f64>();
+        strips_are_the_whole::<Complex<f32>>();
+    }
 
     fn solves<T: Scalar>(n: usize, route: Route) {
         let mut rng = stream(n as u64, b"cholesky");

@@ -13,5 +13,5 @@ mod spectral;
 pub(crate) use cholesky::{Cholesky, Route, inverse};
 pub use cholesky::{cholesky, cholesky_solve};
 pub(crate) use narrow::narrowed;
-pub use product::{Factor, Strides, matmul};
-pub use spectral::{eigen, eigenvalues, gram, left_singular, singular_values};
+pub use product::{Factor, Strides, matmul, matmul_until};
+pub use spectral::{eigen, eigenvalues, gram, gram_until, left_singular, singular_values};

@@ -1,11 +1,33 @@
 //! A sum over an index of few values, with fewer of them.
 
 use super::{eigen, gram};
-use crate::tensor::Scalar;
+use crate::tensor::{Scalar, power};
 
 /// Two factors `a` (`now` x n) and `b` (`now` x m), row-major, of a product `a^T b`: those of its best approximation
 /// with `rank` rows each. None where it is no number, or zero.
 pub fn narrowed<T: Scalar>(a: &[T], b: &[T], now: usize, rank: usize) -> Option<(Vec<T>, Vec<T>)> {
+    let (size_a, size_b) = (power::exponent(a)?, power::exponent(b)?);
+    let most = if T::KIND.epsilon() > 1e-10 { 30 } else { 250 };
+    if size_a.abs().max(size_b.abs()) <= most {
+        return narrowed_near_one(a, b, now, rank);
+    }
+    // Squares of such numbers may be none.
+    let (mut a, mut b) = (a.to_vec(), b.to_vec());
+    power::multiply(&mut a, -size_a);
+    power::multiply(&mut b, -size_b);
+    let (mut a, mut b) = narrowed_near_one(&a, &b, now, rank)?;
+    let mut by = power::shares(size_a + size_b, 2);
+    power::multiply(&mut a, by.next()?);
+    power::multiply(&mut b, by.next()?);
+    Some((a, b))
+}
+
+fn narrowed_near_one<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    now: usize,
+    rank: usize,
+) -> Option<(Vec<T>, Vec<T>)> {
     // Keep the leading directions of conj(a a^H)^(1/2) b.
     let (values, vectors) = eigen(&gram(a, now, a.len() / now), now)?;
     let largest = values.last().copied().filter(|v| *v > 0.0)?;

@@ -91,6 +91,26 @@ pub fn matmul<T: Scalar>(
     a: Factor<'_, T>,
     b: Factor<'_, T>,
 ) {
+    matmul_until((m, n, k), c, a, b, None);
+}
+
+/// Multiply-adds between two looks at a stop: some tens of milliseconds.
+const BLOCK: f64 = 3e8;
+/// Rows or columns of a block at least: so many are computed as all are.
+const LEAST: usize = 64;
+
+/// As [`matmul`], bit for bit; where the product is long it is made block by block, and ends when `stopped` says so. False
+/// where it did: then C holds nothing of use.
+///
+/// # Panics
+/// As [`matmul`].
+pub fn matmul_until<T: Scalar>(
+    (m, n, k): (usize, usize, usize),
+    c: &mut [T],
+    a: Factor<'_, T>,
+    b: Factor<'_, T>,
+    stopped: Option<&dyn Fn() -> bool>,
+) -> bool {
     assert!(m > 0 && n > 0 && k > 0, "a product needs entries");
     let room = m.checked_mul(n).is_some_and(|needed| needed <= c.len());
     assert!(room, "the result needs {m} x {n} entries");
@@ -107,13 +127,45 @@ pub fn matmul<T: Scalar>(
     // A row of C fits in it.
     let row = n as isize;
     let small = (m * n).saturating_mul(k) <= SMALL && b.strides.cols == 1;
+    let c_start = c.as_mut_ptr();
+    // Along the longer side, all blocks of about one size: what is summed up to an entry stays the same.
+    let work = m as f64 * n as f64 * k as f64;
+    let blocks = match stopped {
+        Some(_) => ((work / BLOCK).ceil() as usize).clamp(1, (m.max(n) / LEAST).max(1)),
+        None => 1,
+    };
+    if blocks > 1 {
+        let side = m.max(n);
+        return (0..blocks).all(|block| {
+            let (from, to) = (block * side / blocks, (block + 1) * side / blocks);
+            if stopped.is_some_and(|stopped| stopped()) {
+                return false;
+            }
+            // SAFETY: the three slices cover every entry of the whole product, checked above without overflow, and a
+            // block is a part of it; `c` is exclusively borrowed, so it overlaps neither factor.
+            unsafe {
+                let (shape, c, a_from, b_from) = match m >= n {
+                    true => ((to - from, n, k), from * n, from * a.strides.rows, 0),
+                    false => ((m, to - from, k), from, 0, from * b.strides.cols),
+                };
+                large_product(
+                    shape,
+                    c_start.add(c),
+                    row,
+                    (a.entries.as_ptr().add(a_from), at, a.conj),
+                    (b.entries.as_ptr().add(b_from), bt, b.conj),
+                );
+            }
+            true
+        });
+    }
     // SAFETY: the three slices cover every entry the kernels touch, checked above without overflow; `c` is
     // exclusively borrowed, so it overlaps neither factor.
     unsafe {
         if small {
             T::small_product(
                 (n, m, k),
-                c.as_mut_ptr(),
+                c_start,
                 (1, row),
                 b.entries.as_ptr(),
                 bt,
@@ -122,28 +174,50 @@ pub fn matmul<T: Scalar>(
                 (b.conj, a.conj),
             );
         } else {
-            gemm::gemm(
-                n,
-                m,
-                k,
-                c.as_mut_ptr(),
-                row,
-                1,
-                false,
-                b.entries.as_ptr(),
-                bt.1,
-                bt.0,
-                a.entries.as_ptr(),
-                at.1,
-                at.0,
-                T::ZERO,
-                T::ONE,
-                false,
-                b.conj,
-                a.conj,
-                gemm::Parallelism::None,
-            );
+            let (a, b) = ((a.entries.as_ptr(), at, a.conj), (b.entries.as_ptr(), bt, b.conj));
+            large_product((m, n, k), c_start, row, a, b);
         }
+    }
+    true
+}
+
+/// A factor as the kernels take it: its first entry, its strides transposed, whether it is conjugated.
+type Raw<T> = (*const T, (isize, isize), bool);
+
+/// `C = A B` by the packing kernels, C with rows that far apart.
+///
+/// # Safety
+/// Every entry the shape and the strides lead to must be there, and C must overlap neither factor.
+unsafe fn large_product<T: Scalar>(
+    (m, n, k): (usize, usize, usize),
+    c: *mut T,
+    row: isize,
+    (a, at, conj_a): Raw<T>,
+    (b, bt, conj_b): Raw<T>,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        gemm::gemm(
+            n,
+            m,
+            k,
+            c,
+            row,
+            1,
+            false,
+            b,
+            bt.1,
+            bt.0,
+            a,
+            at.1,
+            at.0,
+            T::ZERO,
+            T::ONE,
+            false,
+            conj_b,
+            conj_a,
+            gemm::Parallelism::None,
+        );
     }
 }
 
@@ -199,6 +273,49 @@ mod tests {
             agrees::<Complex<f32>>((m, n, k), t, c, seed)?;
             agrees::<Complex<f64>>((m, n, k), t, c, seed)?;
         }
+    }
+
+    fn blocks_are_the_whole<T: Scalar>(shape: (usize, usize, usize), transposed: bool) {
+        let (m, n, k) = shape;
+        let mut rng = stream(9, b"blocks");
+        let a: Vec<T> = (0..m * k).map(|_| T::normal(&mut rng)).collect();
+        let b: Vec<T> = (0..k * n).map(|_| T::normal(&mut rng)).collect();
+        let fa = match transposed {
+            true => Factor::new(&a, Strides { rows: 1, cols: m }),
+            false => Factor::row_major(&a, k),
+        };
+        let fb = Factor::row_major(&b, n).conj();
+        let (mut whole, mut parts) = (vec![T::ZERO; m * n], vec![T::ZERO; m * n]);
+        matmul(shape, &mut whole, fa, fb);
+        let looks = std::cell::Cell::new(0);
+        let go_on = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        assert!(matmul_until(shape, &mut parts, fa, fb, Some(&go_on)));
+        assert!(looks.get() > 1, "{shape:?}: {} looks", looks.get());
+        let same = |(a, b): (&T, &T)| {
+            (a.re().to_bits(), a.im().to_bits()) == (b.re().to_bits(), b.im().to_bits())
+        };
+        assert!(whole.iter().zip(&parts).all(same), "{} {shape:?}", T::KIND);
+        // Told to end at the second look, it does not come to the third.
+        looks.set(0);
+        let twice = || {
+            looks.set(looks.get() + 1);
+            looks.get() == 2
+        };
+        assert!(!matmul_until(shape, &mut parts, fa, fb, Some(&twice)));
+        assert_eq!(looks.get(), 2);
+    }
+
+    #[test]
+    fn long_products_look_at_a_stop_and_are_the_same_bit_for_bit() {
+        for (shape, transposed) in [((900, 700, 1100), false), ((300, 2100, 1300), true)] {
+            blocks_are_the_whole::<f64>(shape, transposed);
+            blocks_are_the_whole::<f32>(shape, transposed);
+        }
+        blocks_are_the_whole::<Complex<f64>>((1200, 500, 700), false);
+        blocks_are_the_whole::<Complex<f32>>((500, 1200, 700), true);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Eigenvalues of Hermitian matrices and singular values, with or without vectors.
 
-use super::{Factor, matmul};
+use super::{Factor, matmul_until};
 use crate::tensor::Scalar;
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -10,11 +10,20 @@ use faer::{MatMut, MatRef, Par};
 
 /// `A A^H` of a row-major m x n matrix, column-major.
 pub fn gram<T: Scalar>(a: &[T], m: usize, n: usize) -> Vec<T> {
+    gram_until(a, m, n, None).unwrap_or_else(|| unreachable!("nothing stops it"))
+}
+
+/// The same, bit for bit; none where `stopped` ended it.
+pub fn gram_until<T: Scalar>(
+    a: &[T],
+    m: usize,
+    n: usize,
+    stopped: Option<&dyn Fn() -> bool>,
+) -> Option<Vec<T>> {
     let mut gram = vec![T::ZERO; m * m];
     // Row-major conj(A) A^T is column-major A A^H.
     let a = Factor::row_major(a, n);
-    matmul((m, m, n), &mut gram, a.conj(), a.transposed());
-    gram
+    matmul_until((m, m, n), &mut gram, a.conj(), a.transposed(), stopped).then_some(gram)
 }
 
 /// The eigenvalues of a Hermitian matrix (n x n, column-major; only its lower triangle is read), rising. None if

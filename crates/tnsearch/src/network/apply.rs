@@ -3,7 +3,7 @@
 use super::contraction::Label;
 use super::parts::{Order, Part};
 use super::{Network, NetworkError};
-use crate::tensor::{AnyTensor, Fine, Kind, Reshape, Scalar, Tensor};
+use crate::tensor::{AnyTensor, Fine, Kind, Reshape, Scalar, Tensor, power};
 use crate::{MemoryError, dispatch};
 
 impl Network {
@@ -132,9 +132,7 @@ fn contracted<T: Scalar>(
     MemoryError::check("applying the network", bytes, max_bytes)?;
     let (made, exponent) = order.run(parts, &lengths);
     let mut made = made.ordered(&open.concat(), &lengths);
-    let half = (exponent / 2) as i32;
-    let factors = [2f64.powi(half), 2f64.powi(exponent as i32 - half)];
-    made.data.iter_mut().for_each(|x| *x = x.scale(factors[0]).scale(factors[1]));
+    power::multiply(&mut made.data, exponent);
     let tensor = Tensor::new(sides, made.data).unwrap_or_else(|e| unreachable!("{e}"));
     Ok(shortened(tensor, &cut).into())
 }

@@ -3,7 +3,7 @@
 use super::contraction::{Contraction, Label, Scratch};
 use super::tree::{EXACT_ONCE, Node, Tree};
 use crate::graph::ModeGraph;
-use crate::tensor::{Kind, Scalar, Tensor};
+use crate::tensor::{Kind, Scalar, Tensor, power};
 
 /// The numbering of a network's indices: mode `n` is label `n`, edge `e` is label `modes + e`.
 #[derive(Debug, Clone)]
@@ -37,9 +37,9 @@ pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
     let (graph, dims) = (&graph.plain(), &graph.merged_dims(dims)[..]);
     let tree = Tree::best(graph, dims, EXACT_ONCE);
     let entries = |node: usize| -> f64 {
-        let inside = tree.leaves(node);
-        let modes = inside.iter().filter(|&&v| v < graph.modes()).map(|&v| dims[v] as f64);
-        let cut = graph.edges().iter().filter(|e| inside.contains(&e.0) != inside.contains(&e.1));
+        let inside = tree.below(node);
+        let modes = (0..graph.modes()).filter(|&v| inside[v]).map(|v| dims[v] as f64);
+        let cut = graph.edges().iter().filter(|e| inside[e.0] != inside[e.1]);
         modes.product::<f64>() * cut.map(|e| e.2 as f64).product::<f64>()
     };
     let blocks = (0..tree.nodes.len()).map(entries);
@@ -61,6 +61,29 @@ pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
 /// # Panics
 /// If the cores do not fit the graph.
 pub fn contract<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>]) -> Tensor<T> {
+    let (mut tensor, exponent) = contract_scaled(graph, dims, cores);
+    if exponent != 0 {
+        power::multiply(tensor.data_mut(), exponent);
+    }
+    tensor
+}
+
+/// The same divided by a power of two, and its exponent: 0 unless the cores are so large or small that products of them
+/// may leave the range of numbers.
+pub(crate) fn contract_scaled<T: Scalar>(
+    graph: &ModeGraph,
+    dims: &[usize],
+    cores: &[Tensor<T>],
+) -> (Tensor<T>, i64) {
+    if !power::is_extreme(cores) {
+        return (contract_plain(graph, dims, cores), 0);
+    }
+    let mut near = cores.to_vec();
+    let exponent = power::normalise(&mut near);
+    (contract_plain(graph, dims, &near), exponent)
+}
+
+fn contract_plain<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>]) -> Tensor<T> {
     assert_eq!(cores.len(), graph.vertices(), "one core per vertex");
     let tree = Tree::best(&graph.plain(), &graph.merged_dims(dims), EXACT_ONCE);
     let labels = Labels::new(graph, dims);

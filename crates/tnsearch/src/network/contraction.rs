@@ -1,6 +1,7 @@
 //! One pairwise contraction of labelled tensors, planned once and run many times without allocation.
 
-use crate::linalg::{Factor, Strides, matmul};
+use crate::linalg::{Factor, Strides, matmul_until};
+use crate::problem::Stop;
 use crate::tensor::{AxisPlan, Scalar};
 
 /// An index of a tensor: the modes and edges of a network are numbered, and each number has a length.
@@ -57,11 +58,30 @@ pub struct Scratch<T = f64> {
     a: Vec<T>,
     b: Vec<T>,
     c: Vec<T>,
+    /// Ends a contraction, and those after it.
+    stop: Option<Stop>,
+    halted: bool,
 }
 
 impl<T> Default for Scratch<T> {
     fn default() -> Self {
-        Scratch { a: Vec::new(), b: Vec::new(), c: Vec::new() }
+        Scratch { a: Vec::new(), b: Vec::new(), c: Vec::new(), stop: None, halted: false }
+    }
+}
+
+/// Contractions of fewer floating-point operations are over before a stop is looked at.
+const SHORT: f64 = 1e6;
+
+impl<T> Scratch<T> {
+    /// Looks at a stop before every contraction that is not short, and within long ones; at none where none is given. What was
+    /// halted goes on.
+    pub fn obey(&mut self, stop: Option<&Stop>) {
+        (self.stop, self.halted) = (stop.cloned(), false);
+    }
+
+    /// Whether a contraction was ended by the stop: its result, and those of all that came after it, are of no use.
+    pub fn halted(&self) -> bool {
+        self.halted
     }
 }
 
@@ -165,9 +185,16 @@ impl Contraction {
         [self.a.moved(), self.b.moved(), finish]
     }
 
-    /// Runs the contraction. The slices have the lengths planned for; `scratch` was reserved.
+    /// Runs the contraction, unless the scratch was halted. The slices have the lengths planned for; `scratch` was reserved.
     pub fn run<T: Scalar>(&self, a: &[T], b: &[T], c: &mut [T], scratch: &mut Scratch<T>) {
-        let Scratch { a: scratch_a, b: scratch_b, c: scratch_c } = scratch;
+        let Scratch { a: scratch_a, b: scratch_b, c: scratch_c, stop, halted } = scratch;
+        let stop = stop.as_ref().filter(|_| self.flops > SHORT);
+        *halted |= stop.is_some_and(Stop::is_set);
+        if *halted {
+            return;
+        }
+        let stopped = || stop.is_some_and(Stop::is_set);
+        let stopped = stop.map(|_| &stopped as &dyn Fn() -> bool);
         let a = self.a.lay_out(a, scratch_a);
         let b = self.b.lay_out(b, scratch_b);
         let (conj_a, conj_b) = self.conj;
@@ -177,10 +204,12 @@ impl Contraction {
             Some(_) => &mut scratch_c[..self.m * self.n],
             None => &mut *c,
         };
-        match self.swapped {
-            false => matmul((self.m, self.n, self.k), product, a, b.transposed()),
-            true => matmul((self.n, self.m, self.k), product, b, a.transposed()),
-        }
+        let (m, n, k) = (self.m, self.n, self.k);
+        let whole = match self.swapped {
+            false => matmul_until((m, n, k), product, a, b.transposed(), stopped),
+            true => matmul_until((n, m, k), product, b, a.transposed(), stopped),
+        };
+        *halted |= !whole;
         if let Some(finish) = &self.finish {
             finish.apply(&scratch_c[..self.m * self.n], c);
         }

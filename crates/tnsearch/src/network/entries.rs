@@ -3,7 +3,7 @@
 use super::contraction::{Contraction, Label, Scratch};
 use super::tree::{EXACT_OFTEN, Node, Tree};
 use super::{AxisMap, Labels, Network, NetworkError};
-use crate::tensor::{AnyTensor, Reshape, Scalar, Tensor, unflatten};
+use crate::tensor::{AnyTensor, Reshape, Scalar, Tensor, power, unflatten};
 use crate::{MemoryError, dispatch};
 use rayon::prelude::*;
 
@@ -141,6 +141,7 @@ impl Network {
                 }
             },
         );
+        power::multiply(&mut values, walk.exponent);
         values
     }
 }
@@ -178,6 +179,8 @@ fn gathered(core: AnyTensor, axis: usize, picks: &[usize]) -> AnyTensor {
 struct Walk<T> {
     leaves: Vec<Leaf<T>>,
     nodes: Vec<Step>,
+    /// The power of two that entries are multiplied by at the end.
+    exponent: i64,
 }
 
 /// The core of a vertex, its modes first: an index of them is one block.
@@ -223,7 +226,9 @@ impl<T: Scalar> Walk<T> {
             let dims = strides.iter().map(|&(mode, _)| network.dims[mode]).collect();
             Leaf { data: core.permuted(&order).into_data(), modes: strides, dims, block }
         };
-        let leaves = network.on_modes(&map, like).into_iter().enumerate().map(leaf).collect();
+        let mut cores = network.on_modes(&map, like);
+        let exponent = if power::is_extreme(&cores) { power::normalise(&mut cores) } else { 0 };
+        let leaves = cores.into_iter().enumerate().map(leaf).collect();
         let tree = Tree::best(&graph.plain(), &graph.merged_dims(&ones), EXACT_OFTEN);
         let labels = Labels::new(graph, &ones);
         let mut open: Vec<Vec<Label>> = Vec::new();
@@ -239,7 +244,7 @@ impl<T: Scalar> Walk<T> {
             }
         });
         let nodes = nodes.collect();
-        Walk { leaves, nodes }
+        Walk { leaves, nodes, exponent }
     }
 
     fn entry(&self, index: &[usize], held: &mut Held<T>) -> T {

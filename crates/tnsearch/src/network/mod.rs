@@ -1,6 +1,7 @@
 //! Networks (a structure with its cores) and their contraction.
 
 mod apply;
+mod claim;
 mod contract;
 pub(crate) mod contraction;
 mod entries;
@@ -8,13 +9,14 @@ pub(crate) mod parts;
 mod text;
 pub(crate) mod tree;
 
-pub(crate) use contract::Labels;
+pub use claim::{ClaimError, Confirmed};
+pub(crate) use contract::{Labels, contract_scaled};
 pub use contract::{contract, contraction_bytes};
 pub use text::{draw, draw_named};
 
 use crate::graph::{GraphError, ModeGraph, Structure};
 use crate::problem::Target;
-use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor};
+use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, power};
 use crate::{MemoryError, dispatch};
 use thiserror::Error;
 
@@ -188,11 +190,11 @@ impl Network {
     /// The cores, of the kind of `like`, on the mode graph.
     fn on_modes<T: Scalar>(&self, map: &AxisMap, _like: &Tensor<T>) -> Vec<Tensor<T>> {
         let mut placed = vec![None; map.graph.vertices()];
-        let mut factor = T::ONE;
+        let mut numbers = vec![Tensor::new(Vec::new(), vec![T::ONE]).expect("one entry")];
         for (v, core) in self.cores.iter().enumerate() {
             let core = core.typed::<T>().expect("all cores are of one kind");
             let Some(w) = map.vertex[v] else {
-                factor *= core.data()[0];
+                numbers.push(core.clone());
                 continue;
             };
             // Undo the move from the mode graph: its axis `axes[k]` is axis `k` without rank 1.
@@ -207,9 +209,13 @@ impl Network {
             placed[w] = Some(core.expect("a rank-1 axis changes no size").permuted(&back));
         }
         let mut cores: Vec<Tensor<T>> = placed.into_iter().flatten().collect();
+        // Their product may be no number where that of all cores is one.
+        let exponent = if power::is_extreme(&numbers) { power::normalise(&mut numbers) } else { 0 };
+        let factor = numbers.iter().fold(T::ONE, |product, number| product * number.data()[0]);
         if factor != T::ONE {
             cores[0].data_mut().iter_mut().for_each(|x| *x *= factor);
         }
+        power::spread(&mut cores, exponent);
         cores
     }
 
@@ -262,13 +268,25 @@ impl Network {
     /// The dense tensor, of the network's kind, its modes in the original order. Refused, before anything is allocated, where
     /// the contraction would take more than `max_bytes`.
     pub fn to_tensor(&self, max_bytes: Option<u64>) -> Result<AnyTensor, NetworkError> {
+        let (tensor, exponent) = self.to_scaled_tensor(max_bytes)?;
+        Ok(tensor.times_power_of_two(exponent))
+    }
+
+    /// The same divided by a power of two, and its exponent. That is 0 unless the cores are so large or small that the
+    /// tensor, or something on the way to it, may be beyond the range of numbers.
+    pub fn to_scaled_tensor(
+        &self,
+        max_bytes: Option<u64>,
+    ) -> Result<(AnyTensor, i64), NetworkError> {
         let map = AxisMap::new(&self.structure);
         if max_bytes.is_some() {
             let needed = contraction_bytes(&map.graph, &self.dims, self.kind());
             MemoryError::check("contracting the network", needed, max_bytes)?;
         }
         Ok(dispatch!(&self.cores[0], like => {
-            contract(&map.graph, &self.dims, &self.on_modes(&map, like)).into()
+            let cores = self.on_modes(&map, like);
+            let (tensor, exponent) = contract_scaled(&map.graph, &self.dims, &cores);
+            (tensor.into(), exponent)
         }))
     }
 }

@@ -1,7 +1,7 @@
 //! Tensors whose axes have labels, and the contraction of many of them to one.
 
 use super::contraction::{Contraction, Label, Scratch, reorder};
-use crate::tensor::Scalar;
+use crate::tensor::{Scalar, power};
 
 /// A tensor with a label for each axis, row-major. Two parts that share a label are summed over it when they meet.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,17 +59,9 @@ impl<T: Scalar> Part<T> {
 
     /// Divides by a power of two so that the largest entry is near 1; its exponent. Zero stays as it is.
     pub fn normalise(&mut self) -> i64 {
-        let largest = self.data.iter().fold(0.0f64, |m, x| m.max(x.re().abs()).max(x.im().abs()));
-        if largest == 0.0 || !largest.is_finite() {
-            return 0;
-        }
-        let exponent = largest.log2().floor() as i32;
-        if exponent != 0 {
-            let (half, rest) = (exponent / 2, exponent - exponent / 2);
-            let (half, rest) = (2f64.powi(-half), 2f64.powi(-rest));
-            self.data.iter_mut().for_each(|x| *x = x.scale(half).scale(rest));
-        }
-        i64::from(exponent)
+        let exponent = power::exponent(&self.data).unwrap_or(0);
+        power::multiply(&mut self.data, -exponent);
+        exponent
     }
 }
 

@@ -9,6 +9,9 @@ pub const EXACT_ONCE: usize = 16;
 /// millisecond).
 pub const EXACT_OFTEN: usize = 11;
 
+/// Above this many vertices the intervals of an order are not all looked at: each is halved.
+const MANY: usize = 256;
+
 /// A binary tree over the vertices of a network. Nodes are numbered children first; the last node is
 /// the root.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +70,8 @@ impl Tree {
             return exact_tree(&costs);
         }
         let orders = linear_orders(graph);
-        let trees = orders.iter().map(|order| interval_tree(&costs, order));
+        let split = if graph.vertices() <= MANY { interval_tree } else { halved_tree };
+        let trees = orders.iter().map(|order| split(&costs, order));
         trees
             .min_by(|a, b| a.cost.total_cmp(&b.cost))
             .unwrap_or_else(|| unreachable!("three orders"))
@@ -94,6 +98,21 @@ impl Tree {
                 all
             }
         }
+    }
+}
+
+impl Tree {
+    /// Which vertices are below a node.
+    pub fn below(&self, node: usize) -> Vec<bool> {
+        let mut inside = vec![false; self.nodes.len() / 2 + 1];
+        let mut todo = vec![node];
+        while let Some(node) = todo.pop() {
+            match self.nodes[node] {
+                Node::Leaf(v) => inside[v] = true,
+                Node::Pair(b, c) => todo.extend([b, c]),
+            }
+        }
+        inside
     }
 }
 
@@ -171,6 +190,27 @@ fn interval_tree(costs: &Costs, order: &[usize]) -> Tree {
     Tree { nodes, cost: best[at(0, v)].0 }
 }
 
+/// The intervals of one linear order, each in halves: where there are too many vertices for anything better.
+fn halved_tree(costs: &Costs, order: &[usize]) -> Tree {
+    let mut nodes = Vec::with_capacity(2 * order.len() - 1);
+    build(&mut nodes, (0, order.len()), &|(i, j)| match j - i {
+        1 => Err(order[i]),
+        _ => Ok(((i, (i + j) / 2), ((i + j) / 2, j))),
+    });
+    let mut tree = Tree { nodes, cost: 0.0 };
+    let block = |node: usize| {
+        let inside = tree.below(node);
+        costs.block(|u| inside[u])
+    };
+    let blocks: Vec<(f64, f64)> = (0..tree.nodes.len()).map(block).collect();
+    let pair = |(k, node): (usize, &Node)| match *node {
+        Node::Pair(b, c) => split_cost(blocks[k], blocks[b], blocks[c]),
+        Node::Leaf(_) => 0.0,
+    };
+    tree.cost = tree.nodes.iter().enumerate().map(pair).sum();
+    tree
+}
+
 /// Lays a tree out children first; `split` gives a part's two parts, or its single vertex.
 fn build<S: Copy>(
     nodes: &mut Vec<Node>,
@@ -192,21 +232,24 @@ fn build<S: Copy>(
 /// Linear orders that keep neighbours near: as numbered, breadth first, and greedily by connection.
 fn linear_orders(graph: &ModeGraph) -> Vec<Vec<usize>> {
     let v = graph.vertices();
-    let weight = |a: usize, b: usize| {
-        let key = (a.min(b), a.max(b));
-        graph.edges().iter().find(|e| (e.0, e.1) == key).map_or(0.0, |e| (e.2 as f64).ln())
-    };
+    // The neighbours of each vertex in increasing order, with the logarithm of the rank between them.
+    let mut near: Vec<Vec<(usize, f64)>> = vec![Vec::new(); v];
+    for &(a, b, rank) in graph.edges() {
+        near[a].push((b, (rank as f64).ln()));
+        near[b].push((a, (rank as f64).ln()));
+    }
+    near.iter_mut().for_each(|near| near.sort_by_key(|n| n.0));
     let mut breadth: Vec<usize> = Vec::with_capacity(v);
+    let mut seen = vec![false; v];
     for start in 0..v {
-        if breadth.contains(&start) {
+        if std::mem::replace(&mut seen[start], true) {
             continue;
         }
         breadth.push(start);
         let mut next = breadth.len() - 1;
         while next < breadth.len() {
-            let u = breadth[next];
-            for w in 0..v {
-                if weight(u, w) > 0.0 && !breadth.contains(&w) {
+            for &(w, weight) in &near[breadth[next]] {
+                if weight > 0.0 && !std::mem::replace(&mut seen[w], true) {
                     breadth.push(w);
                 }
             }
@@ -214,16 +257,46 @@ fn linear_orders(graph: &ModeGraph) -> Vec<Vec<usize>> {
         }
     }
     // Grow from an end vertex: always the vertex that closes most of the open width.
-    let degree = |u: usize| (0..v).map(|w| weight(u, w)).sum::<f64>();
+    let degree = |u: usize| near[u].iter().map(|n| n.1).sum::<f64>();
     let start = (0..v).min_by(|&a, &b| degree(a).total_cmp(&degree(b))).unwrap_or(0);
     let mut greedy = vec![start];
+    let mut inside = vec![false; v];
+    inside[start] = true;
     while greedy.len() < v {
-        let inside = |w: usize| greedy.contains(&w);
         let opened = |u: usize| {
-            (0..v).map(|w| if inside(w) { -weight(u, w) } else { weight(u, w) }).sum::<f64>()
+            near[u].iter().map(|&(w, weight)| if inside[w] { -weight } else { weight }).sum::<f64>()
         };
-        let next = (0..v).filter(|&u| !inside(u)).min_by(|&a, &b| opened(a).total_cmp(&opened(b)));
-        greedy.extend(next);
+        let all = (0..v).filter(|&u| !inside[u]).map(|u| (opened(u), u));
+        let Some((_, next)) = all.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+        inside[next] = true;
+        greedy.push(next);
     }
     vec![(0..v).collect(), breadth, greedy]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_vertices_are_halved_and_each_is_there_once() {
+        let n = 600;
+        // A ring, numbered so that neighbours are far apart.
+        let at = |k: usize| (k * 7) % n;
+        let edges = (0..n).map(|k| (at(k), at((k + 1) % n))).map(|(a, b)| (a.min(b), a.max(b), 2));
+        let mut edges: Vec<(usize, usize, usize)> = edges.collect();
+        edges.sort_unstable();
+        let graph = ModeGraph::new(4, n - 4, edges);
+        let tree = Tree::best(&graph, &[2; 4], EXACT_OFTEN);
+        let root = tree.nodes.len() - 1;
+        let mut all = tree.leaves(root);
+        all.sort_unstable();
+        assert_eq!(all, (0..n).collect::<Vec<_>>());
+        assert!(tree.below(root).iter().all(|inside| *inside));
+        let (left, right) = tree.halves();
+        let (a, b) = (tree.below(left), tree.below(right));
+        assert!((0..n).all(|v| a[v] != b[v]));
+        // Breadth first from a vertex, an interval of the ring has four neighbours outside at most.
+        assert!(tree.cost.is_finite() && tree.cost < 1e6, "{}", tree.cost);
+    }
 }

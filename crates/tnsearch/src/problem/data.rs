@@ -6,7 +6,11 @@ pub(crate) use facts::Facts;
 
 use super::{Mask, MaskError, Shrunk};
 use crate::dispatch;
-use crate::tensor::{AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, sum_of_squares};
+use crate::network::{Network, NetworkError};
+use crate::tensor::{
+    AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, power, power_of_two, size,
+    sum_of_squares,
+};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -271,7 +275,32 @@ impl Target {
 
     /// What the tensor was divided by: a power of two, 1 for ordinary entries.
     pub fn scale(&self) -> f64 {
-        2f64.powi(self.0.exponent)
+        power_of_two(self.exponent())
+    }
+
+    /// The exponent of [`Target::scale`].
+    pub fn exponent(&self) -> i64 {
+        i64::from(self.0.exponent)
+    }
+
+    /// The dense tensor of a network in the units of [`Target::tensor`], [`Target::scale`] taken off: nothing overflows or
+    /// vanishes where the network is about as large as X. Refused where it takes more than `max_bytes`.
+    pub fn dense_of(
+        &self,
+        network: &Network,
+        max_bytes: Option<u64>,
+    ) -> Result<AnyTensor, NetworkError> {
+        let (z, exponent) = network.to_scaled_tensor(max_bytes)?;
+        Ok(z.times_power_of_two(exponent - self.exponent()))
+    }
+
+    /// The RSE of a network, as [`Target::rse_of`] of its dense tensor, whatever the size of its entries.
+    pub fn rse_of_network(
+        &self,
+        network: &Network,
+        max_bytes: Option<u64>,
+    ) -> Result<f64, NetworkError> {
+        Ok(self.rse_in_units(&self.dense_of(network, max_bytes)?))
     }
 
     /// The RSE of a dense tensor of the same shape against X itself, of whatever kind it is. For a shrunk target:
@@ -280,9 +309,17 @@ impl Target {
     /// # Panics
     /// If it has another number of entries.
     pub fn rse_of(&self, z: &AnyTensor) -> f64 {
+        match self.exponent() {
+            0 => self.rse_in_units(z),
+            exponent => self.rse_in_units(&z.clone().times_power_of_two(-exponent)),
+        }
+    }
+
+    /// The same for a tensor in the units of the one at hand.
+    pub(crate) fn rse_in_units(&self, z: &AnyTensor) -> f64 {
         assert_eq!(z.len(), self.entries(), "same shape");
         if let Some(measured) = self.measured() {
-            return self.rse_on(measured, z);
+            return self.rse_among(measured, z);
         }
         self.relative(dispatch!(self.tensor(), x => match z.typed() {
             Some(z) => self.residual(x, z),
@@ -296,8 +333,14 @@ impl Target {
     /// # Panics
     /// If it has another number of entries.
     pub fn rse_on(&self, mask: &Mask, z: &AnyTensor) -> f64 {
-        let scale = self.scale();
-        let difference = |k: usize| self.tensor().entry(k) - z.entry(k) / scale;
+        match self.exponent() {
+            0 => self.rse_among(mask, z),
+            exponent => self.rse_among(mask, &z.clone().times_power_of_two(-exponent)),
+        }
+    }
+
+    fn rse_among(&self, mask: &Mask, z: &AnyTensor) -> f64 {
+        let difference = |k: usize| self.tensor().entry(k) - z.entry(k);
         let differences: Vec<_> = mask.positions().map(difference).collect();
         let values: Vec<_> = mask.positions().map(|k| self.tensor().entry(k)).collect();
         sum_of_squares(&differences) / sum_of_squares(&values)
@@ -309,17 +352,24 @@ impl Target {
     }
 
     fn residual<T: Scalar>(&self, x: &Tensor<T>, z: &Tensor<T>) -> f64 {
-        let scale = self.scale();
         let pairs = x.data().iter().zip(z.data());
-        let rows: Vec<T> = pairs.map(|(x, z)| *x - z.unscale(scale)).collect();
+        let rows: Vec<T> = pairs.map(|(x, z)| *x - *z).collect();
         sum_of_squares(&rows)
     }
 
     fn mixed_residual(&self, z: &AnyTensor) -> f64 {
-        let scale = self.scale();
-        let entry = |k: usize| self.tensor().entry(k) - z.entry(k) / scale;
+        let entry = |k: usize| self.tensor().entry(k) - z.entry(k);
         let rows: Vec<Complex<f64>> = (0..z.len()).map(entry).collect();
         sum_of_squares(&rows)
+    }
+
+    /// Bytes that its entries take, with those of X where a small tensor stands in its place.
+    pub fn held_bytes(&self) -> u64 {
+        let entries = match self.shrunk() {
+            Some(_) => size(self.full_dims()).saturating_add(self.entries() as u128),
+            None => self.entries() as u128,
+        };
+        u64::try_from(entries.saturating_mul(self.kind().bytes() as u128)).unwrap_or(u64::MAX)
     }
 
     /// The dimensions of the tensor at hand: what fits, spectra and decompositions compute with.
@@ -362,17 +412,11 @@ fn keep_only<T: Scalar>(tensor: &mut Tensor<T>, mask: &Mask) {
 
 /// Divides entries that are far from 1 by a power of two; its exponent.
 fn normalise<T: Scalar>(tensor: &mut Tensor<T>) -> i32 {
-    let largest = tensor.data().iter().fold(0.0f64, |m, x| m.max(x.re().abs()).max(x.im().abs()));
-    let exponent = largest.log2().floor() as i32;
-    if exponent.abs() <= 20 {
-        return 0;
+    let exponent = power::exponent(tensor.data()).filter(|e| e.abs() > 20).unwrap_or(0);
+    if exponent != 0 {
+        power::multiply(tensor.data_mut(), -exponent);
     }
-    // In two steps, since 2^1074 is not a number.
-    let (half, rest) = (exponent / 2, exponent - exponent / 2);
-    for x in tensor.data_mut() {
-        *x = x.scale(2f64.powi(-half)).scale(2f64.powi(-rest));
-    }
-    exponent
+    exponent as i32
 }
 
 #[cfg(test)]

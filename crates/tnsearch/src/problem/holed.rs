@@ -125,8 +125,14 @@ impl Holed {
         let values: Vec<_> = removed.positions().map(x).collect();
         let (lost, all) = (sum_of_squares(&off), sum_of_squares(&values));
         let entries = removed.count();
-        let rmse = (lost / entries as f64).sqrt();
-        let (rse, psnr) = (lost / all, self.peak().map(|peak| 20.0 * (peak / rmse).log10()));
+        let rms = |values: Vec<Complex<f64>>| Tensor::new(vec![entries], values).map(|t| t.rms());
+        let (rmse, size) = (rms(off).ok()?, rms(values).ok()?);
+        // Squares of very large and very small entries are no numbers.
+        let rse = match (1e-280..1e300).contains(&all) {
+            true => lost / all,
+            false => (rmse / size).powi(2),
+        };
+        let (rse, psnr) = (rse, self.peak().map(|peak| 20.0 * (peak / rmse).log10()));
         Some(Recovered { entries, rse, re: rse.sqrt(), rmse, psnr })
     }
 

@@ -132,7 +132,7 @@ impl Target {
         // Two tensors that are smaller than X, and some Gram matrices.
         let bytes = 2.0 * (self.kind().bytes() * entries) as f64
             + (wide.bytes() * 12 * MAX_SIDE.min(self.widest()).pow(2)) as f64;
-        if limits.max_bytes.is_some_and(|limit| bytes > limit as f64) {
+        if limits.max_bytes.is_some_and(|limit| bytes + self.held_bytes() as f64 > limit as f64) {
             return None;
         }
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -2,6 +2,7 @@
 
 use crate::linalg::{Factor, matmul};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,9 @@ pub enum Reason {
 }
 
 impl Stop {
+    /// Work of fewer operations is over before anybody would wait for it ([`Stop::wait_for`]).
+    pub(crate) const SHORT: f64 = 2e9;
+
     /// A token that nothing has stopped.
     pub fn new() -> Self {
         Stop::default()
@@ -106,6 +110,36 @@ impl Stop {
         }
     }
 
+    /// Does work that cannot be interrupted, of about so many operations of a matrix product. None where the stop was set
+    /// before it was done: long work is then left to itself on a thread of its own, and ends unheard.
+    pub(crate) fn wait_for<R: Send + 'static>(
+        &self,
+        flops: f64,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Option<R> {
+        if self.is_set() {
+            return None;
+        }
+        if flops < Stop::SHORT {
+            return Some(work());
+        }
+        let (send, done) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("tnsearch-long".to_owned());
+        let spawned = thread.spawn(move || {
+            // Nobody may be there to hear it any more.
+            let _ = send.send(work());
+        });
+        // Where there is no thread to be had, there is nobody to wait for either.
+        spawned.ok()?;
+        loop {
+            match done.recv_timeout(LOOK) {
+                Ok(result) => return Some(result),
+                Err(RecvTimeoutError::Timeout) if !self.is_set() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
     /// Asks for a stop.
     pub fn set(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
@@ -146,6 +180,9 @@ impl Stop {
         false
     }
 }
+
+/// How often a stop is looked at while work goes on elsewhere.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The speed of matrix products on one thread, measured once in a process and only where there is a deadline.
 fn flops_per_second() -> f64 {
@@ -213,6 +250,25 @@ mod tests {
         assert!(!knows.is_set() && !knows.child().has_time_for(1.0));
         free.set();
         assert!(!hour.has_time_for(0.0) && !free.has_time_for(0.0));
+    }
+
+    #[test]
+    fn work_that_goes_on_is_not_waited_for() {
+        let free = Stop::new();
+        assert_eq!(free.wait_for(1.0, || 3), Some(3));
+        assert_eq!(free.wait_for(1e12, || 4), Some(4));
+        // Work that ends only when it is let go: it is left after the third look.
+        let (release, held) = mpsc::channel::<()>();
+        let (ended, end) = mpsc::channel();
+        let stop = Stop::after_looks(3);
+        let done = stop.wait_for(1e12, move || {
+            let _ = held.recv();
+            let _ = ended.send(());
+        });
+        assert!(done.is_none() && end.try_recv().is_err(), "it was waited for");
+        drop(release);
+        assert_eq!(end.recv(), Ok(()));
+        assert_eq!(stop.wait_for(1.0, || 5), None);
     }
 
     #[test]

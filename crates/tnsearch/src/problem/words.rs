@@ -1,6 +1,7 @@
 //! Objectives, bounds and errors in words: what reports and commands say about them.
 
 use super::{LowerBound, Measure, Objective, Score};
+use crate::error::figure;
 
 /// A number with the digits it needs, up to six: `1e-4`, `3.162e-1`. A square that rounding has touched is as short as
 /// what was meant.
@@ -38,7 +39,7 @@ impl Objective {
     pub fn text(self, measure: &Measure) -> String {
         let name = &measure.name;
         match self {
-            Objective::Lambda(l) => format!("smallest phi + {l} * {name}"),
+            Objective::Lambda(l) => format!("smallest phi + {} * {name}", figure(l)),
             Objective::MaxError(e) => {
                 let root = measure.root.as_ref();
                 let root = root.map(|r| format!(" ({} <= {})", r.name, brief(e.sqrt())));
@@ -71,7 +72,7 @@ impl Objective {
     /// What is set, how it binds, and to what: `("rse", "<=", "1e-4")`.
     pub fn parts(self, measure: &Measure) -> (&str, &'static str, String) {
         match self {
-            Objective::Lambda(l) => ("lambda", "=", l.to_string()),
+            Objective::Lambda(l) => ("lambda", "=", figure(l)),
             Objective::MaxError(e) => (&measure.id, "<=", format!("{e:e}")),
             Objective::MaxParams(p) => ("params", "<=", p.to_string()),
         }

@@ -13,7 +13,9 @@ use tnsearch_report::page::{Cell, Rows, Tables, Tile};
 
 #[derive(Serialize)]
 pub struct Summary<'a> {
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
     goal: Goal,
     cost: Cost,

@@ -62,6 +62,7 @@ struct Summary<'a> {
     settings: &'a serde_json::Value,
     fit: &'a FitSettings,
     budgets: Budgets<'a>,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: Option<&'a PathBuf>,
     version: &'a str,
 }
@@ -222,10 +223,13 @@ impl<'a> Described<'a> {
         let (dims, reshape) = (data.target.dims(), data.reshape.as_ref());
         let best = result.best.as_ref();
         let mut saved = Ok(());
-        if let (Some(best), Some(output)) = (best, output) {
+        if let Some(best) = best.filter(|best| !best.fitted.cores.is_empty()) {
             let found = best.network(dims)?;
             let rse = data.rse_of(&found, measure, best.score.error)?;
-            saved = output.write(|w| network::write_reshaped(w, &found, rse, reshape));
+            data.confirm(&found, rse)?;
+            saved = output.map_or(Ok(()), |output| {
+                output.write(|w| network::write_reshaped(w, &found, rse, reshape))
+            });
         }
         let written = self.write_front(&result, front)?;
         let answer = match best {
@@ -301,6 +305,7 @@ impl<'a> Described<'a> {
             let found = best.network(dims)?;
             let output = folder.file(&format!("params-{}.safetensors", best.score.params))?;
             let rse = self.data.rse_of(&found, &result.measure, best.score.error)?;
+            self.data.confirm(&found, rse)?;
             output.write(|w| network::write_reshaped(w, &found, rse, reshape))?;
         }
         Ok(result.front.len())
@@ -396,7 +401,17 @@ impl<'a> Described<'a> {
         let Some(best) = &result.best else {
             let why = match result.stopped_by {
                 _ if result.counts.evaluations + result.counts.refused > 0 => {
-                    "every structure proposed was too large; try a smaller --max-rank or more --iterations"
+                    match (self.args.max_phi, self.args.max_cost) {
+                        (Some(_), _) => {
+                            "every structure proposed was too large for --max-phi; try a larger one"
+                        }
+                        (None, Some(_)) => {
+                            "every structure proposed was too costly for --max-cost; try a larger one"
+                        }
+                        (None, None) => {
+                            "every structure proposed was too large; try a smaller --max-rank or more --iterations"
+                        }
+                    }
                 }
                 StoppedBy::Interrupted => "it was interrupted before the first fit was done",
                 StoppedBy::MaxSeconds => "the time was up before the first fit was done",

@@ -47,8 +47,11 @@ struct Summary<'a> {
     mse_standardised: Option<f64>,
     /// The share of rows within two standard deviations.
     within_two_sd: Option<f64>,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     model: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
     version: &'a str,
 }

@@ -75,7 +75,9 @@ struct Summary<'a> {
     stopped: bool,
     seconds: f64,
     seed: u64,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
+    #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
     version: &'a str,
 }

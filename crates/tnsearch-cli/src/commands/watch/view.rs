@@ -219,12 +219,14 @@ mod tests {
         for k in 0..evaluations {
             let rank = 7 - k % 6;
             text += &format!(
-                "{{\"run\":0,\"key\":\"k{k}\",\"permutation\":[0,1,2],\"ranks\":[{rank},2,2],\"params\":{},\"rse\":1e-6,\"loss\":{},\"sweeps\":1,\"restarts\":1,\"seconds\":{k}}}\n",
+                "{{\"run\":0,\"key\":\"3+0:0-1x{rank},0-2x2,1-2x2\",\"permutation\":[0,1,2],\"ranks\":[{rank},2,2],\"params\":{},\"rse\":{},\"loss\":{},\"sweeps\":1,\"restarts\":1,\"seconds\":{k}}}\n",
                 12 * rank + 12,
-                1.0 / (k + 1) as f64
+                1e-6 / (k + 1) as f64,
+                (12 * rank + 12) as f64 / 27.0
             );
         }
         let journal = JournalFile::parse(text.as_bytes()).unwrap();
+        assert_eq!(journal.records.len(), evaluations);
         Search { name: "run.jsonl".into(), journal, facts: None }
     }
 

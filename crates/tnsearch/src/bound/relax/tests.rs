@@ -65,3 +65,41 @@ fn the_beam_ends_with_the_time_and_its_structures_are_whole() {
     assert!(sizes[0] > 0 && sizes[0] < all.len(), "{sizes:?}");
     assert!(sizes.iter().any(|&n| n > sizes[0] && n < all.len()), "{sizes:?}");
 }
+
+#[test]
+fn the_beam_holds_no_more_nodes_than_it_uses() {
+    let node = |k: u64| Node {
+        value: ((k * 7919) % 100_003) as f64,
+        depth: 1,
+        number: k,
+        params: 0.0,
+        rse: 0.0,
+        chosen: Box::new([]),
+    };
+    let (mut level, mut most) = (Vec::new(), 0);
+    for k in 0..200_000 {
+        keep_best(&mut level, node(k));
+        most = most.max(level.len());
+    }
+    assert!(most <= 2 * BEAM as usize, "{most}");
+    let mut all: Vec<Node> = (0..200_000).map(node).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    level.sort_unstable_by(|a, b| b.cmp(a));
+    let numbers = |nodes: &[Node]| nodes.iter().map(|n| n.number).collect::<Vec<_>>();
+    assert_eq!(numbers(&level[..BEAM as usize]), numbers(&all[..BEAM as usize]));
+}
+
+#[test]
+fn a_complete_structure_is_not_begun_without_a_look() {
+    let never = Stop::new();
+    let mut relaxation = relaxed(&never, &never);
+    let watch = Watch::new([Stop::after_looks(3)]);
+    // The ring without its last vertex: every child is complete.
+    while relaxation.open.peek().is_some_and(|node| node.depth + 1 < relaxation.places.len()) {
+        relaxation.next(1);
+    }
+    let node = relaxation.open.pop().unwrap();
+    let mut made = 0;
+    let whole = relaxation.expand(&node, &watch, &mut |_| made += 1);
+    assert!(!whole && made <= 3, "{made}");
+}

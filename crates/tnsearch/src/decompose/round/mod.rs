@@ -8,7 +8,7 @@ mod tree;
 use super::{DecomposeError, Limits};
 use crate::graph::{Structure, Template};
 use crate::network::Network;
-use crate::tensor::{Kind, Scalar, Tensor};
+use crate::tensor::{Kind, Scalar, Tensor, power};
 use crate::{SettingError, dispatch};
 use part::Part;
 use std::sync::Arc;
@@ -256,13 +256,11 @@ fn network<T: Scalar>(
     let template = structure.template().clone();
     let ranks = lengths[..template.edges().len()].to_vec();
     let structure = Structure::new(template, structure.permutation().to_vec(), ranks)?;
-    let count = parts.len() as i64;
-    let (share, more) = (exponent.div_euclid(count), exponent.rem_euclid(count));
-    let cores = parts.iter().enumerate().map(|(v, part)| {
-        let part = part.ordered(&core_labels(&structure, v), lengths);
-        let by = 2f64.powi((share + i64::from((v as i64) < more)) as i32);
-        let data = part.data.iter().map(|x| x.scale(by)).collect();
-        Tensor::new(structure.core_dims(v, dims), data)
+    let by = power::shares(exponent, parts.len());
+    let cores = parts.iter().enumerate().zip(by).map(|((v, part), by)| {
+        let mut part = part.ordered(&core_labels(&structure, v), lengths);
+        power::multiply(&mut part.data, by);
+        Tensor::new(structure.core_dims(v, dims), part.data)
     });
     let cores = cores.collect::<Result<Vec<_>, _>>()?;
     Ok(Network::new(structure.clone(), dims.to_vec(), cores)?)

@@ -24,7 +24,7 @@ use crate::dispatch;
 use crate::graph::ModeGraph;
 use crate::problem::{Objective, Stop, Target};
 use crate::rng;
-use crate::tensor::{AnyTensor, Scalar, Tensor, size};
+use crate::tensor::{AnyTensor, Scalar, Tensor, power, size};
 use net::{Block, Net};
 use price::Goal;
 use serde::{Deserialize, Serialize};
@@ -133,14 +133,20 @@ fn walked<T: Scalar>(
     label.extend(b"/adapt");
     let mut rng = rng::stream(seed, &label);
     // The cores of X divided by its scale.
-    let share = target.scale().powf(1.0 / graph.vertices() as f64);
+    let exponent = target.exponent();
     let mut net = match warm {
-        Some(cores) => Net::new(graph, dims, &checked_cores(graph, dims, cores)?),
+        Some(cores) => {
+            let cores = checked_cores(graph, dims, cores)?;
+            match exponent {
+                0 => Net::new(graph, dims, &cores),
+                _ => {
+                    let near = power::divided(&cores, exponent);
+                    Net::new(graph, dims, &near.iter().collect::<Vec<_>>())
+                }
+            }
+        }
         None => Net::random(graph, dims, &mut rng),
     };
-    if warm.is_some() {
-        net.scale(1.0 / share);
-    }
     let full = target.full_dims().iter().zip(dims);
     net.stretch = full.map(|(&full, &small)| full as f64 / small as f64).collect();
     // What was lost when the tensor was shrunk is not there to be fitted.
@@ -182,9 +188,10 @@ fn walked<T: Scalar>(
     }
     walk.raise(&mut state, MOST_RAISES);
     let best = walk.walk(state, adapt.steps);
-    let mut net = best.net;
-    net.scale(share);
-    let cores = net.to_cores().into_iter().map(AnyTensor::from).collect();
+    let net = best.net;
+    let mut cores = net.to_cores();
+    power::spread(&mut cores, exponent);
+    let cores = cores.into_iter().map(AnyTensor::from).collect();
     Ok((net.graph(), cores, walk.sweeps))
 }
 

@@ -80,13 +80,6 @@ impl<T: Scalar> Net<T> {
         Net::new(graph, dims, &cores.iter().collect::<Vec<_>>())
     }
 
-    /// Multiplies every core by a number.
-    pub fn scale(&mut self, by: f64) {
-        if by != 1.0 {
-            self.cores.iter_mut().flat_map(|c| &mut c.data).for_each(|x| *x = x.scale(by));
-        }
-    }
-
     pub fn vertices(&self) -> usize {
         self.cores.len()
     }

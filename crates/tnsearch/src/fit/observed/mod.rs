@@ -19,7 +19,7 @@ use super::starts::{checked_cores, scouts_of};
 use super::{FitError, FitSettings, Fitted, Method, RESCUE_FLOPS, Task, check_bytes};
 use crate::graph::ModeGraph;
 use crate::problem::{Stop, Target};
-use crate::tensor::{AnyTensor, Scalar, Tensor};
+use crate::tensor::{AnyTensor, Scalar, Tensor, power};
 use crate::{SettingError, dispatch, rng};
 use plan::Plan;
 use rayon::prelude::*;
@@ -86,8 +86,7 @@ pub(super) fn error_of(
     dispatch!(target.tensor(), x => {
         let plan = Plan::new((target, x), graph, max_bytes)?;
         let mut state = State::new(&plan, false);
-        state.set_cores(&checked_cores(graph, target.dims(), cores)?);
-        state.multiply_cores(1.0 / target.scale());
+        state.set_cores_of(&checked_cores(graph, target.dims(), cores)?, target.exponent());
         state.refresh();
         Ok(state.errors().measured)
     })
@@ -97,7 +96,7 @@ pub(super) fn error_of(
 pub(super) fn fit_single(target: &Target, core: &mut AnyTensor) -> f64 {
     let Some(fitted) = target.fitted() else { return 0.0 };
     dispatch!(&mut *core, core => fill(core, fitted.as_slice()));
-    target.rse_of(core)
+    target.rse_in_units(core)
 }
 
 fn fill<T: Scalar>(core: &mut Tensor<T>, known: &[bool]) {
@@ -122,7 +121,7 @@ struct Starts<'s, T: Scalar> {
     stop: &'s Stop,
     limit: &'s Stop,
     winner: AtomicUsize,
-    scale: f64,
+    exponent: i64,
     bytes: f64,
 }
 
@@ -154,8 +153,8 @@ impl<'s, T: Scalar> Starts<'s, T> {
             return Err(FitError::Time);
         }
         let warm = warm.map(|cores| checked_cores(graph, target.dims(), cores)).transpose()?;
-        let (winner, scale) = (AtomicUsize::new(usize::MAX), target.scale());
-        Ok(Starts { plan, settings, seed, warm, stop, limit, winner, scale, bytes })
+        let (winner, exponent) = (AtomicUsize::new(usize::MAX), target.exponent());
+        Ok(Starts { plan, settings, seed, warm, stop, limit, winner, exponent, bytes })
     }
 
     fn enough(&self, error: f64) -> bool {
@@ -185,8 +184,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
         let mut sweeps = 0;
         match &self.warm {
             Some(cores) if index == 0 => {
-                state.set_cores(cores);
-                state.multiply_cores(1.0 / self.scale);
+                state.set_cores_of(cores, self.exponent);
             }
             _ => sweeps += self.scout(&mut state, index, &control),
         }
@@ -210,11 +208,12 @@ impl<'s, T: Scalar> Starts<'s, T> {
             (0..self.plan.leaves.len()).for_each(|v| state.core_mut(v).fill(T::ZERO));
             error = 1.0;
         }
-        state.scale *= self.scale;
         if self.enough(error) {
             self.winner.fetch_min(index, Ordering::Relaxed);
         }
-        Some(Start { cores: state.cores(), error, sweeps })
+        let mut cores = state.cores();
+        power::spread(&mut cores, self.exponent);
+        Some(Start { cores, error, sweeps })
     }
 
     /// Random cores for start `index`: the best of several after a few sweeps, where scouts are asked for. The number of

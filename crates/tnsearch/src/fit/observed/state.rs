@@ -4,7 +4,7 @@ use super::join::lay_out;
 use super::plan::{Leaf, Plan};
 use crate::network::tree::Node;
 use crate::rng::Rng;
-use crate::tensor::{AxisPlan, Scalar, Tensor, sum_of_squares};
+use crate::tensor::{AxisPlan, Scalar, Tensor, power, sum_of_squares};
 use rayon::prelude::*;
 
 /// Entries predicted as one part.
@@ -86,6 +86,14 @@ impl<'p, T: Scalar> State<'p, T> {
         for (v, core) in cores.iter().enumerate() {
             let plan = self.moved(v, core.dims(), true);
             plan.apply(core.data(), self.core_mut(v));
+        }
+    }
+
+    /// Takes the cores of a network divided by a power of two.
+    pub fn set_cores_of(&mut self, cores: &[&Tensor<T>], exponent: i64) {
+        match exponent {
+            0 => self.set_cores(cores),
+            _ => self.set_cores(&power::divided(cores, exponent).iter().collect::<Vec<_>>()),
         }
     }
 

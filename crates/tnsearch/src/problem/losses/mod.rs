@@ -147,6 +147,9 @@ impl FromStr for LossSpec {
     }
 }
 
+/// The exponent of the largest, and less that of the least, entries that losses other than the squared error are for.
+const FARTHEST: i64 = 480;
+
 /// Refuses data that the loss is not defined for, and numbers that other losses than the squared error are not fitted
 /// to. The entry and its place are named.
 pub(crate) fn check_domain(target: &Target, loss: &dyn Loss) -> Result<(), SettingError> {
@@ -158,6 +161,12 @@ pub(crate) fn check_domain(target: &Target, loss: &dyn Loss) -> Result<(), Setti
             format!("it is fitted to f64 only, and these are {}; use --dtype f64", target.kind());
         return Err(SettingError::new("loss", loss.measure().name, expected));
     };
+    // Beyond these sizes sums of losses and of their derivatives are no numbers.
+    if target.exponent().abs() > FARTHEST {
+        let name = format!("the size of entries, for {}", loss.measure().name);
+        let expected = "it must be from 1e-144 to 1e144; divide the tensor by a number first";
+        return Err(SettingError::new(name, format!("about {:.1e}", target.scale()), expected));
+    }
     let known = target.known();
     let inside = |k: &usize| known.as_ref().is_none_or(|known| known.contains(*k));
     let wrong = |k: usize| {

@@ -77,7 +77,8 @@ impl Along {
                 return Some(Spread::Whole);
             }
         }
-        let (mut squares, vectors) = linalg::eigen(&gram, len)?;
+        let flops = 25.0 * (len as f64).powi(3);
+        let (mut squares, vectors) = stop.wait_for(flops, move || linalg::eigen(&gram, len))??;
         squares.reverse();
         squares.iter_mut().for_each(|s| *s = s.max(0.0));
         // They come with rising eigenvalues.

@@ -59,7 +59,7 @@ fn moved<T: Scalar>(
         let shape = structure.core_dims(v, dims);
         let kept: Vec<usize> = core.dims().iter().zip(&shape).map(|(a, b)| *a.min(b)).collect();
         let core = cut(&core, &kept);
-        let small = FILL * (core.norm_squared() / core.len() as f64).sqrt();
+        let small = FILL * core.rms();
         AnyTensor::from(core.widened(shape, || T::normal(rng).scale(small)))
     });
     Some(grown.collect())

@@ -110,7 +110,7 @@ fn widen(core: &AnyTensor, shape: Vec<usize>, rng: &mut Rng) -> AnyTensor {
     if core.dims() == shape {
         return core.clone();
     }
-    let small = FILL * (core.norm_squared() / core.len() as f64).sqrt();
+    let small = FILL * core.rms();
     dispatch!(core, core => filled(core, shape, small, rng).into())
 }
 

@@ -2,6 +2,7 @@
 
 use super::direct::fit_direct;
 use super::merged::MergedTargets;
+use super::room::Room;
 use crate::decompose::{Limits, forest_svd};
 use crate::fit::grouped::fit_merged;
 use crate::fit::{self, Effort, FitError, FitSettings, Fitted, Request};
@@ -44,12 +45,17 @@ pub(super) fn makes_single_starts(target: &Target, loss: &dyn Loss) -> bool {
 pub struct FitEvaluator {
     target: Target,
     merged: MergedTargets,
+    room: Room,
 }
 
 impl FitEvaluator {
     /// Fits to this tensor.
     pub fn new(target: &Target) -> Self {
-        FitEvaluator { target: target.clone(), merged: MergedTargets::default() }
+        FitEvaluator {
+            target: target.clone(),
+            merged: MergedTargets::default(),
+            room: Room::default(),
+        }
     }
 }
 
@@ -61,6 +67,10 @@ impl Evaluator for FitEvaluator {
     fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
         let warm = request.warm.as_ref().map(|cores| cores.as_slice());
         let graph = &request.graph;
+        let limit =
+            request.settings.max_bytes.map(|max| max.saturating_sub(self.target.held_bytes()));
+        let bytes = limit.map_or(0.0, |_| fit::fit_bytes(&self.target, graph));
+        let _held = self.room.take(bytes, limit);
         if !graph.is_grouped() {
             return evaluate(&self.target, graph, warm, request, stop);
         }

@@ -9,6 +9,7 @@ mod evaluator;
 mod local;
 mod merged;
 mod remote;
+mod room;
 pub mod wire;
 
 pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator};

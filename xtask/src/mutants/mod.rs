@@ -1,0 +1,197 @@
+//! `cargo xtask mutants`: whether the tests see small changes of the source (docs/reliability.md).
+//!
+//! cargo-mutants says what could be changed. It would build every mutant for itself, minutes each; here all of them are built
+//! once, each behind a switch (`switch.rs`), every test is run once to see which it comes by, and then each mutant runs
+//! against the tests that come by it, the quick ones first, up to the first that fails.
+
+mod build;
+mod list;
+mod run;
+mod switch;
+
+use crate::step;
+use anyhow::{Context, Result};
+use run::{Outcome, Test};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A part of the sources whose mutants are looked at.
+struct Area {
+    name: &'static str,
+    globs: &'static [&'static str],
+}
+
+const AREAS: [Area; 4] = [
+    Area { name: "bound", globs: &["crates/tnsearch/src/bound/**"] },
+    Area { name: "engine", globs: &["crates/tnsearch/src/search/engine/**"] },
+    Area { name: "solve", globs: &["crates/tnsearch/src/fit/solve.rs"] },
+    Area { name: "readers", globs: &["crates/tnsearch-io/src/**"] },
+];
+
+/// Whose tests count.
+const PACKAGES: [&str; 3] = ["tnsearch", "tnsearch-io", "tnsearch-cli"];
+const FOLDER: &str = "target/mutants";
+
+/// What is run: kept in a file, so that another machine with the same folder can run it.
+#[derive(Serialize, Deserialize)]
+struct Plan {
+    /// Number, area and name.
+    mutants: Vec<(usize, String, String)>,
+    programs: Vec<(PathBuf, PathBuf)>,
+    /// Those that do not compile beside the others, or stand in constants.
+    left_out: usize,
+    tests: Vec<Test>,
+}
+
+struct Asked {
+    areas: Vec<String>,
+    sample: Option<usize>,
+    seconds: f64,
+    /// Seconds of tests that a mutant is given, the quick ones first.
+    each: f64,
+    threads: usize,
+    step: Step,
+}
+
+#[derive(PartialEq)]
+enum Step {
+    All,
+    Build,
+    Run,
+}
+
+/// `cargo xtask mutants [AREA...] [--sample N] [--seconds N] [--each N] [--threads N] [--build-only | --run-only]`
+pub fn run(arguments: &[String]) -> Result<()> {
+    let asked = asked(arguments)?;
+    let folder = step::root().join(FOLDER);
+    let plan = folder.join("plan.json");
+    if asked.step != Step::Run {
+        let mut made = step::step("all mutants in one build", || built(&asked, &folder))?;
+        made.tests = step::step("every test without a mutant", || {
+            run::trace(&made.programs, &folder.join("trace"), asked.threads)
+        })?;
+        std::fs::write(&plan, serde_json::to_vec(&made)?)?;
+    }
+    if asked.step != Step::Build {
+        let text = std::fs::read(&plan).with_context(|| format!("{}", plan.display()))?;
+        let plan: Plan = serde_json::from_slice(&text)?;
+        step::step("every mutant", || report(&plan, &asked, &folder))?;
+    }
+    Ok(())
+}
+
+fn asked(arguments: &[String]) -> Result<Asked> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut asked = Asked {
+        areas: Vec::new(),
+        sample: None,
+        seconds: f64::INFINITY,
+        each: f64::INFINITY,
+        threads,
+        step: Step::All,
+    };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut number = || {
+            let value = rest.next().and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
+            value.ok_or_else(|| step::usage(format!("{argument} needs a number of at least 1")))
+        };
+        match argument.as_str() {
+            "--sample" => asked.sample = Some(number()?),
+            "--seconds" => asked.seconds = number()? as f64,
+            "--each" => asked.each = number()? as f64,
+            "--threads" => asked.threads = number()?,
+            "--build-only" => asked.step = Step::Build,
+            "--run-only" => asked.step = Step::Run,
+            name if AREAS.iter().any(|a| a.name == name) => asked.areas.push(name.into()),
+            other => {
+                let names = AREAS.map(|a| a.name).join(", ");
+                return Err(step::usage(format!(
+                    "'{other}' is no area of mutants; they are {names}"
+                )));
+            }
+        }
+    }
+    Ok(asked)
+}
+
+fn built(asked: &Asked, folder: &Path) -> Result<Plan> {
+    let areas =
+        AREAS.iter().filter(|a| asked.areas.is_empty() || asked.areas.iter().any(|n| n == a.name));
+    let globs: Vec<&str> = areas.flat_map(|a| a.globs.iter().copied()).collect();
+    let all = list::list(&globs)?;
+    let mut tree = build::Tree::copied(folder)?;
+    let left = tree.switch(&all, &PACKAGES)?;
+    let programs = tree.tests(&PACKAGES)?;
+    let named = left.iter().map(|m| (m.id, area_of(&m.file).to_string(), m.name.clone()));
+    Ok(Plan {
+        mutants: named.collect(),
+        programs,
+        left_out: all.len() - left.len(),
+        tests: Vec::new(),
+    })
+}
+
+/// The area of a file: by the folder that its glob begins with.
+fn area_of(file: &Path) -> &'static str {
+    let begins = |glob: &str| file.starts_with(glob.trim_end_matches("/**"));
+    AREAS.iter().find(|a| a.globs.iter().any(|g| begins(g))).map_or("", |a| a.name)
+}
+
+/// Which of a list are looked at: all, or so many of each area, spread evenly. Their order is mixed, so that those that are done
+/// when the time is up are a sample as well.
+fn chosen(plan: &Plan, sample: Option<usize>) -> Vec<&(usize, String, String)> {
+    let mut areas: BTreeMap<&str, Vec<&(usize, String, String)>> = BTreeMap::new();
+    for mutant in &plan.mutants {
+        areas.entry(&mutant.1).or_default().push(mutant);
+    }
+    let some = |all: Vec<_>| {
+        let count = sample.unwrap_or(all.len()).min(all.len());
+        (0..count).map(|k| all[k * all.len() / count]).collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = areas.into_values().flat_map(some).collect();
+    // A multiple of the golden ratio of 2^64: neighbours go far apart.
+    all.sort_by_key(|m| (m.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    all
+}
+
+fn report(plan: &Plan, asked: &Asked, folder: &Path) -> Result<()> {
+    let chosen = chosen(plan, asked.sample);
+    let begun = Instant::now();
+    let outcomes = run::each(chosen.len(), asked.threads, |k| {
+        let there_is_time = begun.elapsed().as_secs_f64() < asked.seconds;
+        there_is_time.then(|| run::outcome(chosen[k].0, &plan.tests, asked.each)).transpose()
+    });
+    let mut table: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
+    let (mut lines, mut not_run) = (String::new(), 0);
+    for (mutant, outcome) in chosen.iter().zip(outcomes) {
+        let Some(outcome) = outcome? else {
+            not_run += 1;
+            continue;
+        };
+        table.entry(&mutant.1).or_default()[outcome as usize] += 1;
+        if matches!(outcome, Outcome::Missed | Outcome::Unreached) {
+            lines += &format!("{outcome:?} {}\n", mutant.2);
+        }
+    }
+    println!("{lines}");
+    println!(
+        "{:10} {:>7} {:>7} {:>8} {:>7} {:>10} {:>6}",
+        "area", "mutants", "caught", "endless", "missed", "unreached", "rate"
+    );
+    for (area, [caught, endless, missed, unreached]) in table {
+        let all = caught + endless + missed + unreached;
+        let rate = 100.0 * (caught + endless) as f64 / all as f64;
+        println!("{area:10} {all:7} {caught:7} {endless:8} {missed:7} {unreached:10} {rate:5.1}%");
+    }
+    let not_run = not_run + plan.mutants.len() - chosen.len();
+    println!("not run, as the time was up or others are the sample: {not_run}");
+    println!(
+        "left out, as they do not compile beside the others or are in constants: {}",
+        plan.left_out
+    );
+    std::fs::write(folder.join("survivors.txt"), lines)?;
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Which tests come by a mutant, and whether one of them fails with it.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Tests that take less than this run together, and first.
+const QUICK: f64 = 0.5;
+/// What a test may take with a mutant in it: so many times what it takes without, and so many seconds.
+const PATIENCE: (f64, f64) = (10.0, 20.0);
+
+/// A test of a program of tests.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Test {
+    pub program: PathBuf,
+    pub folder: PathBuf,
+    pub name: String,
+    pub seconds: f64,
+    /// The mutants that it comes by.
+    pub reaches: Vec<usize>,
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// A test failed.
+    Caught,
+    /// A test did not end.
+    Endless,
+    /// All tests that come by it pass.
+    Missed,
+    /// No test comes by it.
+    Unreached,
+}
+
+/// Does something for each number below `count`, on so many threads; the results in order.
+pub fn each<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    if k >= count {
+                        return;
+                    }
+                    let result = work(k);
+                    done.lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .insert(k, result);
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
+}
+
+/// Runs every test once, without any mutant, and notes which it comes by.
+pub fn trace(programs: &[(PathBuf, PathBuf)], folder: &Path, threads: usize) -> Result<Vec<Test>> {
+    let mut tests = Vec::new();
+    for (program, place) in programs {
+        let output =
+            Command::new(program).args(["--list", "--format", "terse"]).current_dir(place).output();
+        let output = output.with_context(|| format!("{}", program.display()))?;
+        let list = String::from_utf8_lossy(&output.stdout).into_owned();
+        for name in list.lines().filter_map(|line| line.strip_suffix(": test")) {
+            let (program, folder) = (program.clone(), place.clone());
+            tests.push(Test {
+                program,
+                folder,
+                name: name.into(),
+                seconds: 0.0,
+                reaches: Vec::new(),
+            });
+        }
+    }
+    std::fs::create_dir_all(folder)?;
+    let traced = each(tests.len(), threads, |k| -> Result<Test> {
+        let mut test = tests[k].clone();
+        let file = folder.join(format!("{k}.txt"));
+        let _ = std::fs::remove_file(&file);
+        let begun = Instant::now();
+        let mut command = call(&test, &[&test.name], 0);
+        let passed = ends(command.env("TNSEARCH_MUTANT_TRACE", &file), 600.0)?;
+        anyhow::ensure!(passed == Some(true), "{} fails without any mutant", test.name);
+        test.seconds = begun.elapsed().as_secs_f64();
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        test.reaches = text.lines().filter_map(|n| n.parse().ok()).collect();
+        Ok(test)
+    });
+    let (good, bad): (Vec<_>, Vec<_>) = traced.into_iter().partition(Result::is_ok);
+    for error in bad.into_iter().filter_map(Result::err) {
+        println!("    left out: {error:#}");
+    }
+    good.into_iter().collect()
+}
+
+/// Runs the tests that come by a mutant until one fails: those that take so many seconds in all, the quick ones first.
+pub fn outcome(id: usize, tests: &[Test], most: f64) -> Result<Outcome> {
+    let mut reaching: Vec<&Test> = tests.iter().filter(|t| t.reaches.contains(&id)).collect();
+    if reaching.is_empty() {
+        return Ok(Outcome::Unreached);
+    }
+    reaching.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let mut sum = 0.0;
+    reaching.retain(|test| {
+        sum += test.seconds;
+        sum <= most
+    });
+    let (quick, slow): (Vec<&Test>, Vec<&Test>) =
+        reaching.into_iter().partition(|t| t.seconds < QUICK);
+    let mut calls: Vec<Vec<&Test>> = Vec::new();
+    for test in quick {
+        match calls.iter_mut().find(|c| c[0].program == test.program) {
+            Some(call) => call.push(test),
+            None => calls.push(vec![test]),
+        }
+    }
+    calls.extend(slow.into_iter().map(|test| vec![test]));
+    for tests in calls {
+        let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
+        let seconds: f64 = tests.iter().map(|t| t.seconds).sum();
+        match ends(&mut call(tests[0], &names, id), PATIENCE.0 * seconds + PATIENCE.1)? {
+            Some(true) => {}
+            Some(false) => return Ok(Outcome::Caught),
+            None => return Ok(Outcome::Endless),
+        }
+    }
+    Ok(Outcome::Missed)
+}
+
+/// These tests of a program, one after the other, with a mutant turned on; within 8 GB.
+fn call(test: &Test, names: &[&str], mutant: usize) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 8388608; exec \"$@\"", "sh"]).arg(&test.program);
+    command.args(["--exact", "--test-threads", "1"]).args(names).current_dir(&test.folder);
+    command.env("TNSEARCH_MUTANT", mutant.to_string()).env("RUST_BACKTRACE", "0");
+    command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+    command
+}
+
+/// Whether it succeeds; none where it does not end in time.
+fn ends(command: &mut Command, seconds: f64) -> Result<Option<bool>> {
+    let mut child = command.spawn()?;
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.success()));
+        }
+        if begun.elapsed().as_secs_f64() > seconds {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
