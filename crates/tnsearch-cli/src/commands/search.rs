@@ -225,16 +225,15 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    let left = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
-    let proving = stop.within_seconds(left.max(0.0));
+    // What comes after the search gets some more time, so that it can say something.
+    let more = 1.05 * args.max_seconds.unwrap_or(f64::INFINITY) + 0.5;
+    let left = || stop.within_seconds((more - begun.elapsed().as_secs_f64()).max(0.0));
+    let proving = left();
     let proof = proof.as_ref().map(|file| (file, bound.as_ref(), &proving));
     let exit = described.finish(result, output.as_ref(), front.as_ref(), &report, proof)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
-        // Some more time than the search, so that it can say something.
-        let seconds = 1.05 * args.max_seconds.unwrap_or(f64::INFINITY) + 0.5;
-        let stop = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
-        shown.write(name, &searched, bound.as_ref(), limit, &stop, page)?;
+        shown.write(name, &searched, bound.as_ref(), limit, &left(), page)?;
     }
     Ok(exit)
 }
