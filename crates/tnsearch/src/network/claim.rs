@@ -122,8 +122,11 @@ impl Target {
             None => self.norm_squared(),
         };
         let found = sum_of_squares(&off) / all;
-        let above = |tolerance: f64| !(found.sqrt() <= rse.sqrt() + tolerance);
-        if above(rounding(self.kind(), network)) && above(cancellation(self, network, max_bytes)) {
+        // What is no number is above all.
+        let within = |tolerance: f64| found.sqrt() <= rse.sqrt() + tolerance;
+        if !within(rounding(self.kind(), network))
+            && !within(cancellation(self, network, max_bytes))
+        {
             return Err(ClaimError::Error { claimed: rse, found });
         }
         Ok(Confirmed::Part)
@@ -158,9 +161,10 @@ impl Network {
         let Ok(target) = Target::new(y) else { return Ok(Confirmed::Finite) };
         let Ok((z, exponent)) = self.to_scaled_tensor(half) else { return Ok(Confirmed::Finite) };
         let found = target.rse_of(&z.times_power_of_two(exponent - size));
-        let above = |tolerance: f64| !(found.sqrt() <= rse.max(floor).sqrt() + tolerance);
-        if above(rounding(other.kind(), self))
-            && above(cancellation(&target, &self.shifted(-size), half))
+        // What is no number is above all.
+        let within = |tolerance: f64| found.sqrt() <= rse.max(floor).sqrt() + tolerance;
+        if !within(rounding(other.kind(), self))
+            && !within(cancellation(&target, &self.shifted(-size), half))
         {
             return Err(ClaimError::Error { claimed: rse, found });
         }
