@@ -79,6 +79,8 @@ impl Target {
         max_bytes: Option<u64>,
     ) -> Result<Confirmed, ClaimError> {
         network.check_finite()?;
+        // The tensor is there already, and its differences to the network's are as many numbers.
+        let max_bytes = self.left_of(self.left_of(max_bytes));
         if !affordable(network, max_bytes) {
             return self.confirm_part(network, rse, max_bytes);
         }
@@ -302,8 +304,8 @@ mod tests {
     fn a_part_is_no_worse_than_the_whole() {
         let (network, x, rse) = example::<f64>([40, 50, 60], 900);
         let target = Target::new(x).unwrap();
-        // Less than the dense tensor takes, more than a part.
-        let bytes = Some(900_000);
+        // Less than the dense tensor takes beside X and the differences, more than a part.
+        let bytes = Some(2_500_000);
         assert_eq!(target.confirm(&network, rse, bytes), Ok(Confirmed::Part));
         assert!(target.confirm(&network, rse / 50.0, bytes).is_err());
         assert_eq!(target.confirm(&network, rse / 50.0, Some(1000)), Ok(Confirmed::Finite));
