@@ -14,7 +14,8 @@ const SEARCH: &str = "search x.npy --template ring --strategy tnls --no-prune --
 fn limited(place: &Place, limits: &str, args: &str) -> (Option<i32>, String) {
     let binary = assert_cmd::cargo::cargo_bin("tnsearch");
     let script = format!("trap '' XFSZ; {limits}; exec '{}' {args}", binary.display());
-    let output = Command::new("bash").args(["-c", &script]).current_dir(place.dir()).output().unwrap();
+    let output =
+        Command::new("bash").args(["-c", &script]).current_dir(place.dir()).output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -22,7 +23,8 @@ fn limited(place: &Place, limits: &str, args: &str) -> (Option<i32>, String) {
 fn a_full_disk_leaves_the_old_output_and_one_line() {
     let place = Place::new();
     place.ring("x.npy", 6, 5);
-    let args = "generate --template path --order 4 --dim 12 --ranks 2..2 --seed 1 --quiet -o big.npy";
+    let args =
+        "generate --template path --order 4 --dim 12 --ranks 2..2 --seed 1 --quiet -o big.npy";
     assert_eq!(place.run(args).code, 0);
     assert_eq!(place.run("decompose big.npy --max-rse 1e-6 -o net --quiet").code, 0);
     for args in [
@@ -39,7 +41,10 @@ fn a_full_disk_leaves_the_old_output_and_one_line() {
         assert!(!place.names().iter().any(|n| n.starts_with(".tnsearch-")), "{args}");
     }
     if Path::new("/dev/full").exists() {
-        place.refuses("reconstruct net -o /dev/full", "cannot write /dev/full: no space left on device");
+        place.refuses(
+            "reconstruct net -o /dev/full",
+            "cannot write /dev/full: no space left on device",
+        );
         place.refuses("info big.npy --json /dev/full --quiet", "no space left on device");
     }
 }
@@ -53,7 +58,12 @@ fn a_folder_that_takes_nothing_is_refused_before_the_work() {
     std::fs::set_permissions(place.path("sealed"), mode(0o555)).unwrap();
     // Whoever may write everywhere (root) is not refused.
     if std::fs::write(place.path("sealed/probe"), "").is_err() {
-        for args in ["-o sealed/net", "--json sealed/sum.json", "--journal sealed/run.jsonl", "--report sealed/page.html"] {
+        for args in [
+            "-o sealed/net",
+            "--json sealed/sum.json",
+            "--journal sealed/run.jsonl",
+            "--report sealed/page.html",
+        ] {
             place.refuses(&format!("{SEARCH} {args}"), "permission denied");
         }
     }
@@ -102,7 +112,10 @@ fn killed_at_work_every_output_is_the_old_one() {
     let place = Place::new();
     place.ring("x.npy", 6, 5);
     for (point, args) in [
-        ("evaluation 5", format!("{SEARCH} --journal run.jsonl -o out --json out.json --report out.html")),
+        (
+            "evaluation 5",
+            format!("{SEARCH} --journal run.jsonl -o out --json out.json --report out.html"),
+        ),
         ("preparation", "certify x.npy --max-rse 0.1 --json out.json".to_owned()),
     ] {
         for name in ["out", "out.json", "out.html"] {
@@ -133,7 +146,10 @@ fn no_limit_and_no_result_depends_on_the_time_of_day() {
                 seen += 1;
                 let text = std::fs::read_to_string(&path).unwrap();
                 let reads = text.contains("SystemTime") || text.contains("UNIX_EPOCH");
-                assert!(!reads || allowed.contains(&inside.as_str()), "{inside} reads the time of day");
+                assert!(
+                    !reads || allowed.contains(&inside.as_str()),
+                    "{inside} reads the time of day"
+                );
             }
         }
     }
