@@ -65,7 +65,8 @@ def check_tree(c):  # every structure is in a case that is ruled out: the vertex
             need(m in every - set(at) and set(on) <= set(free) and not left_out, f"node {n}: mode {m} on vertices {left_out} too")
             parts = [({**at, m: v}, low, high) for v in on]
         elif "fill" in node:  # each mode without a vertex on this one
-    X = [({**at, m: node["fill"]}, low, high) for m in sorted(every - set(at))]
+            need(node["fill"] in free, f"node {n}: its vertex is not free")
+            parts = [({**at, m: node["fill"]}, low, high) for m in sorted(every - set(at))]
         elif "split" in node:  # the edge has at most that rank, or more
             e, k = node["split"]
             need(type(k) is int and e >= 0 and low[e] <= k < high[e], f"node {n}: there is nothing to be split")
