@@ -9,8 +9,7 @@ def need(holds, why):
 def load(c, path):  # the tensor in the shape in which it was taken; it must be the one meant
     kinds = {"f32": "<f4", "f64": "<f8", "complex64": "<c8", "complex128": "<c16"}
     x, dims, kind, norm = np.load(path), *(c["data"][name] for name in ("dims", "dtype", "norm"))
-    if c["reshaped"]:
-        x = x.reshape(dims, order="F" if c["reshaped"]["column_major"] else "C")
+    x = x.reshape(dims, order="F" if c["reshaped"] and c["reshaped"]["column_major"] else "C")
     x = np.ascontiguousarray(x, kinds[kind])
     head = ("" if kind == "f64" else kind).encode() + struct.pack(f"<{1 + len(dims)}Q", len(dims), *dims)
     need(list(x.shape) == dims and hashlib.sha256(head + x.tobytes()).hexdigest() == c["data"]["sha256"], "another tensor")
@@ -95,6 +94,7 @@ try:
     need((c["format"], c["version"], 0 <= c["max_rse"] < 1, 0 <= c["lost"] < 1) == ("tnsearch-certificate", 1, 1, 1), "no certificate")
     x, check = load(c, sys.argv[2]), check_all_trees if c["template"] == "any-tree" else check_tree
     check(c), [check_cut(c, x, cut) for cut in c["cuts"]]
-    print(f"PROVEN: RSE <= {c['max_rse']} takes params >= {c['params']} ({len(c['cuts'])} cuts, {len(c['tree'])} cases)")
+    what = "is out of reach" if c["params"] is None else f"takes {c['params']} params or more"
+    print(f"PROVEN: an RSE of at most {c['max_rse']} {what} ({len(c['cuts'])} cuts, {len(c['tree'])} cases)")
 except Exception as why:  # whatever it is, nothing is proven
     sys.exit(print(f"NOT PROVEN: {why!r}") or 1)

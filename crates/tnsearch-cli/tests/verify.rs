@@ -154,7 +154,7 @@ fn sizes_at_the_ends_of_the_range_are_checked_too() {
     let digit = |k: i32, place: i32| f64::from(k / 3i32.pow(place as u32) % 3);
     let product = |k| (0..4).map(|place| 1.0 + digit(k, place)).product::<f64>();
     let data: Vec<f64> = (0..81).map(|k| product(k) / 81.0 + 0.1 * digit(k * 7 + 1, 1)).collect();
-    for scale in [1e-300, 1e300] {
+    for scale in [1e-310, 1e-300, 1e300, 1e306] {
         let entries: Vec<f64> = data.iter().map(|x| x * scale).collect();
         place.write("x.npy", common::npy("<f8", &[3, 3, 3, 3], &common::doubles(&entries)));
         let ended = place.run("search x.npy --max-rse 0.05 --template path -o n --json o");

@@ -2,12 +2,15 @@
 
 use serde_json::json;
 use std::sync::Arc;
+use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
+use tnsearch::certificate::{Claim, prove};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::Network;
-use tnsearch::problem::Target;
+use tnsearch::problem::{Objective, Stop, Target};
 use tnsearch::tensor::{AnyTensor, Kind, Reshape, Tensor};
 use tnsearch_io::output::Output;
 use tnsearch_io::{Dtype, Picture, Table, npy_bytes, weights, write_tensor};
+use tnsearch_verify::{Array, fingerprint};
 
 /// A small tensor of that shape.
 pub fn tensor(dims: &[usize]) -> Tensor {
@@ -172,6 +175,35 @@ pub fn structure_files() -> Vec<Vec<u8>> {
         structures().iter().map(|s| serde_json::to_vec(&s.to_file()).expect("JSON")).collect();
     files.push(grouped.to_vec());
     files
+}
+
+/// Certificates of a 2 x 2 matrix and of a tensor of three modes.
+pub fn certificates() -> Vec<Vec<u8>> {
+    let goal = Objective::MaxError(0.1);
+    let made = |dims: Vec<usize>, data: Vec<f64>, template: Template, least: f64| {
+        let array = Array::real(dims.clone(), data.clone()).expect("as many as it says");
+        let norm = data.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let target =
+            Target::new(Tensor::new(dims.clone(), data).expect("a tensor")).expect("finite");
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+        let claim = Claim::new(&Arc::new(template), 3, goal, Some(goal.lower_bound(least)), false);
+        let proof = prove(&claim.expect("a claim"), &bound, 1000, &Stop::new()).expect("a proof");
+        let mut file = serde_json::to_value(&proof).expect("JSON");
+        let data = json!({"dims": dims, "dtype": "f64", "sha256": fingerprint(&array, "f64"), "norm": norm});
+        let more = json!({"format": "tnsearch-certificate", "version": 1, "tnsearch": "0", "says": "it",
+                          "data": data, "reshaped": null});
+        let fields = file.as_object_mut().zip(more.as_object());
+        fields.into_iter().for_each(|(to, from)| to.extend(from.clone()));
+        file.to_string().into_bytes()
+    };
+    let cube: Vec<f64> = (0..12).map(|k| f64::from(k * k % 7) - 2.0).collect();
+    let matrix = vec![2.0, 0.0, 0.0, 1.0];
+    vec![
+        made(vec![2, 2], matrix.clone(), Template::path(2).expect("a path"), 8.0),
+        made(vec![2, 2], matrix, Template::any_tree(2).expect("trees"), 4.0),
+        made(vec![2, 3, 2], cube.clone(), Template::ring(3).expect("a ring"), 18.0),
+        made(vec![2, 3, 2], cube, Template::parse("tucker", 3).expect("a Tucker network"), 22.0),
+    ]
 }
 
 pub fn networks() -> Vec<Vec<u8>> {

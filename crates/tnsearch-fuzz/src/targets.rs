@@ -10,6 +10,7 @@ use tnsearch_io::weights::WeightsFile;
 use tnsearch_io::{
     Dtype, MemoryLimit, list_arrays, network, npy_bytes, read_tensor, table, text::shown,
 };
+use tnsearch_verify::{Array, Class, Limits};
 
 /// Why an input was not accepted, or what is wrong with how it was.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 13] = [
+pub static TARGETS: [Target; 14] = [
     Target { name: "npy", good: good::npy, read: |bytes, folder| tensors(bytes, folder, "x.npy") },
     Target { name: "npz", good: good::npz, read: |bytes, folder| tensors(bytes, folder, "x.npz") },
     Target {
@@ -55,6 +56,7 @@ pub static TARGETS: [Target; 13] = [
     Target { name: "weights", good: good::models, read: models },
     Target { name: "journal", good: good::journals, read: journal },
     Target { name: "mask", good: good::mask, read: mask },
+    Target { name: "certificate", good: good::certificates, read: certificate },
     Target { name: "text", good: good::structure_files, read: text },
 ];
 
@@ -183,6 +185,20 @@ fn mask(bytes: &[u8], folder: &Path) -> Answer {
     let flags = (0..read.tensor.len()).map(|k| read.tensor.entry(k).re != 0.0).collect();
     Mask::new(read.tensor.dims().to_vec(), flags).map_err(refused)?;
     Ok(())
+}
+
+/// A certificate of the good tensor that is taken must be true: rank 1 leaves an RSE of 0.2, and rank 2 has 8 params.
+fn certificate(bytes: &[u8], _: &Path) -> Answer {
+    let text = String::from_utf8(bytes.to_vec()).map_err(refused)?;
+    let read = tnsearch_verify::Certificate::parse(&text).map_err(told)?;
+    let limits = Limits { bytes: LIMIT, stop: &|| false };
+    read.check_cases(&limits).map_err(told)?.map_err(told)?;
+    let x = Array::real(vec![2, 2], vec![2.0, 0.0, 0.0, 1.0]).expect("four entries");
+    read.check(&x, "f64", &limits).map_err(told)?.map_err(told)?;
+    let least = if read.max_rse < 0.2 { 8 } else { 4 };
+    let path = matches!(&read.template, Class::Graph(g) if g.vertices.len() == 2);
+    let said = read.params.is_some_and(|p| p <= least) || read.max_rank == Some(1) || !path;
+    same("what a certificate says", said)
 }
 
 fn text(bytes: &[u8], folder: &Path) -> Answer {

@@ -78,6 +78,8 @@ impl Network {
         let length = |a: &usize| if *a < order { self.dims[*a] } else { self.edges[*a - order][2] };
         let size = |axes: &[usize]| axes.iter().map(|a| length(a) as f64).product::<f64>();
         let mut live: Vec<usize> = (0..axes.len()).collect();
+        // The piece that each vertex is in.
+        let mut piece = live.clone();
         let mut steps = Vec::with_capacity(live.len());
         let (mut held, mut peak, mut work) =
             (axes.iter().map(|a| size(a)).sum::<f64>(), 0.0f64, 0.0);
@@ -85,18 +87,19 @@ impl Network {
         peak = peak.max(3.0 * self.dims.iter().map(|&d| d as f64).product::<f64>());
         while live.len() > 1 {
             limits.poll()?;
-            let mut best: Option<(bool, f64, usize, usize)> = None;
-            for (k, &a) in live.iter().enumerate() {
-                for &b in &live[k + 1..] {
-                    let shared = axes[a].iter().any(|x| axes[b].contains(x));
+            // Two pieces with an edge between them; where there is none left, any two.
+            let mut best: Option<(f64, usize, usize)> = None;
+            for &[u, v, _] in &self.edges {
+                let (a, b) = (piece[u].min(piece[v]), piece[u].max(piece[v]));
+                if a != b {
                     let grown = size(&joined(&axes[a], &axes[b])) - size(&axes[a]) - size(&axes[b]);
-                    let key = (!shared, grown, a, b);
-                    if best.is_none_or(|best| (key.0, key.1) < (best.0, best.1)) {
-                        best = Some(key);
+                    if best.is_none_or(|best| (grown, a, b) < best) {
+                        best = Some((grown, a, b));
                     }
                 }
             }
-            let Some((_, _, a, b)) = best else { break };
+            let (_, a, b) = best.unwrap_or((0.0, live[0], live[1]));
+            piece.iter_mut().filter(|p| **p == b).for_each(|p| *p = a);
             let made = joined(&axes[a], &axes[b]);
             let (two, new) = (size(&axes[a]) + size(&axes[b]), size(&made));
             let inner: Vec<usize> =

@@ -10,6 +10,10 @@
 use crate::certificate::{Graph, Node, Place, Refused};
 use crate::{Certificate, Limits, Unchecked};
 
+/// Larger graphs are refused: every case counts with all of it.
+const MOST_VERTICES: usize = 64;
+const MOST_EDGES: usize = 512;
+
 /// A case.
 #[derive(Clone)]
 struct Case {
@@ -40,6 +44,9 @@ impl Certificate {
     ) -> Result<Result<usize, Refused>, Unchecked> {
         let (order, vertices) = (self.data.dims.len(), graph.vertices.len());
         let form = |why: &str| Ok(Err(Refused::Form(why.to_owned())));
+        if vertices > MOST_VERTICES || graph.edges.len() > MOST_EDGES {
+            return form("its graph is larger than any that is proven about");
+        }
         if graph.vertices.iter().filter(|v| v.mode).count() != order {
             return form("its graph has not one vertex for each mode");
         }

@@ -28,6 +28,7 @@ pub(crate) fn least(dims: &[usize], cuts: &[Cut], limits: &Limits<'_>) -> Result
         width[set] = width[set].max(u128::from(cut.width));
     }
     let mut bundles: Vec<Vec<Bundle>> = vec![Vec::new(); sets];
+    let mut held = sets as u128;
     for set in 1..sets {
         limits.poll()?;
         let mut found: Vec<Bundle> = Vec::new();
@@ -47,13 +48,17 @@ pub(crate) fn least(dims: &[usize], cuts: &[Cut], limits: &Limits<'_>) -> Result
                 }
             }
             if found.len() > 4096 {
+                limits.poll()?;
                 found = best(found);
+                limits.check(size_of::<Bundle>() as u128 * (held + found.len() as u128))?;
             }
         }
         let behind =
             found.iter().map(|(w, c)| width[set].saturating_mul(*w).saturating_add(*c)).min();
         found.extend(behind.map(|cost| (width[set], cost)));
         bundles[set] = best(found);
+        held += bundles[set].len() as u128;
+        limits.check(size_of::<Bundle>() as u128 * held)?;
     }
     let all = &bundles[sets - 1];
     let total = all.iter().map(|(w, c)| w.saturating_mul(dims[0] as u128).saturating_add(*c)).min();

@@ -91,7 +91,7 @@ impl Findings {
                 }
                 Verdict::NotChecked => format!("not checked: {}", why.unwrap_or("no reason")),
             };
-            line(out, &format!("{:<19}", finding.claim), said);
+            line(out, &format!("{:<19}", finding.claim), tnsearch_io::text::shown(&said));
         }
     }
 }
@@ -105,7 +105,8 @@ fn shown(value: &Value) -> String {
             None => number(f64::NAN),
         },
         Value::Null => "nothing".to_owned(),
-        Value::String(text) => text.clone(),
+        // A file may hold anything, and a terminal obeys it.
+        Value::String(text) => tnsearch_io::text::shown(text),
         other => {
             let mut text = other.to_string();
             if text.chars().count() > 120 {

@@ -7,7 +7,7 @@ use std::path::Path;
 use tnsearch::network::Network;
 use tnsearch::problem::Target;
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
-use tnsearch_io::MemoryLimit;
+use tnsearch_io::{MemoryLimit, text::shown};
 use tnsearch_verify::{Array, Certificate};
 
 /// The numbers of a tensor, times a power of two.
@@ -47,7 +47,8 @@ pub fn network(given: &Network) -> tnsearch_verify::Network {
 
 /// A certificate.
 pub fn read_certificate(path: &Path) -> anyhow::Result<Certificate> {
-    Certificate::parse(&read_text(path)?).map_err(|e| anyhow!("{}: {e}", path.display()))
+    Certificate::parse(&read_text(path)?)
+        .map_err(|e| anyhow!("{}: {}", path.display(), shown(&e.to_string())))
 }
 
 /// The tensor in the shape that a certificate says, unless another is asked for.
