@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 
 import pytest
 import safetensors
@@ -68,6 +69,8 @@ def test_the_seed_of_a_run_finds_it_again(searched, tnsearch):
 def test_the_journal(searched):
     header, *lines = map(json.loads, (searched / "run.jsonl").read_text().splitlines())
     assert set(header) == documented("field of the first line")
+    for line in (searched / "run.jsonl").read_bytes().splitlines():
+        assert line[-10:-2] == b"%08x" % zlib.crc32(line[:-18] + b"}")
     report = json.loads((searched / "out.json").read_text())
     records = [line for line in lines if "key" in line]
     others = [line for line in lines if "key" not in line]

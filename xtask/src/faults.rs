@@ -39,7 +39,7 @@ const JOBS: [Job; 13] = [
     },
     Job {
         name: "decompose",
-        args: "decompose big.npy --max-rse 0.01 -o net --json sum.json --quiet",
+        args: "decompose big.npy --method tt-svd --max-rse 0.01 -o net --json sum.json --quiet",
         outputs: &["net"],
         others: &["sum.json"],
         resumes: None,
@@ -53,7 +53,7 @@ const JOBS: [Job; 13] = [
     },
     Job {
         name: "compress",
-        args: "compress big.npy --max-re 0.1 -o net --json sum.json --quiet",
+        args: "compress big.npy --re 0.1 -o net --json sum.json --quiet",
         outputs: &["net"],
         others: &["sum.json"],
         resumes: None,
@@ -109,7 +109,7 @@ const JOBS: [Job; 13] = [
     },
     Job {
         name: "pick",
-        args: "pick done.jsonl --max-params 200 -o net --json sum.json --quiet",
+        args: "pick done.jsonl --params 200 -o net --json sum.json --quiet",
         outputs: &["net"],
         others: &["sum.json"],
         resumes: None,
@@ -183,8 +183,8 @@ impl Place {
         )?;
         let s = r#"{"template":"ring","permutation":[0,1,2,3,4],"edges":[[0,1,2],[1,2,2],[2,3,2],[3,4,2],[0,4,2]]}"#;
         std::fs::write(self.path("s.json"), s)?;
-        self.must("decompose big.npy --max-rse 1e-6 -o bignet --quiet")?;
-        self.must("compress big.npy --max-re 0.1 -o packed --quiet")?;
+        self.must("decompose big.npy --method tt-svd --max-rse 1e-6 -o bignet --quiet")?;
+        self.must("compress big.npy --re 0.1 -o packed --quiet")?;
         self.must(
             "generate --template path --order 2 --dim 96 --ranks 8..8 --seed 3 -o w.npy --quiet",
         )?;

@@ -46,7 +46,7 @@ fn what_has_no_end_or_no_writer_is_refused_by_every_reader() {
             "decompress-model PATH -o m.safetensors",
             "search PATH",
             "search x.npy --mask PATH",
-            "tgp train PATH --response y -o model.safetensors",
+            "tgp train PATH -o model.safetensors",
         ] {
             refuses(&place, &format!("tnsearch {}", args.replace("PATH", path)), words);
         }
@@ -107,7 +107,10 @@ fn an_output_whose_name_is_no_text_is_written_and_summed_up() {
     place.ring("x.npy", 4, 1);
     let name = std::ffi::OsStr::from_bytes(b"n\xff.safetensors");
     let output = Command::new(assert_cmd::cargo::cargo_bin("tnsearch"))
-        .args("decompose x.npy --max-rse 0.1 --json sum.json --quiet -o".split_whitespace())
+        .args(
+            "decompose x.npy --method tt-svd --max-rse 0.1 --json sum.json --quiet -o"
+                .split_whitespace(),
+        )
         .arg(name)
         .current_dir(place.dir())
         .output()
@@ -138,7 +141,7 @@ fn one_file_under_two_names_is_seen() {
         "search x.npy -o to-x",
         "search x.npy --journal hard",
         "search x.npy -o ./d/../x.npy",
-        "decompose x.npy --max-rse 0.1 -o hard",
+        "decompose x.npy --method tt-svd --max-rse 0.1 -o hard",
     ] {
         place.refuses(args, "are the same file");
     }
@@ -172,7 +175,10 @@ fn a_command_that_is_ended_while_it_writes_leaves_nothing() {
     let place = Place::new();
     let args = "generate --template path --order 4 --dim 40 --ranks 2..2 --seed 1 --quiet -o";
     assert_eq!(place.run(&format!("{args} big.npy")).code, 0);
-    assert_eq!(place.run("decompose big.npy --max-rse 1e-6 -o net --quiet").code, 0);
+    assert_eq!(
+        place.run("decompose big.npy --method tt-svd --max-rse 1e-6 -o net --quiet").code,
+        0
+    );
     for signal in ["-TERM", "-INT"] {
         let mut held = Held::start(&place, "reconstruct net -o y.npy --quiet");
         // A temporary file that something was written to.

@@ -335,7 +335,8 @@ fn a_digit_of_an_error_or_a_key_in_an_old_journal_is_refitted() {
             line.replacen("\"rse\":", "\"rse\":9", 1),
             line.replacen("x2", "x3", 1),
         ] {
-            if bad == line || rse == 0.0 {
+            // Less is lost in the loss.
+            if bad == line || rse < 1e-9 {
                 continue;
             }
             place.write("run.jsonl", old.replacen(line, &bad, 1));

@@ -53,8 +53,8 @@ pub enum Problem {
     Damaged(String),
     /// Its entries are no numbers that can be read.
     #[error(
-        "entries of type {0} are not supported; use a boolean, integer, real or complex \
-         type (f16, bf16, f32, f64, complex64, complex128), e.g. X.astype('f8')"
+        "entries of type {} are not supported; use a boolean, integer, real or complex \
+         type (f16, bf16, f32, f64, complex64, complex128), e.g. X.astype('f8')", shown(.0)
     )]
     Dtype(String),
     /// It would take too much memory.

@@ -96,8 +96,24 @@ mod tests {
 
     #[test]
     fn amounts_of_memory() {
-        for (text, bytes) in [("500MB", 500_000_000), ("1.5 GiB", 1_610_612_736), ("4096", 4096)] {
-            assert_eq!(parse_memory(text), Ok(bytes));
+        for (text, bytes) in [
+            ("4096", 4096),
+            ("1", 1),
+            ("7b", 7),
+            ("3K", 3_000),
+            ("2kb", 2_000),
+            ("5m", 5_000_000),
+            ("500MB", 500_000_000),
+            ("2 g", 2_000_000_000),
+            ("3GB", 3_000_000_000),
+            ("1t", 1_000_000_000_000),
+            ("2TB", 2_000_000_000_000),
+            ("2KiB", 2_048),
+            ("3 MiB", 3_145_728),
+            ("1.5 GiB", 1_610_612_736),
+            ("2TiB", 2_199_023_255_552),
+        ] {
+            assert_eq!(parse_memory(text), Ok(bytes), "{text}");
         }
         for bad in ["", "0", "GB", "-1GB", "1XB", "1.2.3GB"] {
             assert!(parse_memory(bad).is_err(), "{bad}");

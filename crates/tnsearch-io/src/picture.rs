@@ -374,6 +374,18 @@ mod tests {
         let opaque = save(&[51, 255, 255, 255], ExtendedColorType::La8);
         assert_eq!((&opaque.samples[..], opaque.was_transparent), (&[0.2, 1.0][..], false));
 
+        // Sixteen bits a channel, in the order of the machine.
+        let wide =
+            |samples: &[u16]| -> Vec<u8> { samples.iter().flat_map(|s| s.to_ne_bytes()).collect() };
+        let grey = save(&wide(&[65535, 0, 13107, 65535]), ExtendedColorType::La16);
+        assert_eq!(
+            (&grey.samples[..], grey.bits, grey.was_transparent),
+            (&[1.0, 0.2][..], 16, true)
+        );
+        let colours = [0, 13107, 65535, 65535, 1, 2, 3, 0];
+        let colour = save(&wide(&colours), ExtendedColorType::Rgba16);
+        assert_eq!((&colour.samples[..], colour.bits), (&[0.0, 0.2, 1.0, 1.0, 1.0, 1.0][..], 16));
+
         // A picture of 2 x 1 with a palette of two colours, one bit a pixel.
         let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
         let mut chunk = |name: &[u8], data: &[u8]| {
@@ -416,8 +428,14 @@ mod tests {
         assert!(refused(b"\x93NUMPY\x01\0").starts_with("not a picture"));
         let whole = scene(9, 9, 3).to_png().unwrap();
         for length in 8..whole.len() - 12 {
-            refused(&whole[..length]);
+            let said = refused(&whole[..length]);
+            assert!(said.starts_with("truncated: ") || said.starts_with("damaged: "), "{said}");
         }
+        // What the decoder says of a damaged picture is passed on.
+        let mut wrong = whole.clone();
+        wrong[29] ^= 1;
+        let said = refused(&wrong);
+        assert!(said.starts_with("damaged: ") && said.to_lowercase().contains("crc"), "{said}");
         for at in 8..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x55;

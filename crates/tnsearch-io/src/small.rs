@@ -54,8 +54,11 @@ fn try_read(path: &Path, most: u64) -> Result<Vec<u8>, Problem> {
     if about.is_file() && about.len() > most {
         return Err(Problem::Long(most));
     }
+    let pipe = crate::output::is_pipe(&about);
+    // Nothing large comes from a device.
+    let most = if about.is_file() || pipe { most } else { most.min(MOST) };
     let mut bytes = Vec::new();
-    let file = match crate::output::is_pipe(&about) {
+    let file = match pipe {
         true => open_pipe(path, &mut bytes)?,
         false => File::open(path)?,
     };

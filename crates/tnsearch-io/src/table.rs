@@ -265,6 +265,28 @@ mod tests {
     }
 
     #[test]
+    fn files_that_are_missing_or_too_large_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.csv");
+        let said = |limit: u64| {
+            read(&path, MemoryLimit::new(Some(limit))).unwrap_err().problem.to_string()
+        };
+        assert_eq!(said(1 << 20), "no such file");
+        std::fs::write(&path, "a,b\n1,2\n3,4\n").unwrap();
+        // Twelve bytes of text: at most six numbers of eight bytes.
+        assert!(read(&path, MemoryLimit::new(Some(48))).is_ok());
+        assert!(said(47).starts_with("its 6 entries need 48 bytes"), "{}", said(47));
+        let folder = read(dir.path(), MemoryLimit::new(None)).unwrap_err();
+        assert!(folder.to_string().contains("a directory"), "{folder}");
+    }
+
+    #[test]
+    fn as_many_columns_as_are_allowed_are_read() {
+        let wide: Vec<String> = (0..MOST_COLUMNS).map(|k| format!("c{k}")).collect();
+        assert_eq!(parse(wide.join(",").as_bytes()).unwrap().columns(), MOST_COLUMNS);
+    }
+
+    #[test]
     fn columns_that_are_not_needed_may_hold_anything() {
         let text = "a,note,y\n1,hello,2\n3,,4\n".as_bytes();
         let needed = ["a", "y"].map(str::to_owned);

@@ -144,7 +144,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
 
     let interrupt = interrupt::on_ctrl_c()?;
     let limits = Limits::none().with(|l| {
-        l.max_bytes = Some(limit.bytes());
+        l.max_bytes = target.left_of(Some(limit.bytes()));
         l.stop = interrupt.within_seconds(time.unwrap_or(f64::INFINITY));
     });
     let begun = Instant::now();

@@ -16,7 +16,8 @@ use std::path::Path;
 use tnsearch::tensor::{Kind, ModeNames, Reshape, unflatten};
 use tnsearch_io::network::{self, StoredNetwork};
 use tnsearch_io::{
-    Array, Layout, Listed, MemoryLimit, list_arrays, read_tensor, small, split_key, text::bytes,
+    Array, Layout, Listed, MemoryLimit, list_arrays, read_tensor, small, split_key,
+    text::{bytes, shown},
 };
 
 /// Show what is in a network file, a tensor file, an archive, a structure file or the JSON of a search.
@@ -252,9 +253,10 @@ fn archive_info(args: &Info, arrays: &[Listed], report: &Report) -> anyhow::Resu
     report.write(&summary, || {
         let mut out = String::new();
         line(&mut out, "archive", format!("{}, {} arrays", args.file, arrays.len()));
-        let width = arrays.iter().map(|a| a.key.chars().count()).max().unwrap_or(0);
-        for listed in arrays {
-            let key = format!("{:<width$}", listed.key);
+        let keys: Vec<String> = arrays.iter().map(|a| shown(&a.key)).collect();
+        let width = keys.iter().map(|key| key.chars().count()).max().unwrap_or(0);
+        for (listed, key) in arrays.iter().zip(keys) {
+            let key = format!("{key:<width$}");
             line(&mut out, "", format!("{key}  {}", about(listed)));
         }
         out

@@ -3,7 +3,6 @@
 use crate::entries::write_entries;
 use crate::literal::Literal;
 use crate::registry::{Format, Opened, Sign, Single};
-use crate::text::shown;
 use crate::{Array, Dtype, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -122,7 +121,7 @@ fn parse_header(text: &str) -> Result<Layout, Problem> {
 
 /// A numpy type string such as `<f8`: the type, and whether it is big-endian.
 fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
-    let unknown = || Problem::Dtype(format!("'{}'", shown(descr)));
+    let unknown = || Problem::Dtype(format!("'{descr}'"));
     let (big_endian, kind) = match descr.split_at_checked(1).ok_or_else(unknown)? {
         ("<" | "|", kind) => (false, kind),
         (">", kind) => (true, kind),
@@ -155,7 +154,7 @@ fn parse_descr(descr: &str) -> Result<(Dtype, bool), Problem> {
                 ("V", _) => " (raw bytes)",
                 _ => "",
             };
-            return Err(Problem::Dtype(format!("'{}'{what}", shown(descr))));
+            return Err(Problem::Dtype(format!("'{descr}'{what}")));
         }
     };
     Ok((dtype, big_endian))

@@ -6,7 +6,7 @@ use tnsearch::problem::Measure;
 use tnsearch::search::Evaluation;
 
 /// Losses that were computed from the same numbers differ by no more than this part of themselves.
-const ROUNDING: f64 = 1e-9;
+const ROUNDING: f64 = 1e-15;
 
 /// Refuses an evaluation whose numbers do not belong together.
 pub(super) fn evaluation(

@@ -205,3 +205,56 @@ pub fn header_bytes(entries: &[Entry], notes: &Notes) -> Vec<u8> {
     }
     framed(format!("{{{}}}", fields.join(",")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_of_the_format_is_known() {
+        let all = [
+            ("BOOL", Dtype::Bool),
+            ("I8", Dtype::I8),
+            ("I16", Dtype::I16),
+            ("I32", Dtype::I32),
+            ("I64", Dtype::I64),
+            ("U8", Dtype::U8),
+            ("U16", Dtype::U16),
+            ("U32", Dtype::U32),
+            ("U64", Dtype::U64),
+            ("F16", Dtype::F16),
+            ("BF16", Dtype::Bf16),
+            ("F32", Dtype::F32),
+            ("F64", Dtype::F64),
+            ("C64", Dtype::C64),
+        ];
+        for (stored, dtype) in all {
+            let entry = Entry::new("x".into(), stored.into(), vec![2, 3], 8, 48);
+            assert_eq!(
+                (entry.dtype(), entry.count(), entry.bytes()),
+                (Some(dtype), 6, 48),
+                "{stored}"
+            );
+        }
+        assert_eq!(Entry::new("x".into(), "F8_E4M3".into(), vec![], 0, 1).dtype(), None);
+        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
+            let entry = Entry::new("x".into(), dtype.stored().into(), vec![], 0, 8);
+            assert_eq!(entry.dtype(), Some(dtype), "what is written is read");
+        }
+    }
+
+    #[test]
+    fn tensors_without_entries_and_offsets_that_go_back() {
+        let one = |offsets: &str| {
+            parse(
+                format!(r#"{{"a":{{"dtype":"F32","shape":[0],"data_offsets":{offsets}}}}}"#)
+                    .as_bytes(),
+            )
+        };
+        let (entries, _) = one("[0,0]").unwrap();
+        assert_eq!((entries.len(), entries[0].bytes()), (1, 0));
+        assert_eq!(one("[4,0]").unwrap_err().to_string(), one("[0]").unwrap_err().to_string());
+        let said = parse(b"[1]").unwrap_err().to_string();
+        assert!(said.contains("an object with a field for each tensor"), "{said}");
+    }
+}

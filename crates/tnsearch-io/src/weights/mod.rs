@@ -48,8 +48,11 @@ impl WeightsFile {
     }
 
     fn try_open(path: &Path) -> Result<Self, Problem> {
-        if path.is_dir() {
-            return Err(Problem::NotAFile("a directory"));
+        // Opening a pipe would wait for who writes into it: look before.
+        match path.metadata() {
+            Ok(about) if about.is_dir() => return Err(Problem::NotAFile("a directory")),
+            Ok(about) if !about.is_file() => return Err(Problem::NotAFile("a pipe or a device")),
+            _ => {}
         }
         let file = File::open(path).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => Problem::Missing,
@@ -67,7 +70,7 @@ impl WeightsFile {
         let size = u64::from_le_bytes(size);
         let mut first = [0u8; 1];
         let begins = reader.read_exact(&mut first).is_ok() && first[0] == b'{';
-        if !begins {
+        if !begins || size == 0 {
             return Err(not_one());
         }
         if size > MAX_HEADER || size + 8 > length {
@@ -282,6 +285,37 @@ mod tests {
     }
 
     #[test]
+    fn headers_that_do_not_fit_in_the_file_are_refused_whatever_they_say() {
+        let empty = with_header("{}", 0);
+        let of = |bytes: &[u8]| {
+            let (_dir, path) = written(bytes);
+            WeightsFile::open(&path).map(|f| f.entries.len()).map_err(|e| e.problem.to_string())
+        };
+        assert_eq!(of(&empty), Ok(0), "a header that ends where the file does");
+        let ends = Err("truncated: it ends within its header".to_owned());
+        for size in [3u64, 1 << 20, MAX_HEADER, MAX_HEADER + 1, u64::MAX] {
+            let mut bytes = empty.clone();
+            bytes[..8].copy_from_slice(&size.to_le_bytes());
+            assert_eq!(of(&bytes), ends, "{size}");
+        }
+        let said = WeightsFile::open(Path::new("/no/such/file")).unwrap_err().problem.to_string();
+        assert_eq!(said, "no such file");
+    }
+
+    #[test]
+    fn several_tensors_lie_one_behind_the_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("model.safetensors");
+        let tensors: Vec<Tensor> =
+            (1..4).map(|n| Tensor::new(vec![n], vec![n as f64; n]).unwrap()).collect();
+        let named: Vec<(&str, &Tensor)> = ["a", "b", "c"].into_iter().zip(&tensors).collect();
+        write(&Output::check(&path).unwrap(), &named, Dtype::F64).unwrap();
+        let file = WeightsFile::open(&path).unwrap();
+        let places: Vec<(u64, u64)> = file.entries.iter().map(|e| (e.start, e.end)).collect();
+        assert_eq!(places, [(0, 8), (8, 24), (24, 48)]);
+    }
+
+    #[test]
     fn shared_and_scattered_tensors_are_told() {
         let shared = r#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"b":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}"#;
         let said = refusal(shared, 16);
@@ -322,6 +356,10 @@ mod tests {
 
     #[test]
     fn any_damage_is_refused_without_a_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        let none = dir.path().join("none");
+        std::fs::write(&none, b"\0\0\0\0\0\0\0\0{}").unwrap();
+        assert!(WeightsFile::open(&none).is_err(), "a header of no bytes");
         let bytes = with_header(
             r#"{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#,
             8,

@@ -297,6 +297,34 @@ mod tests {
     }
 
     #[test]
+    fn minimum_cuts_find_their_way_through_many_internal_vertices() {
+        let mut rng = stream(3, b"flows");
+        for round in 0..400 {
+            let (modes, internal) = (rng.random_range(2..5usize), rng.random_range(1..6usize));
+            let v = modes + internal;
+            let mut edges: Vec<(usize, usize, usize)> = Vec::new();
+            for a in 0..v {
+                for b in a + 1..v {
+                    if rng.random_bool(0.5) {
+                        edges.push((a, b, rng.random_range(1..6)));
+                    }
+                }
+            }
+            let graph = ModeGraph::new(modes, internal, edges);
+            for set in 1..(1u64 << modes) - 1 {
+                let brute = (0..1u64 << internal).map(|inner| {
+                    let side = set | inner << modes;
+                    let crossed =
+                        graph.edges().iter().filter(|e| (side >> e.0 ^ side >> e.1) & 1 == 1);
+                    crossed.map(|e| e.2 as f64).product::<f64>()
+                });
+                let brute = brute.fold(f64::INFINITY, f64::min);
+                assert_eq!(width(&graph, set), brute, "round {round}: {graph} {set:b}");
+            }
+        }
+    }
+
+    #[test]
     fn the_connected_cuts_of_a_ring_are_its_arcs() {
         let ring = ModeGraph::new(12, 0, (0..12).map(|v| (v, (v + 1) % 12, 2)).collect());
         let cuts = connected_cuts(&ring);

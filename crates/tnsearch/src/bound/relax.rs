@@ -363,7 +363,8 @@ impl Relaxation {
         let Some(&e) = place.new_edges.get(edge) else {
             // A complete structure is bounded by all its cuts, which takes as long as thousands of nodes.
             let last = node.depth + 1 == self.places.len();
-            if if last { stop.look() } else { stop.is_set() } {
+            let stopped = if last { stop.look() } else { stop.is_set() };
+            if stopped {
                 return false;
             }
             if let Some(mut node) = self.finished(node, place) {

@@ -81,3 +81,52 @@ impl Spectrum {
         self.tails.iter().zip(next).map(|(a, b)| a - b).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_values_known() {
+        let spectrum = Spectrum::new(&[0.5, 0.25, 0.25], 0.0, 3, (0.0, 0.0));
+        let tails: Vec<f64> = (0..5).map(|k| spectrum.tail(k)).collect();
+        assert_eq!(tails, [1.0, 0.5, 0.25, 0.0, 0.0]);
+        for (eps, rank) in [(1.0, 0), (0.75, 1), (0.5, 1), (0.4, 2), (0.25, 2), (0.1, 3), (0.0, 3)]
+        {
+            assert_eq!((spectrum.reach(eps), spectrum.rank(eps)), (rank, rank), "{eps}");
+        }
+        assert_eq!((spectrum.missed(), spectrum.slack(1), spectrum.bound(1)), (0.0, 0.0, 0.5));
+        assert_eq!(spectrum.values(), [0.5, 0.25, 0.25]);
+    }
+
+    #[test]
+    fn what_a_sketch_misses_counts_for_neither_side() {
+        // Of five values two are known, and a quarter of the tensor is missed.
+        let spectrum = Spectrum::new(&[0.5, 0.25], 0.25, 5, (0.0, 0.0));
+        let tails: Vec<f64> = (0..7).map(|k| spectrum.tail(k)).collect();
+        assert_eq!(tails, [1.0, 0.5, 0.25, 0.25, 0.25, 0.0, 0.0]);
+        let bounds: Vec<f64> = (0..6).map(|k| spectrum.bound(k)).collect();
+        assert_eq!(bounds, [0.75, 0.25, 0.0, 0.0, 0.0, 0.0]);
+        // From above: what is missed may be anywhere, up to the last value.
+        for (eps, reach, rank) in [(0.5, 1, 1), (0.3, 2, 1), (0.25, 2, 1), (0.2, 5, 2), (0.0, 5, 2)]
+        {
+            assert_eq!((spectrum.reach(eps), spectrum.rank(eps)), (reach, rank), "{eps}");
+        }
+        assert_eq!((spectrum.missed(), spectrum.slack(0)), (0.25, 0.25));
+        assert_eq!(spectrum.values(), [0.5, 0.25]);
+    }
+
+    #[test]
+    fn the_slack_for_rounding_weakens_the_bound_alone() {
+        let spectrum = Spectrum::new(&[0.75, 0.25], 0.0, 2, (0.125, 0.125));
+        // 0.25 - 0.125 - 0.125 * 0.5.
+        assert_eq!(
+            (spectrum.tail(1), spectrum.bound(1), spectrum.slack(1)),
+            (0.25, 0.0625, 0.1875)
+        );
+        assert_eq!(
+            (spectrum.rank(0.0625), spectrum.rank(0.0624), spectrum.reach(0.0625)),
+            (1, 2, 2)
+        );
+    }
+}

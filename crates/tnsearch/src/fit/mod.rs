@@ -290,7 +290,7 @@ pub fn error_of(
         let plan = Plan::new((target, x), graph, Walk::Reading, max_bytes)?;
         let mut ws = Workspace::new(&plan);
         ws.set_cores_of(&starts::checked_cores(graph, target.dims(), cores)?, target.exponent());
-        ws.refresh();
+        ws.refresh_blocks();
         Ok(ws.rse())
     })
 }

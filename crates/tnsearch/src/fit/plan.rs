@@ -188,13 +188,14 @@ impl<'x, T: Scalar> Plan<'x, T> {
 
     /// Floating-point operations of computing the error of given cores.
     pub fn residual_flops(&self) -> f64 {
-        let flops = |step: &Step| match step {
-            Step::Contract { plan, .. } => plan.flops(),
-            _ => 0.0,
-        };
+        let blocks = self.renew.iter().zip(&self.block).flat_map(|(steps, (block, _))| {
+            steps.iter().map(move |step| match step {
+                Step::Contract { plan, dst, .. } if dst == block => plan.flops(),
+                _ => 0.0,
+            })
+        });
         let (rows, columns, cut) = self.root;
-        let product = 2.0 * rows as f64 * columns as f64 * cut as f64;
-        self.renew.iter().flatten().map(flops).sum::<f64>() + product
+        blocks.sum::<f64>() + 2.0 * rows as f64 * columns as f64 * cut as f64
     }
 
     /// Floating-point operations of the contractions of one walk.

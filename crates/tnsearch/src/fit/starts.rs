@@ -104,7 +104,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
             return None;
         }
         ws.obey(None);
-        ws.refresh();
+        ws.refresh_blocks();
         let mut rse = ws.rse();
         // A start that blew up is worth less than the zero network, which every structure has.
         if rse.is_nan() || rse > 1.0 {

@@ -184,6 +184,19 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         }
     }
 
+    /// Computes what the error of the cores needs: every block, but not their squares. Nothing else may be asked for then.
+    pub fn refresh_blocks(&mut self) {
+        let plan = self.plan;
+        for (steps, (block, _)) in plan.renew.iter().zip(&plan.block) {
+            for step in steps {
+                match step {
+                    Step::Contract { dst, .. } | Step::Reorder { dst, .. } if dst != block => {}
+                    step => self.step(step),
+                }
+            }
+        }
+    }
+
     fn renew(&mut self, node: usize) {
         let plan = self.plan;
         for step in &plan.renew[node] {

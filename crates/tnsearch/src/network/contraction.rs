@@ -90,8 +90,9 @@ impl<T: Scalar> Scratch<T> {
     pub fn reserve(&mut self, contraction: &Contraction) {
         let [a, b, c] = contraction.scratch_lens();
         for (buffer, len) in [(&mut self.a, a), (&mut self.b, b), (&mut self.c, c)] {
+            // What was there is of no use, and fresh zeros take no time.
             if buffer.len() < len {
-                buffer.resize(len, T::ZERO);
+                *buffer = vec![T::ZERO; len];
             }
         }
     }

@@ -372,6 +372,11 @@ impl Target {
         u64::try_from(entries.saturating_mul(self.kind().bytes() as u128)).unwrap_or(u64::MAX)
     }
 
+    /// What its entries leave of a limit on memory.
+    pub fn left_of(&self, max_bytes: Option<u64>) -> Option<u64> {
+        max_bytes.map(|max| max.saturating_sub(self.held_bytes()))
+    }
+
     /// The dimensions of the tensor at hand: what fits, spectra and decompositions compute with.
     pub fn dims(&self) -> &[usize] {
         self.tensor().dims()

@@ -255,6 +255,86 @@ fn priced_trees_are_the_best_of_all_and_svds_keep_what_they_promise() {
     }
 }
 
+/// What may come next of a tree: one rank changed by one, with its params and tails.
+fn neighbours(
+    tree: &ModeTree,
+    up: bool,
+    spectra: &Spectra,
+    dims: &[usize],
+) -> Vec<(ModeTree, f64, f64)> {
+    let splits = tree.splits();
+    let each = (0..tree.edges.len()).filter_map(|e| {
+        let rank = tree.edges[e].2;
+        let next = match up {
+            true if rank < spectra.side(splits[e]) => rank + 1,
+            false if rank > 1 => rank - 1,
+            _ => return None,
+        };
+        let mut tree = tree.clone();
+        tree.edges[e].2 = next;
+        let (params, tails) = (tree.params(dims) as f64, tree.tails(spectra).unwrap());
+        Some((tree, params, tails))
+    });
+    each.collect()
+}
+
+#[test]
+fn trees_grow_and_shrink_by_the_step_that_is_worth_most() {
+    let dims = [3, 4, 2, 3];
+    for seed in 0..6 {
+        let target = noisy(&dims, seed, 0.4);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let pricing = Pricing::new(&spectra, None, &Stop::new());
+        let from = pricing.tree(30.0).unwrap();
+        // Up: the most error for a parameter, as long as it is affordable.
+        let most = from.params + 25;
+        let (mut at, mut params, mut tails) = (from.tree.clone(), from.params as f64, from.tails);
+        loop {
+            let open = neighbours(&at, true, &spectra, &dims).into_iter();
+            let open = open.filter(|n| n.1 <= most as f64 && n.2 < tails);
+            let gain = |n: &(ModeTree, f64, f64)| (tails - n.2) / (n.1 - params).max(1.0);
+            let Some(next) = open.max_by(|a, b| gain(a).total_cmp(&gain(b))) else { break };
+            (at, params, tails) = next;
+        }
+        let grown = pricing.grown(&from, most);
+        assert!(grown.params > from.params && grown.tails < from.tails, "seed {seed}");
+        assert_eq!(
+            (grown.tree, grown.params as f64, grown.tails),
+            (at, params, tails),
+            "seed {seed}"
+        );
+        // Down: the least error for a parameter, within the budget.
+        let budget = 3.0 * from.tails + 0.05;
+        let (mut at, mut params, mut tails) = (from.tree.clone(), from.params as f64, from.tails);
+        loop {
+            let open =
+                neighbours(&at, false, &spectra, &dims).into_iter().filter(|n| n.2 <= budget);
+            let loss = |n: &(ModeTree, f64, f64)| (n.2 - tails) / (params - n.1).max(1.0);
+            let Some(next) = open.min_by(|a, b| loss(a).total_cmp(&loss(b))) else { break };
+            (at, params, tails) = next;
+        }
+        let trimmed = pricing.trimmed(&from, budget);
+        assert_eq!(
+            (trimmed.tree, trimmed.params as f64, trimmed.tails),
+            (at, params, tails),
+            "seed {seed}"
+        );
+        // For so many parameters: the best comes first, and is no worse than one tree grown.
+        let found = pricing.affordable(most);
+        assert!(found.len() <= 4 && found.iter().all(|f| f.params <= most), "seed {seed}");
+        assert!(found.is_sorted_by(|a, b| a.tails <= b.tails));
+        let first = found.first().expect("there is one");
+        assert!(first.tails <= grown.tails * (1.0 + 1e-12), "{} {}", first.tails, grown.tails);
+        // Between all and nothing the price is sought closely: as good as the best of many prices.
+        let budget = 0.05;
+        let within = pricing.within(budget).unwrap();
+        let prices = (0..400).map(|k| 10f64.powf(f64::from(k) / 50.0));
+        let all = prices.filter_map(|p| pricing.tree(p)).filter(|p| p.tails <= budget);
+        let least = all.map(|p| p.params).min().unwrap();
+        assert!(within.tails <= budget && within.params <= least, "{} {least}", within.params);
+    }
+}
+
 #[test]
 fn beyond_all_trees_arcs_give_answers_and_a_bound_that_holds() {
     let dims = vec![2; 15];

@@ -185,3 +185,53 @@ fn thin(found: &mut Vec<Bundle>, most: usize) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundle(width: f64, cost: f64) -> Bundle {
+        Bundle { width, cost, link: link(0, 0, 0) }
+    }
+
+    fn numbers(bundles: &[Bundle]) -> Vec<(f64, f64)> {
+        bundles.iter().map(|b| (b.width, b.cost)).collect()
+    }
+
+    #[test]
+    fn fronts_are_thinned_to_what_nothing_beats() {
+        let mut found: Vec<Bundle> =
+            [(4.0, 1.0), (1.0, 9.0), (2.0, 5.0), (2.0, 7.0), (3.0, 5.0), (5.0, 2.0)]
+                .map(|(w, c)| bundle(w, c))
+                .into();
+        thin(&mut found, usize::MAX);
+        assert_eq!(numbers(&found), [(1.0, 9.0), (2.0, 5.0), (4.0, 1.0)]);
+        // So many of a long front, evenly, the widest and cheapest among them.
+        let long =
+            || (0..10).map(|k| bundle(f64::from(k), 10.0 - f64::from(k))).collect::<Vec<_>>();
+        let mut found = long();
+        thin(&mut found, 4);
+        assert_eq!(numbers(&found).iter().map(|n| n.0).collect::<Vec<_>>(), [2.0, 4.0, 7.0, 9.0]);
+        let mut found = long();
+        thin(&mut found, 10);
+        assert_eq!(found.len(), 10);
+    }
+
+    #[test]
+    fn parts_and_bundles_are_joined_up_to_the_limit() {
+        let part = Part { rank: 2, width: 2.0, cost: 3.0, inner: link(0, 0, 0) };
+        let rest = [bundle(1.0, 1.0), bundle(3.0, 4.0), bundle(4.0, 4.0)];
+        let mut found = Vec::new();
+        // Width and cost: 2 + 4, 6 + 7, 8 + 7.
+        join((&[part], &rest), 5, 13.0, &mut found);
+        assert_eq!(numbers(&found), [(2.0, 4.0), (6.0, 7.0)]);
+        assert_eq!((found[1].link.first, found[1].link.part, found[1].link.rest), (5, 0, 1));
+        // Long lists are cut down to their front on the way.
+        let many: Vec<Bundle> = (0..4096).map(|_| bundle(1.0, 1.0)).collect();
+        let mut found = Vec::new();
+        join((&[part], &many), 5, 100.0, &mut found);
+        assert_eq!(found.len(), 4096);
+        join((&[part], &rest), 5, 100.0, &mut found);
+        assert_eq!(numbers(&found), [(2.0, 4.0)]);
+    }
+}

@@ -32,7 +32,7 @@ pub(super) fn fit_direct(
     stop: &Stop,
 ) -> Result<Fitted, FitError> {
     let Request { settings, seed, .. } = request;
-    let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
+    let limits = Limits { max_bytes: target.left_of(settings.max_bytes), stop: stop.clone() };
     let forest = {
         let mut label = graph.to_bytes();
         label.extend(b"/direct");

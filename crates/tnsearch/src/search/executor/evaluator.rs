@@ -67,8 +67,7 @@ impl Evaluator for FitEvaluator {
     fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
         let warm = request.warm.as_ref().map(|cores| cores.as_slice());
         let graph = &request.graph;
-        let limit =
-            request.settings.max_bytes.map(|max| max.saturating_sub(self.target.held_bytes()));
+        let limit = self.target.left_of(request.settings.max_bytes);
         let bytes = limit.map_or(0.0, |_| fit::fit_bytes(&self.target, graph));
         let _held = self.room.take(bytes, limit);
         if !graph.is_grouped() {
@@ -104,7 +103,7 @@ fn evaluate(
     }
     let quick = FitSettings::clone(settings);
     let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
-    let limits = Limits { max_bytes: settings.max_bytes, stop: stop.clone() };
+    let limits = Limits { max_bytes: target.left_of(settings.max_bytes), stop: stop.clone() };
     // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
     let svd = forest_svd(target, graph, &limits).ok().flatten();
     let warm = match svd {
