@@ -186,7 +186,7 @@ impl Certificate {
             return Err(form(&"max_rse and lost are from 0 to 1"));
         }
         let order = made.data.dims.len();
-        if order < 2 || order > 63 || made.data.dims.contains(&0) {
+        if !(2..=63).contains(&order) || made.data.dims.contains(&0) {
             return Err(form(&"a tensor has 2 to 63 modes, none of them empty"));
         }
         Ok(made)

@@ -127,7 +127,7 @@ fn what_is_no_network_is_named() {
     assert_eq!(bad(&|n| n.edges[0][2] = 0), Malformed::Edge(0, 1, 0));
     assert!(matches!(bad(&|n| n.edges[0][2] = 3), Malformed::Shape { vertex: 0, .. }));
     assert_eq!(bad(&|n| drop(n.cores.pop())), Malformed::Cores { found: 2, expected: 3 });
-    assert_eq!(bad(&|n| drop(n.at.pop())), Malformed::Modes { found: 2, expected: 3 });
+    assert_eq!(bad(&|n| n.at.truncate(2)), Malformed::Modes { found: 2, expected: 3 });
     assert_eq!(
         bad(&|n| n.cores[1].re[3] = f64::INFINITY),
         Malformed::NotFinite { vertex: 1, entry: 3 }
