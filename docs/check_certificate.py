@@ -1,22 +1,21 @@
 """python check_certificate.py c.json X.npy: exit code 0 where the certificate proves what it says of the tensor, else 1.
 Nothing but numpy is trusted; docs/bounds.md says why it is a proof, docs/formats.md what the fields are."""
-import hashlib, json, math, struct, sys
+import bisect, hashlib, json, math, struct, sys
 import numpy as np
 
 def need(holds, why):
     if not holds: raise ValueError(why)
-
 def load(c, path):  # the tensor in the shape in which it was taken; it must be the one meant
     kinds = {"f32": "<f4", "f64": "<f8", "complex64": "<c8", "complex128": "<c16"}
     x, dims, kind, norm = np.load(path), *(c["data"][name] for name in ("dims", "dtype", "norm"))
-    x = x.reshape(dims, order="F" if c["reshaped"] and c["reshaped"]["column_major"] else "C")
-    x = np.ascontiguousarray(x, kinds[kind])
+    said, read = c["reshaped"] or list(x.shape) == dims, x.reshape(dims, order="F" if c["reshaped"] and c["reshaped"]["column_major"] else "C")
+    x = np.ascontiguousarray(read, kinds[kind] if x.dtype.kind != "c" or "complex" in kind else read.dtype)
+    need(said and np.array_equal(x, read), f"the file holds no {kind} of {dims}")
     head = ("" if kind == "f64" else kind).encode() + struct.pack(f"<{1 + len(dims)}Q", len(dims), *dims)
     need(list(x.shape) == dims and hashlib.sha256(head + x.tobytes()).hexdigest() == c["data"]["sha256"], "another tensor")
     x, scale = x.astype("c16" if np.iscomplexobj(x) else "f8"), float(np.abs(x).max())
     need(norm is None or np.isclose(np.linalg.norm((x / scale).ravel()) * scale, norm, 1e-6, 0), "another norm")
     return x / scale
-
 def check_cut(c, x, cut):  # whatever is near enough has an unfolding of that rank, by Eckart and Young
     modes, width, eps, tail, slack = cut["modes"], cut["width"], c["max_rse"], cut["tail"], cut["slack"]
     rest = [m for m in range(x.ndim) if m not in modes]
@@ -25,11 +24,12 @@ def check_cut(c, x, cut):  # whatever is near enough has an unfolding of that ra
     found = np.sum(squares[width - 1:]) / np.sum(squares)
     need(found - 1e-13 * found**0.5 > eps, f"modes {modes}: rank {width - 1} leaves {found}, not above {eps}")
     need(abs(found - tail) <= slack + c["lost"] and tail - slack > eps, f"modes {modes}: the tail is {found}, not {tail}")
-
 def check_tree(c):  # every structure is in a case that is ruled out: the vertex of some modes, a range for each rank
     dims, edges, outer = c["data"]["dims"], c["template"]["edges"], [v["mode"] for v in c["template"]["vertices"]]
     goal = math.inf if c["params"] is None else c["params"]
-    need(sum(outer) == len(dims) and type(c["max_rank"]) is int, "its graph has not one vertex for each mode")
+    need(outer.count(True) == len(dims) and {type(o) for o in outer} == {bool}, "its graph has not one vertex for each mode")
+    simple = {frozenset(e) for e in edges if len(e) == len(set(e)) == 2 and set(e) <= set(range(len(outer)))}
+    need(len(simple) == len(edges) and type(c["max_rank"]) is int and (goal == math.inf or type(goal) is int), "no graph, rank or params")
     every, cuts = set(range(len(dims))), [(set(cut["modes"]), cut["width"]) for cut in c["cuts"]]
     alone = [max([w for s, w in cuts if s in ({m}, every - {m})], default=1) for m in range(len(dims))]
     def params(at, ranks):  # no structure of the case has less, wherever the other modes sit
@@ -40,7 +40,8 @@ def check_tree(c):  # every structure is in a case that is ruled out: the vertex
         return known + max(cheapest, sum(dims[m] * alone[m] for m in every - set(at))) + sum(k for k, o in zip(core, outer) if not o)
     def capped(at, low, high):  # an edge with which the params reach the goal is too wide
         fits = lambda e, r: params(at, low[:e] + [r] + low[e + 1:]) < goal
-        return [next((r for r in range(high[e], low[e] - 1, -1) if fits(e, r)), low[e] - 1) for e in range(len(low))]
+        wide = lambda e: bisect.bisect_left(range(low[e], high[e] + 1), True, key=lambda r: not fits(e, r))
+        return [low[e] - 1 + wide(e) for e in range(len(low))]
     cases = [({}, [1] * len(edges), [c["max_rank"]] * len(edges))]
     for n, node in enumerate(c["tree"]):
         (at, low, high), parts = cases.pop(), []
@@ -58,8 +59,7 @@ def check_tree(c):  # every structure is in a case that is ruled out: the vertex
             m, on, by = node["place"]["mode"], node["place"]["on"], node["place"].get("by", [])
             ranges = {frozenset(e): (a, b) for e, a, b in zip(edges, low, high)}
             for g in by:
-                fixed = sorted(g) == list(range(len(outer))) and all(g[v] == v for v in at.values())
-                kept = fixed and all(ranges.get(frozenset(g[v] for v in e)) == r for e, r in ranges.items())
+                kept = sorted(g) == list(range(len(outer))) and all(g[v] == v for v in at.values()) and all(ranges.get(frozenset(g[v] for v in e)) == r for e, r in ranges.items())
                 need(kept and all(outer[v] == outer[w] for v, w in enumerate(g)), f"node {n}: no symmetry")
             left_out = [v for v in free if v not in on and not any(g[v] in on for g in by)]
             need(m in every - set(at) and set(on) <= set(free) and not left_out, f"node {n}: mode {m} on vertices {left_out} too")
@@ -94,7 +94,7 @@ try:
     need((c["format"], c["version"], 0 <= c["max_rse"] < 1, 0 <= c["lost"] < 1) == ("tnsearch-certificate", 1, 1, 1), "no certificate")
     x, check = load(c, sys.argv[2]), check_all_trees if c["template"] == "any-tree" else check_tree
     check(c), [check_cut(c, x, cut) for cut in c["cuts"]]
-    what = "is out of reach" if c["params"] is None else f"takes {c['params']} params or more"
-    print(f"PROVEN: an RSE of at most {c['max_rse']} {what} ({len(c['cuts'])} cuts, {len(c['tree'])} cases)")
+    what = "out of reach" if c["params"] is None else f"not to be had below {c['params']} params"
+    print(f"PROVEN: with ranks up to {c['max_rank']} an RSE of {c['max_rse']} is {what} ({len(c['cuts'])} cuts, {len(c['tree'])} cases)")
 except Exception as why:  # whatever it is, nothing is proven
     sys.exit(print(f"NOT PROVEN: {why!r}") or 1)

@@ -62,8 +62,8 @@ def tensor(rng: np.random.Generator, most: int) -> np.ndarray:
     return np.asarray(x)
 
 
-def options(rng: np.random.Generator, x: np.ndarray) -> dict[str, Any]:
-    """What is asked of a search: an objective, a space, a strategy, limits."""
+def options(rng: np.random.Generator, x: np.ndarray, clock: bool = True) -> dict[str, Any]:
+    """What is asked of a search: an objective, a space, a strategy, limits; in seconds as well, or not."""
     asked: dict[str, Any] = {"seed": int(rng.integers(0, 1000)), "strategy": str(rng.choice(STRATEGIES))}
     template = FAMILIES[rng.integers(0, len(FAMILIES))]
     if template is not None and (template not in ("any-tree", "any") or asked["strategy"] == "auto"):
@@ -85,12 +85,14 @@ def options(rng: np.random.Generator, x: np.ndarray) -> dict[str, Any]:
     if asked["strategy"] not in ("auto", "exact") or rng.random() < 0.5:
         asked["max_evaluations"] = int(rng.integers(1, 80))
     asked["max_seconds"] = float(rng.choice([0.05, 0.5, 3.0]))
-    return asked
+    if not clock:
+        asked |= {"max_seconds": None, "max_evaluations": int(rng.integers(20, 40))}
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 class Soak:
-    def __init__(self, folder: Path, program: str, seed: int, most: int = 4096) -> None:
-        self.folder, self.program, self.seed, self.most = folder, program, seed, most
+    def __init__(self, folder: Path, program: str, seed: int, most: int = 4096, clock: bool = True) -> None:
+        self.folder, self.program, self.seed, self.most, self.clock = folder, program, seed, most, clock
         self.counts: collections.Counter[str] = collections.Counter()
 
     def round(self, number: int) -> None:
@@ -109,7 +111,7 @@ class Soak:
         self.counts[chosen.__name__] += 1
 
     def in_process(self, rng: np.random.Generator, x: np.ndarray) -> None:
-        asked = options(rng, x)
+        asked = options(rng, x, self.clock)
         if rng.random() < 0.2:
             # Ended from within, by the caller.
             left = int(rng.integers(1, 6))
@@ -128,7 +130,7 @@ class Soak:
         self.verify(asked)
 
     def command(self, rng: np.random.Generator, x: np.ndarray) -> None:
-        asked = options(rng, x)
+        asked = options(rng, x, self.clock)
         line: list[Any] = ["search", "X.npy", "-o", "net.safetensors", "--json", "out.json"]
         certificate = rng.random() < 0.3 and "max_re" in asked and asked["strategy"] in ("auto", "exact")
         if certificate:
@@ -142,14 +144,16 @@ class Soak:
 
     def decompose(self, rng: np.random.Generator, x: np.ndarray) -> None:
         method = str(rng.choice(["tt-svd", "tr-svd", "hosvd", "ht-svd", "tree-svd", "tr-als"]))
-        line = ["decompose", "X.npy", "--method", method, "--max-re", 10 ** rng.uniform(-3, -0.3), "--max-seconds", 3]
+        line = ["decompose", "X.npy", "--method", method, "--max-re", 10 ** rng.uniform(-3, -0.3)]
+        line += ["--max-seconds", 3] if self.clock else []
         if self.run([*line, "-o", "net.safetensors", "--json", "out.json"], (0, 1, 2)) in (0, 1):
             self.verify({}, "out.json")
 
     def holes(self, rng: np.random.Generator, x: np.ndarray) -> None:
         np.save(self.folder / "M.npy", rng.random(x.shape) < rng.uniform(0.05, 0.5))
         line = ["search", "X.npy", "--mask", "M.npy", "--max-re", 10 ** rng.uniform(-2, -0.5), "--max-evaluations", 10]
-        line += ["--max-seconds", 2, "-o", "net.safetensors", "--json", "out.json"]
+        line += ["--max-seconds", 2] if self.clock else []
+        line += ["-o", "net.safetensors", "--json", "out.json"]
         if self.run(line, (0, 1, 2)) in (0, 1) and (self.folder / "net.safetensors").exists():
             self.verify({}, "out.json", "--mask", "M.npy")
 

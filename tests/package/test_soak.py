@@ -11,7 +11,7 @@ import soak
 
 @pytest.fixture
 def small(tmp_path: Path, command) -> soak.Soak:
-    return soak.Soak(tmp_path, os.path.abspath(os.environ["TNSEARCH"]), seed=1, most=600)
+    return soak.Soak(tmp_path, os.path.abspath(os.environ["TNSEARCH"]), seed=1, most=300, clock=False)
 
 
 def test_rounds_hold(small: soak.Soak) -> None:

@@ -31,7 +31,7 @@ def test_the_script_is_short_and_needs_numpy_alone():
     text = SCRIPT.read_text()
     assert len(text.splitlines()) <= 100
     imported = [line for line in text.splitlines() if line.startswith(("import", "from"))]
-    assert imported == ["import hashlib, json, math, struct, sys", "import numpy as np"]
+    assert imported == ["import bisect, hashlib, json, math, struct, sys", "import numpy as np"]
 
 
 @pytest.fixture

@@ -319,7 +319,7 @@ impl Place {
     }
 
     fn levels(&self, references: &[Reference], levels: u64) -> Result<()> {
-        let (mut done, mut refused, mut ended) = (0, 0, 0);
+        let (mut done, mut refused, mut ended, mut panicked) = (0, 0, 0, 0);
         for (job, reference) in JOBS.iter().zip(references) {
             for level in 0..levels {
                 self.clear(job)?;
@@ -345,7 +345,9 @@ impl Place {
                     }
                     Some(2) => refused += 1,
                     // The system gave no memory to something that cannot do without.
-                    None | Some(101 | 127 | 134 | 139) => ended += 1,
+                    None | Some(127 | 134 | 139) => ended += 1,
+                    // A thread that the system does not give: the standard library's panic, in one place or another.
+                    Some(101) => panicked += 1,
                     Some(1) => refused += 1,
                     Some(code) => bail!("{after}: exit code {code}: {said}"),
                 }
@@ -355,7 +357,7 @@ impl Place {
             }
         }
         println!(
-            "    {done} done as without a limit, {refused} refused, {ended} ended by the system; no output torn"
+            "    {done} done as without a limit, {refused} refused, {ended} ended by the system, {panicked} by a panic; no output torn"
         );
         Ok(())
     }

@@ -71,6 +71,37 @@ fn a_search_holds_and_a_changed_summary_does_not() {
 }
 
 #[test]
+fn what_a_summary_leaves_out_or_asks_for_proves_nothing() {
+    let (place, out) = searched("--template ring");
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut bad = out.clone();
+        change(&mut bad);
+        place.write("bad.json", bad.to_string());
+    };
+    // An error of nothing at all is asked for: parameters do not follow from that.
+    with(&|bad| {
+        bad["objective"]["max_rse"] = json!(0.0);
+        bad["lower_bound"]["params"] = json!(1_000_000_000);
+    });
+    let (_, claims) = verdicts(&place, "x.npy net.safetensors bad.json");
+    let held = claims.iter().any(|(c, v)| c == "lower_bound" && v == "holds");
+    assert!(!held, "{claims:?}");
+    // A network that misses the error is not optimal, whether the summary says that it does or not.
+    place.run("search x.npy --max-rse 0.5 --template ring -o wide.safetensors --json wide.json");
+    let mut bad = out.clone();
+    let wide: Value = serde_json::from_slice(&place.read("wide.json")).unwrap();
+    for field in
+        ["params", "rse", "re", "phi", "loss", "log10_cr", "permutation", "edges", "pareto"]
+    {
+        bad[field] = wide[field].clone();
+    }
+    bad["lower_bound"]["params"] = wide["params"].clone();
+    bad.as_object_mut().unwrap().remove("target_reached");
+    place.write("bad.json", bad.to_string());
+    fails(&place, "x.npy wide.safetensors bad.json", "certified_optimal");
+}
+
+#[test]
 fn a_changed_network_does_not_hold() {
     let (place, _) = searched("--template ring");
     let good = place.read("net.safetensors");

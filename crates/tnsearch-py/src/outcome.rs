@@ -44,11 +44,12 @@ pub fn outcome(py: Python<'_>, found: Outcome) -> PyResult<Bound<'_, PyTuple>> {
 impl Outcome {
     fn network(&self, py: Python<'_>, best: &Best) -> PyResult<PyNetwork> {
         let network = best.network(self.target.dims()).map_err(raise)?;
+        let most = self.settings.budget.max_bytes;
         let rse = match self.result.measure == Measure::RSE {
             true => best.score.error,
-            false => py.detach(|| self.target.rse_of_network(&network, None)).map_err(raise)?,
+            false => py.detach(|| self.target.rse_of_network(&network, most)).map_err(raise)?,
         };
-        py.detach(|| self.target.confirm(&network, rse, None)).map_err(raise)?;
+        py.detach(|| self.target.confirm(&network, rse, most)).map_err(raise)?;
         Ok(PyNetwork::new(network, Some(rse), self.reshape.clone()))
     }
 }

@@ -87,6 +87,8 @@ pub struct Verify {
 #[derive(Serialize)]
 struct Summary<'a> {
     input: &'a str,
+    /// The numbers that its entries were taken as.
+    dtype: &'a str,
     network: Option<&'a Path>,
     summary: Option<&'a Path>,
     certificate: Option<&'a Path>,
@@ -162,6 +164,7 @@ pub fn run(args: &Verify) -> anyhow::Result<Exit> {
     let holds = !claims.any(Verdict::DoesNotHold);
     let summary = Summary {
         input: &args.tensor,
+        dtype: data.target.kind().name(),
         network: args.network.as_deref(),
         summary: args.summary.as_deref(),
         certificate: args.certificate.as_deref(),
@@ -209,6 +212,14 @@ fn read_summary(path: &Path) -> anyhow::Result<Value> {
 fn text(args: &Verify, data: &Data, claims: &Findings) -> String {
     let mut out = String::new();
     data.lines(&mut out, &args.tensor);
+    if args.numbers.dtype.is_none() && matches!(data.target.kind(), Kind::F32 | Kind::C32) {
+        let kind = data.target.kind().name();
+        line(
+            &mut out,
+            "read as",
+            format!("{kind}, as the files given say; with --dtype otherwise"),
+        );
+    }
     claims.lines(&mut out);
     let (held, failed, left) = claims.counts();
     let left = if left > 0 { format!(", {left} not checked") } else { String::new() };

@@ -33,7 +33,8 @@ pub(crate) fn multiply<T: Scalar>(data: &mut [T], exponent: i64) {
 pub(crate) fn exponent<T: Scalar>(data: &[T]) -> Option<i64> {
     let largest = data.iter().fold(0.0f64, |m, x| m.max(x.re().abs()).max(x.im().abs()));
     let known = largest > 0.0 && data.iter().all(|&x| Scalar::is_finite(x));
-    known.then(|| largest.log2().floor() as i64)
+    // The logarithm of what is next to the largest number is rounded up to 1024.
+    known.then(|| (largest.log2().floor() as i64).min(1023))
 }
 
 /// An exponent in as many parts, which differ by at most 1.
@@ -138,6 +139,8 @@ mod tests {
         let mut least = [5e-324f64, -1.5e-323];
         multiply(&mut least, 2097);
         assert_eq!(least, [2f64.powi(1023), -3.0 * 2f64.powi(1022) * 2.0]);
+        // Next to the largest number the logarithm is rounded up.
+        assert_eq!((exponent(&[f64::MAX]), exponent(&[5e-324])), (Some(1023), Some(-1074)));
         let mut small = [f32::from_bits(1)];
         multiply(&mut small, 149 + 127);
         assert_eq!(small, [2f32.powi(127)]);

@@ -49,7 +49,10 @@ impl Checks<'_> {
         match self.claim(summary)? {
             None => {}
             Some(Err((name, said, why))) => self.found.not_checked(name, said, why),
-            Some(Ok(claim)) if claim.max_rse == 0.0 => {
+            // Of the objectives, a bound on the error itself may be none.
+            Some(Ok(claim))
+                if claim.max_rse == 0.0 && summary["objective"]["max_rse"].is_null() =>
+            {
                 let why = Some("every error is at least zero".to_owned());
                 self.found.said(claim.name, claim.said.clone(), claim.said, true, why);
             }
@@ -288,6 +291,15 @@ impl Checks<'_> {
             self.found.compared("certified_optimal", claimed, false, false);
             return;
         }
+        // Whatever the summary says of it, it has to be what was asked for.
+        let objective = &summary["objective"];
+        let beyond = objective["max_rse"].as_f64().zip(self.rse().ok());
+        let missed = beyond.is_some_and(|(eps, rse)| rse > eps && !self.same(eps, rse));
+        let larger = objective["max_params"].as_u64().is_some_and(|most| params > u128::from(most));
+        if claimed && (missed || larger) {
+            self.found.compared("certified_optimal", claimed, false, false);
+            return;
+        }
         let proven = ["lower_bound", "proven_impossible"];
         if claimed && !proven.iter().any(|name| self.found.is(name, Verdict::Holds)) {
             let why = "the lower bound was not proven".to_owned();
@@ -364,7 +376,7 @@ fn weaker(claim: &Claim, class: &Class, certificate: &Certificate) -> Option<Str
     if ranks(certificate.max_rank) < ranks(claim.max_rank) {
         return Some(format!("is about ranks up to {} only", ranks(certificate.max_rank)));
     }
-    if certificate.max_rse < claim.max_rse * LESS {
+    if certificate.max_rse < claim.max_rse {
         return Some(format!(
             "is about an RSE of {:e}, not {:e}",
             certificate.max_rse, claim.max_rse

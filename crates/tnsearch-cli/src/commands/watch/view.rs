@@ -267,7 +267,7 @@ mod tests {
             let shown = screen(width, height, &search);
             let top = flat(&shown.split('┌').next().unwrap().replace('\n', " "));
             for whole in
-                [asked(&digest), counts(&digest), proof(&digest), "params, RE 0.0010".into()]
+                [asked(&digest), counts(&digest), proof(&digest), "params, RE 2.36e-4".into()]
             {
                 assert!(top.contains(&flat(&whole)), "{whole} at {width}x{height}:\n{shown}");
             }
