@@ -178,6 +178,15 @@ pub fn structure_files() -> Vec<Vec<u8>> {
 }
 
 /// Certificates of a 2 x 2 matrix and of a tensor of three modes.
+/// The matrix that certificates are of, and the shape of the other tensor.
+pub const MATRIX: ([usize; 2], [f64; 4]) = ([2, 2], [2.0, 0.0, 0.0, 1.0]);
+pub const CUBE: [usize; 3] = [2, 3, 2];
+
+/// The entries of the other tensor.
+pub fn cube() -> Vec<f64> {
+    (0..12).map(|k| f64::from(k * k % 7) - 2.0).collect()
+}
+
 pub fn certificates() -> Vec<Vec<u8>> {
     let goal = Objective::MaxError(0.1);
     let made = |dims: Vec<usize>, data: Vec<f64>, template: Template, least: f64| {
@@ -196,13 +205,12 @@ pub fn certificates() -> Vec<Vec<u8>> {
         fields.into_iter().for_each(|(to, from)| to.extend(from.clone()));
         file.to_string().into_bytes()
     };
-    let cube: Vec<f64> = (0..12).map(|k| f64::from(k * k % 7) - 2.0).collect();
-    let matrix = vec![2.0, 0.0, 0.0, 1.0];
+    let (dims, matrix) = (MATRIX.0.to_vec(), MATRIX.1.to_vec());
     vec![
-        made(vec![2, 2], matrix.clone(), Template::path(2).expect("a path"), 8.0),
-        made(vec![2, 2], matrix, Template::any_tree(2).expect("trees"), 4.0),
-        made(vec![2, 3, 2], cube.clone(), Template::ring(3).expect("a ring"), 18.0),
-        made(vec![2, 3, 2], cube, Template::parse("tucker", 3).expect("a Tucker network"), 22.0),
+        made(dims.clone(), matrix.clone(), Template::path(2).expect("a path"), 8.0),
+        made(dims, matrix, Template::any_tree(2).expect("trees"), 4.0),
+        made(CUBE.to_vec(), cube(), Template::ring(3).expect("a ring"), 18.0),
+        made(CUBE.to_vec(), cube(), Template::parse("tucker", 3).expect("a Tucker network"), 22.0),
     ]
 }
 
