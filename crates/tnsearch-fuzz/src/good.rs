@@ -177,7 +177,6 @@ pub fn structure_files() -> Vec<Vec<u8>> {
     files
 }
 
-/// Certificates of a 2 x 2 matrix and of a tensor of three modes.
 /// The matrix that certificates are of, and the shape of the other tensor.
 pub const MATRIX: ([usize; 2], [f64; 4]) = ([2, 2], [2.0, 0.0, 0.0, 1.0]);
 pub const CUBE: [usize; 3] = [2, 3, 2];
@@ -187,6 +186,7 @@ pub fn cube() -> Vec<f64> {
     (0..12).map(|k| f64::from(k * k % 7) - 2.0).collect()
 }
 
+/// Certificates of a 2 x 2 matrix and of a tensor of three modes.
 pub fn certificates() -> Vec<Vec<u8>> {
     let goal = Objective::MaxError(0.1);
     let made = |dims: Vec<usize>, data: Vec<f64>, template: Template, least: f64| {
