@@ -1,7 +1,7 @@
 //! Files of JSON lines that only grow: the first line says what the file belongs to, every other is a record.
 //!
 //! A line is written at once, so a crash leaves it whole or torn at the very end of the file. A torn end is cut off
-//! when the file is opened again. Every line has a checksum ([`seal`]); one that fails it, cannot be read or contradicts
+//! when the file is opened again. Every line has a checksum (`seal.rs`); one that fails it, cannot be read or contradicts
 //! itself is damage: it is not used, and named. Files that were begun before there were checksums have none, and get
 //! none.
 
