@@ -75,7 +75,7 @@ def options(rng: np.random.Generator, x: np.ndarray, clock: bool = True) -> dict
         asked["max_params"] = sum(x.shape) + 2 * x.ndim + int(rng.integers(0, x.size))
     elif which == 1:
         asked["lambda_"] = float(10 ** rng.uniform(0, 3))
-    elif which == 2 and asked["strategy"] != "walk" and x.dtype == np.float64 and 1e-20 < np.abs(x).max() < 1e20:
+    elif which == 2 and asked["strategy"] not in ("walk", "exact") and x.dtype == np.float64 and 1e-20 < np.abs(x).max() < 1e20:
         asked |= {"loss": str(rng.choice(["huber:0.5", "huber"])), "max_loss": 0.05}
     else:
         asked["max_re"] = float(10 ** rng.uniform(-4, -0.3))
