@@ -227,7 +227,8 @@ impl<T: Scalar> Walk<T> {
             Leaf { data: core.permuted(&order).into_data(), modes: strides, dims, block }
         };
         let mut cores = network.on_modes(&map, like);
-        let exponent = if power::is_extreme(&cores) { power::normalise(&mut cores) } else { 0 };
+        let extreme = cores.len() > 1 && power::is_extreme(&cores);
+        let exponent = if extreme { power::normalise(&mut cores) } else { 0 };
         let leaves = cores.into_iter().enumerate().map(leaf).collect();
         let tree = Tree::best(&graph.plain(), &graph.merged_dims(&ones), EXACT_OFTEN);
         let labels = Labels::new(graph, &ones);

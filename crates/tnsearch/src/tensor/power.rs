@@ -71,12 +71,8 @@ pub(crate) fn divided<T: Scalar>(cores: &[&Tensor<T>], exponent: i64) -> Vec<Ten
     own
 }
 
-/// Whether products of such cores may leave the range of numbers on the way to a tensor that does not. One core has no
-/// products: it is the tensor, to the last bit of its smallest entry.
+/// Whether products of such cores may leave the range of numbers on the way to a tensor that does not.
 pub(crate) fn is_extreme<T: Scalar>(cores: &[Tensor<T>]) -> bool {
-    if cores.len() < 2 {
-        return false;
-    }
     let range = if T::KIND.epsilon() > 1e-10 { 60 } else { 500 };
     cores.iter().filter_map(|core| exponent(core.data())).map(i64::abs).sum::<i64>() > range
 }
