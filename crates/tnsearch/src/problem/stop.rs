@@ -219,6 +219,14 @@ impl Stop {
 }
 
 #[cfg(test)]
+impl Stop {
+    /// How often a token made by [`Stop::after_looks`] may still be looked at.
+    pub(crate) fn looks_left(&self) -> u64 {
+        self.0.looks.as_ref().map_or(0, |looks| looks.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
