@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -64,7 +63,7 @@ def scaled(shape, entries):
 def data(shape, kind, seed=1):
     """A ring of ranks 3 with noise of 5 %."""
     rng = np.random.default_rng(seed)
-    n, r = len(shape), 3
+    r = 3
     x = rng.standard_normal((r, shape[0], r))
     for d in shape[1:]:
         core = rng.standard_normal((r, d, r)) / r
@@ -125,7 +124,6 @@ def measure(program, folder, name, kind, megabytes, limits, only, show):
     for what, words in commands(name).items():
         if only and not any(word in what for word in only):
             continue
-        refused = 0
         for limit in limits:
             allowed = int(limit * size)
             words_now = [*words, "--max-memory", f"{allowed}"]
