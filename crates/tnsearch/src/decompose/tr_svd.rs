@@ -242,6 +242,7 @@ impl<'s, T: Scalar> Opened<'s, T> {
         // [r_0, r_1, rest] -> [r_1, rest, r_0].
         let mut rest = vec![T::ZERO; c.len()];
         AxisPlan::new(&[split.0, split.1 * n], &[1, 0]).apply(&c, &mut rest);
+        drop(c);
         let mut left = split.1;
         let mut bases = Vec::with_capacity(self.dims.len() - 2);
         for k in 1..self.dims.len() - 1 {
