@@ -12,7 +12,7 @@ pub use problem::{Damage, LinesError, LinesProblem, warnings};
 pub(crate) use seal::{Opened, open, seal};
 
 use crate::faults::{self, Steps};
-use crate::output::{OutputError, sync_folder};
+use crate::output::{OutputError, sync_folder_of};
 use crate::{MemoryLimit, Problem};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -176,17 +176,16 @@ impl LinesFile {
             return Err(LinesProblem::NotEmpty);
         }
         let Resumed { lines, good, sealed, damaged } = kind.resume(&bytes, header, begin)?;
-        if good < bytes.len() {
+        let unsynced = good < bytes.len();
+        if unsynced {
             file.set_len(good as u64)?;
             file.seek(SeekFrom::Start(good as u64))?;
         }
-        let unsynced = good < bytes.len();
         let (path, length) = (path.to_owned(), good as u64);
         let mut file = LinesFile { file, path, unsynced, sealed, damaged, length };
         if good == 0 {
             file.write(&header.to_string())?;
-            let parent = file.path.parent().filter(|p| !p.as_os_str().is_empty());
-            sync_folder(parent.unwrap_or(Path::new(".")));
+            sync_folder_of(&file.path);
         }
         Ok((file, lines))
     }
@@ -307,8 +306,7 @@ impl Kind {
 fn difference(name: &str, then: &Value, now: &Value) -> Option<(String, String, String)> {
     // An objective is one thing: its name and its number.
     if let (Value::Object(a), Value::Object(b), true) = (then, now, name != "objective") {
-        let keys = b.keys().chain(a.keys().filter(|k| !b.contains_key(*k)));
-        return keys.into_iter().find_map(|k| {
+        return b.keys().chain(a.keys()).find_map(|k| {
             let inner = if name.is_empty() { k.clone() } else { format!("{name}.{k}") };
             let get = |m: &Map<String, Value>| m.get(k).cloned().unwrap_or(Value::Null);
             difference(&inner, &get(a), &get(b))
@@ -524,8 +522,44 @@ mod tests {
     }
 
     #[test]
+    fn what_was_appended_is_waited_for_until_it_is_on_the_disk_and_once() {
+        let (_dir, path, _) = written(1);
+        let (mut file, _) = open(&path, &header(1), true).unwrap();
+        let mut synced = |append: bool, fault: Option<Fault>| {
+            let work = || {
+                if append {
+                    file.append(&note(1001)).unwrap();
+                }
+                file.sync().is_ok()
+            };
+            let number = if fault.is_some() { usize::from(append) } else { 99 };
+            let done = faults::at(number, fault.unwrap_or(Fault::Broken), work);
+            (done, faults::steps())
+        };
+        assert_eq!(synced(false, None), (true, 0), "nothing was written");
+        assert_eq!(synced(true, Some(Fault::Broken)), (false, 2));
+        assert_eq!(synced(false, Some(Fault::Broken)), (false, 1), "still not");
+        assert_eq!(synced(false, None), (true, 1));
+        assert_eq!(synced(false, None), (true, 0));
+        // An end that was cut off is brought to the disk, too.
+        drop(file);
+        let mut torn = std::fs::read(&path).unwrap();
+        torn.extend(b"{");
+        std::fs::write(&path, torn).unwrap();
+        let (mut file, _) = open(&path, &header(1), true).unwrap();
+        faults::at(99, Fault::Broken, || file.sync().unwrap());
+        assert_eq!(faults::steps(), 1);
+    }
+
+    #[test]
     fn another_header_is_refused_by_name() {
         let (_dir, path, _) = written(1);
+        // Also where something is said no more, or only now.
+        let (mut less, mut more) = (header(1), header(1));
+        less.as_object_mut().unwrap().remove("seed");
+        more["more"] = json!(true);
+        assert_eq!(refusal(&path, &less, true), "it was made with seed 1, now seed null");
+        assert_eq!(refusal(&path, &more, true), "it was made with more null, now more true");
         assert!(refusal(&path, &header(1), false).contains("use --resume"));
         assert_eq!(refusal(&path, &header(2), true), "it was made with seed 1, now seed 2");
         let mut other = header(1);
