@@ -12,7 +12,7 @@ pub use problem::{Damage, LinesError, LinesProblem, warnings};
 pub(crate) use seal::{Opened, open, seal};
 
 use crate::faults::{self, Steps};
-use crate::output::{OutputError, sync_folder};
+use crate::output::{OutputError, sync_folder_of};
 use crate::{MemoryLimit, Problem};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -176,17 +176,16 @@ impl LinesFile {
             return Err(LinesProblem::NotEmpty);
         }
         let Resumed { lines, good, sealed, damaged } = kind.resume(&bytes, header, begin)?;
-        if good < bytes.len() {
+        let unsynced = good < bytes.len();
+        if unsynced {
             file.set_len(good as u64)?;
             file.seek(SeekFrom::Start(good as u64))?;
         }
-        let unsynced = good < bytes.len();
         let (path, length) = (path.to_owned(), good as u64);
         let mut file = LinesFile { file, path, unsynced, sealed, damaged, length };
         if good == 0 {
             file.write(&header.to_string())?;
-            let parent = file.path.parent().filter(|p| !p.as_os_str().is_empty());
-            sync_folder(parent.unwrap_or(Path::new(".")));
+            sync_folder_of(&file.path);
         }
         Ok((file, lines))
     }
@@ -307,8 +306,7 @@ impl Kind {
 fn difference(name: &str, then: &Value, now: &Value) -> Option<(String, String, String)> {
     // An objective is one thing: its name and its number.
     if let (Value::Object(a), Value::Object(b), true) = (then, now, name != "objective") {
-        let keys = b.keys().chain(a.keys().filter(|k| !b.contains_key(*k)));
-        return keys.into_iter().find_map(|k| {
+        return b.keys().chain(a.keys()).find_map(|k| {
             let inner = if name.is_empty() { k.clone() } else { format!("{name}.{k}") };
             let get = |m: &Map<String, Value>| m.get(k).cloned().unwrap_or(Value::Null);
             difference(&inner, &get(a), &get(b))

@@ -201,8 +201,44 @@ fn a_disk_that_fails_at_any_step_leaves_whole_lines_and_says_so() {
 }
 
 #[test]
+fn what_was_appended_is_waited_for_until_it_is_on_the_disk_and_once() {
+    let (_dir, path, _) = written(1);
+    let (mut file, _) = open(&path, &header(1), true).unwrap();
+    let mut synced = |append: bool, fault: Option<Fault>| {
+        let work = || {
+            if append {
+                file.append(&note(1001)).unwrap();
+            }
+            file.sync().is_ok()
+        };
+        let number = if fault.is_some() { usize::from(append) } else { 99 };
+        let done = faults::at(number, fault.unwrap_or(Fault::Broken), work);
+        (done, faults::steps())
+    };
+    assert_eq!(synced(false, None), (true, 0), "nothing was written");
+    assert_eq!(synced(true, Some(Fault::Broken)), (false, 2));
+    assert_eq!(synced(false, Some(Fault::Broken)), (false, 1), "still not");
+    assert_eq!(synced(false, None), (true, 1));
+    assert_eq!(synced(false, None), (true, 0));
+    // An end that was cut off is brought to the disk, too.
+    drop(file);
+    let mut torn = std::fs::read(&path).unwrap();
+    torn.extend(b"{");
+    std::fs::write(&path, torn).unwrap();
+    let (mut file, _) = open(&path, &header(1), true).unwrap();
+    faults::at(99, Fault::Broken, || file.sync().unwrap());
+    assert_eq!(faults::steps(), 1);
+}
+
+#[test]
 fn another_header_is_refused_by_name() {
     let (_dir, path, _) = written(1);
+    // Also where something is said no more, or only now.
+    let (mut less, mut more) = (header(1), header(1));
+    less.as_object_mut().unwrap().remove("seed");
+    more["more"] = json!(true);
+    assert_eq!(refusal(&path, &less, true), "it was made with seed 1, now seed null");
+    assert_eq!(refusal(&path, &more, true), "it was made with more null, now more true");
     assert!(refusal(&path, &header(1), false).contains("use --resume"));
     assert_eq!(refusal(&path, &header(2), true), "it was made with seed 1, now seed 2");
     let mut other = header(1);
