@@ -269,7 +269,8 @@ mod tests {
             }
             assert!(failed >= 4 || fault == Fault::Short, "{fault:?}: {failed}");
         }
-        assert!(super::lock().is_empty());
+        // Other tests write at the same time, elsewhere.
+        assert!(!super::lock().iter().any(|path| path.starts_with(dir.path())));
     }
 
     #[test]

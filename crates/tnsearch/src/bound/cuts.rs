@@ -332,6 +332,29 @@ mod tests {
         assert!(cuts.iter().all(|&s| width(&ring, s) == 4.0));
     }
 
+    #[test]
+    fn the_bound_is_the_worst_of_the_cuts_looked_at() {
+        // Where every cut is looked at, and where the connected ones are; the first of either.
+        for (order, dim, count, first) in [(5, 3, 15, 0b10), (11, 2, 55, 1)] {
+            let target = random_target(vec![dim; order], 3);
+            let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+            let ring =
+                ModeGraph::new(order, 0, (0..order).map(|v| (v, (v + 1) % order, 2)).collect());
+            let rse = |set: ModeSet| bound.spectra().of(set).unwrap().bound(4);
+            // All arcs; with every cut looked at, wider ones bound no more.
+            let arc = |from: usize, len: usize| (from..from + len).map(|k| 1 << (k % order)).sum();
+            let arcs = (0..order).flat_map(|from| (1..order).map(move |len| arc(from, len)));
+            let worst = arcs.map(rse).fold(0.0, f64::max);
+            assert!(worst > 0.1 && bound.rse(&ring, f64::INFINITY) == worst, "{order}");
+            let cuts = bound.cuts(&ring);
+            assert!(cuts[0].rse == worst && cuts.is_sorted_by(|a, b| a.rse >= b.rse));
+            assert_eq!(cuts.len(), count);
+            // With anything enough, only the first is looked at.
+            assert_eq!(bound.rse(&ring, 0.0), rse(first));
+            assert!(bound.rse(&ring, worst / 2.0) >= worst / 2.0);
+        }
+    }
+
     /// Whether a set of modes hangs together: by edges, or by paths through internal vertices.
     fn hangs_together(graph: &ModeGraph, set: ModeSet) -> bool {
         let v = graph.vertices();

@@ -237,6 +237,31 @@ mod tests {
     }
 
     #[test]
+    fn the_reason_is_said_in_words() {
+        let said =
+            |modes, edges, alone| NeededRank { rank: 3, modes, width: 9, edges, alone }.because();
+        assert_eq!(said(0b10, 2, false), "in any order of the modes some edge needs rank 3");
+        assert_eq!(said(0b100, 1, true), "mode 2 alone needs rank 3");
+        assert_eq!(said(0b101, 1, true), "modes 0,2 against the rest need rank 3");
+        let one = "mode 3 alone needs width 9, which over 2 edges is rank 3";
+        assert_eq!(said(0b1000, 2, true), one);
+        let two = "modes 1,3 against the rest need width 9, which over 2 edges is rank 3";
+        assert_eq!(said(0b1010, 2, true), two);
+    }
+
+    #[test]
+    fn sets_are_all_of_a_size() {
+        for order in 1..7 {
+            for size in 0..=order {
+                let mut found = sets(order, size);
+                found.sort_unstable();
+                let all = (0..1u64 << order).filter(|s| s.count_ones() as usize == size);
+                assert_eq!(found, all.collect::<Vec<_>>(), "{order} {size}");
+            }
+        }
+    }
+
+    #[test]
     fn roots_are_the_least_that_reach() {
         for k in 1..5u32 {
             for n in 1..200usize {

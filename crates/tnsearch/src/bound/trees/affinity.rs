@@ -14,22 +14,22 @@ use rayon::prelude::*;
 /// The most entries of one side of a block of modes.
 const BLOCK: usize = 16;
 
-/// Good orders of the modes.
-pub(super) fn orders<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [Vec<usize>] {
-    spectra.orders.get_or_init(|| found(spectra, stop))
+/// A good order of the modes.
+pub(super) fn order<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [usize] {
+    spectra.good_order.get_or_init(|| found(spectra, stop))
 }
 
-fn found(spectra: &Spectra, stop: &Stop) -> Vec<Vec<usize>> {
+fn found(spectra: &Spectra, stop: &Stop) -> Vec<usize> {
     let given: Vec<usize> = (0..spectra.order()).collect();
     let shared = dispatch!(spectra.target().tensor(), x => shared(x, stop));
-    let Some(shared) = shared else { return vec![given] };
+    let Some(shared) = shared else { return given };
     let chain = chain(&shared);
     // How far apart what belongs together stands; the given order is taken where it is about as good.
     let spread = |order: &[usize]| -> f64 {
         let places = (0..order.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         places.map(|(i, j)| shared[order[i]][order[j]] * (i - j) as f64).sum()
     };
-    vec![if spread(&given) <= 1.02 * spread(&chain) { given } else { chain }]
+    if spread(&given) <= 1.02 * spread(&chain) { given } else { chain }
 }
 
 /// What each two modes share; none if it was told to stop.
@@ -146,7 +146,7 @@ fn chain(shared: &[Vec<f64>]) -> Vec<usize> {
     let first = pairs.max_by(|p, q| shared[p.0][p.1].total_cmp(&shared[q.0][q.1]));
     let Some((a, b)) = first else { return (0..n).collect() };
     let mut order = std::collections::VecDeque::from([a, b]);
-    while order.len() < n {
+    loop {
         let pull = |m: usize, front: bool| -> f64 {
             let near = |k: usize| if front { order[k] } else { order[order.len() - 1 - k] };
             (0..order.len()).map(|k| shared[m][near(k)] * 0.5f64.powi(k as i32)).sum()
@@ -157,10 +157,9 @@ fn chain(shared: &[Vec<f64>]) -> Vec<usize> {
         match best {
             Some((m, true)) => order.push_front(m),
             Some((m, false)) => order.push_back(m),
-            None => break,
+            None => return order.into(),
         }
     }
-    order.into()
 }
 
 #[cfg(test)]
@@ -168,6 +167,8 @@ mod tests {
     use super::super::brute;
     use super::*;
     use crate::bound::SpectraSettings;
+    use crate::problem::Target;
+    use crate::tensor::unflatten;
 
     #[test]
     fn entropies_are_those_of_the_unfoldings() {
@@ -184,6 +185,35 @@ mod tests {
                 assert!((found - want).abs() < 1e-10, "{a} {b}");
             }
         }
+    }
+
+    /// A product of matrices between modes, each of two and three entries.
+    fn paired(modes: usize, pairs: &[(usize, usize)]) -> Spectra {
+        let dims = vec![2; modes];
+        let entry = |k: usize| {
+            let at = unflatten(k, &dims);
+            let share = |&(a, b): &(usize, usize)| if at[a] == at[b] { 1.0 } else { 0.3 };
+            pairs.iter().map(share).product::<f64>()
+        };
+        let data = (0..1 << modes).map(entry).collect();
+        let target = Target::new(Tensor::<f64>::new(dims, data).unwrap()).unwrap();
+        Spectra::new(&target, SpectraSettings::default())
+    }
+
+    #[test]
+    fn what_belongs_together_comes_to_stand_together() {
+        let apart = paired(6, &[(0, 3), (1, 4), (2, 5)]);
+        let found = order(&apart, &Stop::new());
+        let place = |n: usize| found.iter().position(|&m| m == n).unwrap();
+        for (a, b) in [(0, 3), (1, 4), (2, 5)] {
+            assert_eq!(place(a).abs_diff(place(b)), 1, "{found:?}");
+        }
+        // The given order stays where it is as good, and where there is no time for another.
+        let given = [0, 1, 2, 3, 4, 5];
+        assert_eq!(order(&paired(6, &[(0, 1), (2, 3), (4, 5)]), &Stop::new()), given);
+        let stop = Stop::new();
+        stop.set();
+        assert_eq!(order(&paired(6, &[(0, 3), (1, 4), (2, 5)]), &stop), given);
     }
 
     #[test]
