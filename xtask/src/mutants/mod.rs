@@ -32,7 +32,7 @@ const AREAS: [Area; 4] = [
     Area { name: "readers", globs: &["crates/tnsearch-io/src/**"] },
 ];
 
-/// Whose tests count.
+/// Whose tests count; with `--library` those of the first two, which are built sooner.
 const PACKAGES: [&str; 3] = ["tnsearch", "tnsearch-io", "tnsearch-cli"];
 const FOLDER: &str = "target/mutants";
 /// Why some mutants survive.
@@ -58,6 +58,7 @@ struct Asked {
     /// Seconds of tests that a mutant is given, the quick ones first.
     each: f64,
     threads: usize,
+    packages: &'static [&'static str],
     step: Step,
 }
 
@@ -68,7 +69,7 @@ enum Step {
     Run,
 }
 
-/// `cargo xtask mutants [AREA...] [--sample N] [--only FILE] [--seconds N] [--each N] [--threads N] [--build-only | --run-only]`
+/// `cargo xtask mutants [AREA...] [--sample N] [--only FILE] [--seconds N] [--each N] [--threads N] [--library] [--build-only | --run-only]`
 pub fn run(arguments: &[String]) -> Result<()> {
     let asked = asked(arguments)?;
     let folder = step::root().join(FOLDER);
@@ -97,6 +98,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
         seconds: f64::INFINITY,
         each: f64::INFINITY,
         threads,
+        packages: &PACKAGES,
         step: Step::All,
     };
     let mut rest = arguments.iter();
@@ -115,6 +117,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
             "--seconds" => asked.seconds = number()? as f64,
             "--each" => asked.each = number()? as f64,
             "--threads" => asked.threads = number()?,
+            "--library" => asked.packages = &PACKAGES[..2],
             "--build-only" => asked.step = Step::Build,
             "--run-only" => asked.step = Step::Run,
             name if AREAS.iter().any(|a| a.name == name) => asked.areas.push(name.into()),
@@ -135,8 +138,8 @@ fn built(asked: &Asked, folder: &Path) -> Result<Plan> {
     let globs: Vec<&str> = areas.flat_map(|a| a.globs.iter().copied()).collect();
     let all = list::list(&globs)?;
     let mut tree = build::Tree::copied(folder)?;
-    let left = tree.switch(&all, &PACKAGES)?;
-    let programs = tree.tests(&PACKAGES)?;
+    let left = tree.switch(&all, asked.packages)?;
+    let programs = tree.tests(asked.packages)?;
     let named = left.iter().map(|m| (m.id, area_of(&m.file).to_string(), m.name.clone()));
     Ok(Plan {
         mutants: named.collect(),
