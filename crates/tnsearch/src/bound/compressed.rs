@@ -105,7 +105,7 @@ impl Compressed {
 }
 
 /// Modes side by side in an order, as many together as a group may have.
-fn grouped(dims: &[usize], order: &[usize]) -> Vec<Vec<usize>> {
+pub(super) fn grouped(dims: &[usize], order: &[usize]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
     for &n in order {
         let last = groups.len() - 1;

@@ -207,7 +207,7 @@ fn connected_cuts(graph: &ModeGraph) -> Vec<ModeSet> {
         let mut next = Vec::new();
         for set in layer {
             let normal = if set & 1 == 1 { all & !set } else { set };
-            if set == all || set.count_ones() as usize > n.div_ceil(2) || !seen.insert(set) {
+            if set.count_ones() as usize > n.div_ceil(2) || !seen.insert(set) {
                 continue;
             }
             if normal != 0 && !found.contains(&normal) {
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::bound::SpectraSettings;
     use crate::fit::{FitSettings, fit};
-    use crate::graph::testing;
+    use crate::graph::{Structure, testing};
     use crate::problem::{Stop, Target};
     use crate::rng::stream;
     use crate::tensor::Tensor;
@@ -325,6 +325,31 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_that_took_the_wrong_way_is_taken_back() {
+        // Five internal vertices; the shortest path first leaves no room for two others. Least is between 0, 5 and the rest.
+        let edges =
+            vec![(0, 2, 2), (0, 5, 3), (1, 4, 2), (1, 6, 3), (2, 4, 2), (2, 6, 2), (4, 5, 2)];
+        assert_eq!(width(&ModeGraph::new(2, 5, edges), 0b01), 4.0);
+    }
+
+    #[test]
+    fn the_cuts_of_groups_are_named_by_their_modes() {
+        let target = random_target(vec![3, 4, 2, 3], 5);
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+        // Modes 0 and 2 together, then mode 1, then mode 3.
+        let groups = [vec![0, 2], vec![1], vec![3]];
+        let path = Structure::from_groups("groups", &groups, &[(0, 1, 2), (1, 2, 3)]).unwrap();
+        let mut found = bound.cuts(&path.canonical().graph);
+        found.sort_by_key(|cut| cut.modes);
+        let named: Vec<(ModeSet, f64)> = found.iter().map(|cut| (cut.modes, cut.width)).collect();
+        assert_eq!(named, [(0b0010, 6.0), (0b1000, 3.0), (0b1010, 2.0)]);
+        for cut in found {
+            let spectrum = bound.spectra().of(cut.modes).unwrap();
+            assert_eq!(cut.rse, spectrum.bound(cut.width as usize));
+        }
+    }
+
+    #[test]
     fn the_connected_cuts_of_a_ring_are_its_arcs() {
         let ring = ModeGraph::new(12, 0, (0..12).map(|v| (v, (v + 1) % 12, 2)).collect());
         let cuts = connected_cuts(&ring);
@@ -353,6 +378,18 @@ mod tests {
             assert_eq!(bound.rse(&ring, 0.0), rse(first));
             assert!(bound.rse(&ring, worst / 2.0) >= worst / 2.0);
         }
+    }
+
+    #[test]
+    fn no_more_cuts_are_looked_at_than_allowed_and_none_of_too_many_modes() {
+        let cuts = |order: usize| {
+            let target = Target::new(Tensor::new(vec![1; order], vec![2.0]).unwrap()).unwrap();
+            let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+            let edges = (0..order).map(|v| (v, (v + 1) % order, 2)).collect();
+            bound.cuts(&ModeGraph::new(order, 0, edges)).len()
+        };
+        // A ring of 31 has 465 arcs and complements, one of 40 has 780.
+        assert_eq!([31, 40, 64, 65].map(cuts), [465, MAX_CUTS, MAX_CUTS, 0]);
     }
 
     /// Whether a set of modes hangs together: by edges, or by paths through internal vertices.

@@ -250,6 +250,37 @@ mod tests {
     }
 
     #[test]
+    fn cuts_of_half_the_modes_count_as_well() {
+        // All unfoldings have full rank: three modes against three have rank 8, and on a path some edge stands between
+        // three and three; on a ring two edges do.
+        let target = random(&[2; 6], 9);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let rank = |spec: &str| {
+            needed_rank(&Template::parse(spec, 6).unwrap(), &spectra, 1e-9).map(|n| n.rank)
+        };
+        assert_eq!((rank("path"), rank("ring"), rank("star")), (Some(8), Some(3), Some(2)));
+    }
+
+    #[test]
+    fn of_more_modes_than_sets_hold_nothing_is_said() {
+        let vertices = vec![r#"{"mode":true}"#; 65].join(",");
+        let edges: Vec<String> = (1..65).map(|v| format!("[{},{v}]", v - 1)).collect();
+        let text = format!("{{\"vertices\":[{vertices}],\"edges\":[{}]}}", edges.join(","));
+        let path = Template::from_json("mine", &text).unwrap();
+        let ones = Tensor::<f64>::new(vec![1; 65], vec![2.0]).unwrap();
+        let spectra = Spectra::new(&Target::new(ones).unwrap(), SpectraSettings::default());
+        assert_eq!(needed_rank(&path, &spectra, 1e-3), None);
+    }
+
+    #[test]
+    fn widths_count_edges_of_the_template() {
+        let graph = unit_graph(&Template::parse("tucker", 3).unwrap());
+        assert_eq!((graph.modes(), graph.internal(), graph.edges().len()), (3, 1, 3));
+        assert!(graph.edges().iter().all(|e| e.2 == 2 && (e.0 == 3 || e.1 == 3)));
+        assert_eq!(width(&graph, 0b011), 2.0);
+    }
+
+    #[test]
     fn sets_are_all_of_a_size() {
         for order in 1..7 {
             for size in 0..=order {

@@ -176,13 +176,35 @@ mod tests {
         let (last, ends) = ((vec![2], 4.0, Some(4)), (vec![1, 2], 3.0, Some(3)));
         assert_eq!(binding(vec![3, 4], exact), [ends, last.clone()]);
         // An edge wider than it must be does not bind: 4 * 5 / 6 < 4 would, 6 * 5 / 6 = 5 does not.
-        assert_eq!(binding(vec![6, 4], exact), [last]);
+        assert_eq!(binding(vec![6, 4], exact), [last.clone()]);
+        // Nor does one that could just be narrower: 4 * 3 / 4 is what is needed.
+        assert_eq!(binding(vec![4, 4], exact), [last]);
         assert!(binding(vec![6, 6], exact).is_empty());
+        // The narrowest for what it needs comes first: 2 of 3 before 4 of 4, 3 of 4 before 3 of 3.
+        let modes = |ranks, objective| {
+            binding(ranks, objective).into_iter().map(|c| c.0).collect::<Vec<_>>()
+        };
+        assert_eq!(modes(vec![2, 4], exact), [vec![1, 2], vec![2]]);
+        assert_eq!(modes(vec![3, 3], exact), [vec![2], vec![1, 2]]);
+        // Where rank 1 will do, nothing binds.
+        assert!(binding(vec![1, 2], Objective::MaxError(0.9)).is_empty());
         // For other objectives: what the bound on the error rests on.
         assert_eq!(binding(vec![3, 3], Objective::MaxParams(100)), [(vec![2], 3.0, None)]);
         assert!(binding(vec![3, 4], Objective::MaxParams(100)).is_empty());
         // Rank 2 on both: mode 2 lacks half, modes 1 and 2 together a quarter.
         assert_eq!(binding(vec![2, 2], Objective::Lambda(1.0)), [(vec![2], 2.0, None)]);
+    }
+
+    #[test]
+    fn of_cuts_that_bind_alike_those_of_few_modes_come_first() {
+        let data: Vec<f64> = (0..16).map(|k| f64::from(k * k % 11) + 0.1 * f64::from(k)).collect();
+        let target = Target::new(Tensor::new(vec![2; 4], data).unwrap()).unwrap();
+        let bound = CutBound::new(Spectra::within(&target, true, &BoundLimits::default()).unwrap());
+        let path =
+            Structure::identity(Arc::new(Template::path(4).unwrap()), vec![2, 4, 2]).unwrap();
+        let found = binding(&bound, &path, Objective::MaxError(1e-9));
+        let modes: Vec<Vec<usize>> = found.into_iter().map(|cut| cut.modes).collect();
+        assert_eq!(modes, [vec![3], vec![1, 2, 3], vec![1, 2], vec![2, 3]]);
     }
 
     #[test]

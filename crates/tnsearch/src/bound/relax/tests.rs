@@ -4,6 +4,7 @@ use crate::problem::{Objective, Target};
 use crate::rng::stream;
 use crate::tensor::Tensor;
 use rand_distr::{Distribution, StandardNormal};
+use std::collections::HashSet;
 
 /// A relaxed problem of some thousand nodes.
 fn relaxed(stop: &Stop, hurry: &Stop) -> Relaxation {
@@ -61,6 +62,9 @@ fn the_beam_ends_with_the_time_and_its_structures_are_whole() {
         sizes.push(found.len());
     }
     assert_eq!(sizes.last(), Some(&all.len()));
+    let names =
+        |c: &Candidate| format!("{:?} {:?}", c.structure.permutation(), c.structure.ranks());
+    assert_eq!(all.iter().map(names).collect::<HashSet<_>>().len(), all.len(), "none comes twice");
     // Without any time at all, the best of each depth leads somewhere.
     assert!(sizes[0] > 0 && sizes[0] < all.len(), "{sizes:?}");
     assert!(sizes.iter().any(|&n| n > sizes[0] && n < all.len()), "{sizes:?}");
@@ -174,8 +178,63 @@ fn an_expansion_makes_no_more_nodes_than_counted() {
     let bytes = 1.5 * (size_of::<Node>() + 20 + 16) as f64;
     assert_eq!(relaxed(&never, &never).within(1e5).max_open, 1e5 / bytes);
     assert_eq!(relaxed(&never, &never).within(1e18).max_open, MAX_OPEN);
-    let mut full = relaxed(&never, &never).within(1.0);
+    let mut full = relaxed(&Stop::new(), &Stop::new()).within(1.0);
     let floor = full.floor().unwrap();
     assert_eq!(full.next(9), Next::Spent(floor));
-    assert!(full.is_full() && !full.interrupted());
+    assert!(full.is_full() && !full.interrupted() && !full.hurried());
+    full.hurry.set();
+    assert!(full.hurried() && !full.interrupted());
+    full.stop.set();
+    assert!(full.interrupted());
+}
+
+/// All orders of so many modes.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    if count == 0 {
+        return vec![Vec::new()];
+    }
+    let longer =
+        |p: Vec<usize>| (0..count).map(move |at| [&p[..at], &[count - 1], &p[at..]].concat());
+    orders(count - 1).into_iter().flat_map(longer).collect()
+}
+
+#[test]
+fn what_comes_out_is_all_that_no_cut_rules_out() {
+    let dims = [2, 3, 2, 3];
+    let mut rng = stream(6, b"exhaustive");
+    let data: Vec<f64> = (0..36).map(|_| StandardNormal.sample(&mut rng)).collect();
+    let target = Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap();
+    let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+    for (spec, eps) in [("ring", 0.1), ("ring", 0.3), ("path", 0.3), ("star", 0.2), ("tucker", 0.3)]
+    {
+        let template = Arc::new(Template::parse(spec, 4).unwrap());
+        let external = template.external_vertices();
+        let edges = template.edges().len() as u32;
+        // Every order of the modes and every rank up to 3.
+        let (mut want, mut ruled_out) = (HashSet::new(), 0);
+        for order in orders(4) {
+            for code in 0..3usize.pow(edges) {
+                let ranks = (0..edges).map(|e| code / 3usize.pow(e) % 3 + 1).collect();
+                let permutation = order.iter().map(|&k| external[k]).collect();
+                let structure = Structure::new(template.clone(), permutation, ranks).unwrap();
+                let graph = structure.canonical().graph;
+                match bound.rse(&graph, f64::INFINITY) <= eps {
+                    true => drop(want.insert((structure.params(&dims), format!("{graph}")))),
+                    false => ruled_out += 1,
+                }
+            }
+        }
+        assert!(!want.is_empty() && ruled_out > 0, "{spec}");
+        let objective = Objective::MaxError(eps).check().unwrap();
+        let mut relaxation = Relaxation::new(template.clone(), objective, &bound, 3);
+        let (mut found, mut last) = (HashSet::new(), 0.0);
+        while let Next::Candidate(candidate) = relaxation.next(u64::MAX) {
+            let graph = candidate.structure.canonical().graph;
+            assert_eq!(candidate.rse, bound.rse(&graph, f64::INFINITY));
+            assert!(candidate.value >= last, "{spec}: the smallest first");
+            last = candidate.value;
+            found.insert((candidate.value as u128, format!("{graph}")));
+        }
+        assert_eq!(found, want, "{spec} {eps}");
+    }
 }

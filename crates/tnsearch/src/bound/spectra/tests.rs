@@ -237,6 +237,16 @@ fn a_sketch_ends_with_what_there_is_when_the_time_is_up() {
 }
 
 #[test]
+fn a_spectrum_that_the_stop_ended_is_counted() {
+    let target = random(&[3, 4, 5], 8);
+    // One look before it is begun, the next within.
+    let spectra =
+        Spectra::new(&target, SpectraSettings::default()).stoppable(&Stop::after_looks(1));
+    assert!(spectra.of(0b10).is_none());
+    assert_eq!((spectra.left_out().late, spectra.left_out().failed), (1, 0));
+}
+
+#[test]
 fn large_unfoldings_are_sketched_where_an_error_matters() {
     let target = random(&[2, 2], 1);
     let plain = Spectra::new(&target, SpectraSettings::default());

@@ -5,14 +5,12 @@
 //! so that few passes over the tensor give all of them.
 
 use super::super::Spectra;
+use super::super::compressed::grouped;
 use crate::dispatch;
 use crate::linalg::{eigenvalues, gram};
 use crate::problem::Stop;
 use crate::tensor::{AxisPlan, Scalar, Tensor};
 use rayon::prelude::*;
-
-/// The most entries of one side of a block of modes.
-const BLOCK: usize = 16;
 
 /// A good order of the modes.
 pub(super) fn order<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [usize] {
@@ -35,14 +33,7 @@ fn found(spectra: &Spectra, stop: &Stop) -> Vec<usize> {
 /// What each two modes share; none if it was told to stop.
 fn shared<T: Scalar>(x: &Tensor<T>, stop: &Stop) -> Option<Vec<Vec<f64>>> {
     let dims = x.dims();
-    let mut blocks: Vec<Vec<usize>> = vec![Vec::new()];
-    for n in 0..dims.len() {
-        let size = |block: &Vec<usize>| block.iter().map(|&m| dims[m]).product::<usize>();
-        if blocks.last().is_some_and(|b| !b.is_empty() && size(b) * dims[n] > BLOCK) {
-            blocks.push(Vec::new());
-        }
-        blocks.last_mut()?.push(n);
-    }
+    let blocks = grouped(dims, &(0..dims.len()).collect::<Vec<_>>());
     let pairs: Vec<(usize, usize)> = match blocks.len() {
         1 => vec![(0, 0)],
         n => (0..n).flat_map(|a| (0..a).map(move |b| (b, a))).collect(),
@@ -187,12 +178,12 @@ mod tests {
         }
     }
 
-    /// A product of matrices between modes, each of two and three entries.
-    fn paired(modes: usize, pairs: &[(usize, usize)]) -> Spectra {
+    /// A product of matrices between pairs of modes, with this beside their diagonals.
+    fn paired(modes: usize, pairs: &[(usize, usize)], apart: f64) -> Spectra {
         let dims = vec![2; modes];
         let entry = |k: usize| {
             let at = unflatten(k, &dims);
-            let share = |&(a, b): &(usize, usize)| if at[a] == at[b] { 1.0 } else { 0.3 };
+            let share = |&(a, b): &(usize, usize)| if at[a] == at[b] { 1.0 } else { apart };
             pairs.iter().map(share).product::<f64>()
         };
         let data = (0..1 << modes).map(entry).collect();
@@ -202,18 +193,21 @@ mod tests {
 
     #[test]
     fn what_belongs_together_comes_to_stand_together() {
-        let apart = paired(6, &[(0, 3), (1, 4), (2, 5)]);
-        let found = order(&apart, &Stop::new());
-        let place = |n: usize| found.iter().position(|&m| m == n).unwrap();
-        for (a, b) in [(0, 3), (1, 4), (2, 5)] {
-            assert_eq!(place(a).abs_diff(place(b)), 1, "{found:?}");
+        // However little that is.
+        for apart in [0.3, 0.8] {
+            let spectra = paired(6, &[(0, 3), (1, 4), (2, 5)], apart);
+            let found = order(&spectra, &Stop::new());
+            let place = |n: usize| found.iter().position(|&m| m == n).unwrap();
+            for (a, b) in [(0, 3), (1, 4), (2, 5)] {
+                assert_eq!(place(a).abs_diff(place(b)), 1, "{found:?}");
+            }
         }
         // The given order stays where it is as good, and where there is no time for another.
         let given = [0, 1, 2, 3, 4, 5];
-        assert_eq!(order(&paired(6, &[(0, 1), (2, 3), (4, 5)]), &Stop::new()), given);
+        assert_eq!(order(&paired(6, &[(0, 1), (2, 3), (4, 5)], 0.3), &Stop::new()), given);
         let stop = Stop::new();
         stop.set();
-        assert_eq!(order(&paired(6, &[(0, 3), (1, 4), (2, 5)]), &stop), given);
+        assert_eq!(order(&paired(6, &[(0, 3), (1, 4), (2, 5)], 0.3), &stop), given);
     }
 
     #[test]

@@ -115,6 +115,13 @@ pub(super) fn key(tree: &ModeTree, modes: usize) -> (Vec<ModeSet>, Vec<(ModeSet,
 fn there_are_as_many_trees_as_counted_by_hand() {
     // Two modes: together, or an edge. Three: together; 3 x one edge; 3 paths, and a star round a vertex without a mode.
     assert_eq!([1, 2, 3].map(|n| all_trees(n).len()), [1, 2, 8]);
+    // Each is a structure of its own, with as many parameters.
+    let dims = [3, 4, 2, 5];
+    for tree in all_trees(4) {
+        let ranked = with_ranks(&tree, |set| 2 + set.count_ones() as usize);
+        let params = ranked.structure().unwrap().params(&dims);
+        assert_eq!(params, ranked.params(&dims), "{ranked:?}");
+    }
 }
 
 #[test]

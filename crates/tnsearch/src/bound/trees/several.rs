@@ -208,7 +208,8 @@ mod tests {
             let least = bound.params(eps);
             let every = brute(&dims, rank, u128::MAX);
             assert_eq!(every[0].0, least);
-            for more in [1, 2, 7, 15, 40] {
+            let last = every.last().unwrap().0;
+            for more in [1, 2, 7, 15, 40, last + 1 - least] {
                 let found = bound.several(eps, usize::MAX, least + more);
                 assert!(found.is_sorted_by(|a, b| a.0 <= b.0));
                 assert!(found.iter().all(|(params, tree)| tree.params(&dims) == *params));

@@ -169,3 +169,61 @@ fn a_curve_is_of_trees_for_budgets_that_rise_evenly() {
     let stopped = Pricing::new(&spectra, None, &stop);
     assert_eq!(stopped.curve(1e-3, 0.1, 3), [at(1e-3)], "it looks at the stop after each");
 }
+
+/// The tree after one step of a rank, the best by a rate; none where no step is allowed.
+fn stepped(
+    pricing: &Pricing,
+    at: &Priced,
+    up: bool,
+    allowed: impl Fn(&Priced) -> bool,
+) -> Option<Priced> {
+    let mut best: Option<(f64, Priced)> = None;
+    for e in 0..at.tree.edges.len() {
+        let mut tree = at.tree.clone();
+        tree.edges[e].2 = if up { tree.edges[e].2 + 1 } else { tree.edges[e].2 - 1 };
+        if tree.edges[e].2 == 0 {
+            continue;
+        }
+        let next = pricing.priced(tree).unwrap();
+        // Error per parameter: as much as possible on the way up, as little on the way down.
+        let rate = (at.tails - next.tails) / (next.params as f64 - at.params as f64);
+        let better = best.as_ref().is_none_or(|(r, _)| if up { rate >= *r } else { rate < *r });
+        if allowed(&next) && better {
+            best = Some((rate, next));
+        }
+    }
+    best.map(|b| b.1)
+}
+
+#[test]
+fn of_many_edges_that_is_changed_which_is_worth_most() {
+    let modes = vec![1, 2, 4, 8, 16];
+    let path = ModeTree { modes, edges: vec![(0, 1, 2), (1, 2, 3), (2, 3, 3), (3, 4, 2)] };
+    let mut steps = 0;
+    for seed in 0..6 {
+        let target = noisy(&[5, 2, 4, 3, 6], seed, 0.6);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let pricing = Pricing::new(&spectra, None, &Stop::new());
+        let from = pricing.priced(path.clone()).unwrap();
+        for room in [20, 60, 150] {
+            let most = from.params + room;
+            let mut at = from.clone();
+            while let Some(next) =
+                stepped(&pricing, &at, true, |p| p.params <= most && p.tails < at.tails)
+            {
+                at = next;
+                steps += 1;
+            }
+            assert_eq!(pricing.grown(&from, most), at, "{seed} {room}");
+        }
+        for budget in [1.1, 1.5, 3.0].map(|b| b * from.tails) {
+            let mut at = from.clone();
+            while let Some(next) = stepped(&pricing, &at, false, |p| p.tails <= budget) {
+                at = next;
+                steps += 1;
+            }
+            assert_eq!(pricing.trimmed(&from, budget), at, "{seed} {budget}");
+        }
+    }
+    assert!(steps > 60, "{steps}");
+}
