@@ -280,3 +280,22 @@ fn a_time_limit_holds_for_the_spectra_too() {
         assert!(refused.stderr.contains("max-seconds is 0; it must be a positive number"));
     }
 }
+
+#[test]
+fn a_proof_from_before_does_not_stand_for_one_that_could_not_be_made() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 5);
+    place.run("certify x.npy --template ring --max-rse 1e-2 --certificate c.json");
+    assert!(place.path("c.json").exists());
+    // One case is not enough.
+    let ended = place.run(
+        "certify x.npy --template ring --max-rse 1e-2 --certificate c.json --certificate-cases 1",
+    );
+    assert!(!place.path("c.json").exists());
+    assert!(ended.stderr.contains("c.json, from before, was removed"), "{}", ended.stderr);
+    // Where there was none, there is none to be spoken of.
+    let ended = place.run(
+        "certify x.npy --template ring --max-rse 1e-2 --certificate c.json --certificate-cases 1",
+    );
+    assert!(ended.stderr.contains("no certificate") && !ended.stderr.contains("removed"));
+}

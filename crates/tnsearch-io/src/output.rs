@@ -90,6 +90,22 @@ impl Output {
         self.try_write(content).map_err(|e| OutputError::new(&self.path, &e))
     }
 
+    /// Removes what stands in its place, where nothing new can be written that would replace it: false where nothing did. A file
+    /// in a sealed folder is emptied; devices and pipes are left alone.
+    pub fn remove(&self) -> Result<bool, OutputError> {
+        let done = match &self.way {
+            Way::Replace { target, .. } => match fs::remove_file(target) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+                done => done.map(|()| true),
+            },
+            Way::InPlace if self.path.is_file() => {
+                OpenOptions::new().write(true).truncate(true).open(&self.path).map(|_| true)
+            }
+            Way::InPlace => Ok(false),
+        };
+        done.map_err(|e| OutputError::new(&self.path, &e))
+    }
+
     fn try_write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match &self.way {
             Way::InPlace => {
@@ -236,6 +252,19 @@ mod tests {
         output.write(|w| w.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&new).unwrap(), b"two");
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_can_be_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("c.json");
+        let output = Output::check(&path).unwrap();
+        assert!(!output.remove().unwrap());
+        output.write(|w| w.write_all(b"old")).unwrap();
+        assert!(output.remove().unwrap() && !path.exists());
+        // A device stays as it is.
+        #[cfg(unix)]
+        assert!(!Output::check(std::path::Path::new("/dev/null")).unwrap().remove().unwrap());
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub fn decompose<'py>(
     let goal = settings.goal(&template).map_err(raise)?;
     let done = work::interruptible(py, |stop| {
         let limits = Limits::none().with(|l| {
-            l.max_bytes = Some(bytes);
+            l.max_bytes = target.left_of(Some(bytes));
             l.stop = stop.within_seconds(seconds);
         });
         settings.run(target, &template, &limits)

@@ -56,6 +56,9 @@ pub enum Unchecked {
     /// It was told to stop.
     #[error("it was interrupted")]
     Stopped,
+    /// The values that it needs were not found.
+    #[error("its singular values did not converge")]
+    Unsettled,
     /// It would take too long.
     #[error("it would take {operations:.0e} operations")]
     Long {

@@ -12,10 +12,21 @@ pub(crate) fn by_rotations(
     rows: Vec<Vec<f64>>,
     limits: &Limits<'_>,
 ) -> Result<Vec<f64>, Unchecked> {
-    let mut v = triangle(rows, limits)?;
+    let v = rotated(triangle(rows, limits)?, SWEEPS, limits)?;
+    let mut values: Vec<f64> = v.iter().map(|row| squares(row)).collect();
+    values.sort_unstable_by(|a, b| b.total_cmp(a));
+    Ok(values)
+}
+
+/// Rows turned by rotations until each is at right angles to every other.
+fn rotated(
+    mut v: Vec<Vec<f64>>,
+    sweeps: usize,
+    limits: &Limits<'_>,
+) -> Result<Vec<Vec<f64>>, Unchecked> {
     let n = v.len();
     let all: f64 = v.iter().map(|row| squares(row)).sum();
-    for _ in 0..SWEEPS {
+    for _ in 0..sweeps {
         let mut turned = false;
         for p in 0..n {
             limits.poll()?;
@@ -37,12 +48,10 @@ pub(crate) fn by_rotations(
             }
         }
         if !turned {
-            break;
+            return Ok(v);
         }
     }
-    let mut values: Vec<f64> = v.iter().map(|row| squares(row)).collect();
-    values.sort_unstable_by(|a, b| b.total_cmp(a));
-    Ok(values)
+    Err(Unchecked::Unsettled)
 }
 
 /// A square matrix with the singular values of another: its triangle after Householder reflections.
@@ -82,7 +91,7 @@ pub(crate) fn by_products(rows: &[Vec<f64>], limits: &Limits<'_>) -> Result<Vec<
         }
     }
     let (mut diagonal, mut beside) = tridiagonal(a, limits)?;
-    turn(&mut diagonal, &mut beside, limits)?;
+    turn(&mut diagonal, &mut beside, SWEEPS, limits)?;
     diagonal.iter_mut().for_each(|x| *x = x.max(0.0));
     diagonal.sort_unstable_by(|a, b| b.total_cmp(a));
     Ok(diagonal)
@@ -131,19 +140,26 @@ fn tridiagonal(
 }
 
 /// The eigenvalues of a tridiagonal matrix by implicit QL steps, on its diagonal.
-fn turn(d: &mut [f64], beside: &mut [f64], limits: &Limits<'_>) -> Result<(), Unchecked> {
+fn turn(
+    d: &mut [f64],
+    beside: &mut [f64],
+    steps: usize,
+    limits: &Limits<'_>,
+) -> Result<(), Unchecked> {
     let n = d.len();
     // Entry k beside k + 1 from here on.
     beside.rotate_left(1.min(n));
     let e = beside;
     for l in 0..n {
-        for _ in 0..SWEEPS {
+        let mut left = steps;
+        loop {
             limits.poll()?;
             let small = |m: &usize| e[*m].abs() <= f64::EPSILON * (d[*m].abs() + d[*m + 1].abs());
             let m = (l..n - 1).find(small).unwrap_or(n - 1);
             if m == l {
                 break;
             }
+            left = left.checked_sub(1).ok_or(Unchecked::Unsettled)?;
             let g = (d[l + 1] - d[l]) / (2.0 * e[l]);
             let mut g = d[m] - d[l] + e[l] / (g + g.hypot(1.0).copysign(g));
             let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
@@ -256,6 +272,23 @@ mod tests {
                 assert!((x - y).abs() < 1e-13 * all, "{n}: {x} {y}");
             }
         }
+    }
+
+    #[test]
+    fn values_that_are_not_found_are_no_values() {
+        let a: Vec<Vec<f64>> = (0..12).map(|k| numbers(k, 12)).collect();
+        // Two sweeps are too few for noise; what needs none is found in one.
+        assert_eq!(rotated(a.clone(), 2, &limits()), Err(Unchecked::Unsettled));
+        assert!(rotated(a.clone(), SWEEPS, &limits()).is_ok());
+        assert!(rotated(vec![vec![2.0, 0.0], vec![0.0, 1.0]], 1, &limits()).is_ok());
+        let beside = [0.0, 1.0, 1.0, 1.0];
+        let turned = |steps| turn(&mut [1.0, 2.0, 3.0, 4.0], &mut beside.clone(), steps, &limits());
+        assert_eq!((turned(1), turned(SWEEPS)), (Err(Unchecked::Unsettled), Ok(())));
+        // Nor are those of what is no number.
+        let mut a = a;
+        a[3][4] = f64::NAN;
+        assert_eq!(by_rotations(a.clone(), &limits()), Err(Unchecked::Unsettled));
+        assert_eq!(by_products(&a, &limits()), Err(Unchecked::Unsettled));
     }
 
     #[test]

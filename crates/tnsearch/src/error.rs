@@ -66,7 +66,7 @@ pub struct MemoryError {
 
 impl MemoryError {
     /// Refuses what needs more bytes than the limit, if there is one.
-    pub(crate) fn check(what: &'static str, needed: f64, limit: Option<u64>) -> Result<(), Self> {
+    pub fn check(what: &'static str, needed: f64, limit: Option<u64>) -> Result<(), Self> {
         match limit.map(|limit| limit as f64) {
             Some(limit) if needed > limit => Err(MemoryError { what: what.into(), needed, limit }),
             _ => Ok(()),

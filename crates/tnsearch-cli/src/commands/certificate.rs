@@ -51,7 +51,8 @@ struct DataFacts<'a> {
     norm: Option<f64>,
 }
 
-/// Writes a certificate; where there is none, says why. Nothing else is lost by that.
+/// Writes a certificate; where there is none, says why. Nothing else is lost by that, but an older one must not stand for
+/// it: it is removed.
 pub fn write(
     output: &Output,
     made: &Result<Certificate, NoCertificate>,
@@ -61,7 +62,11 @@ pub fn write(
     let made = match made {
         Ok(made) => made,
         Err(why) => {
-            terminal::note("note", &why.to_string());
+            let older = match output.remove()? {
+                true => format!("; {}, from before, was removed", output.path().display()),
+                false => String::new(),
+            };
+            terminal::note("note", &format!("{why}{older}"));
             return Ok(());
         }
     };

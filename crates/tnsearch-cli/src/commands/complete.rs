@@ -200,7 +200,8 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
     let way = Way::from(args.method);
     let found = way.fill(&data.target, &checked, ring, args.threads, &stop, tell)?;
     data.confirm(&found.network, found.rse)?;
-    let full = filled(holed, &found.network, data.reshape.as_ref(), limit)?;
+    let left = data.target.left_of(Some(limit.bytes()));
+    let full = filled(holed, &found.network, data.reshape.as_ref(), left)?;
     let recovered = holed.recovered(&full);
     let saved = output.map_or(Ok(()), |o| write_tensor(&o, &full));
     let kept = stored.map_or(Ok(()), |o| {
@@ -289,9 +290,9 @@ fn filled(
     holed: &Holed,
     network: &Network,
     reshape: Option<&Reshape>,
-    limit: MemoryLimit,
+    max_bytes: Option<u64>,
 ) -> anyhow::Result<AnyTensor> {
-    let z = network.to_tensor(Some(limit.bytes()))?;
+    let z = network.to_tensor(max_bytes)?;
     let z = match reshape {
         Some(reshape) => reshape.undo(z),
         None => z,

@@ -9,6 +9,7 @@ use crate::text::shape;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use std::path::Path;
+use tnsearch::MemoryError;
 use tnsearch::network::Network;
 use tnsearch::problem::{Holed, Measure, Target};
 use tnsearch::tensor::{
@@ -156,11 +157,15 @@ impl Wanted {
         let same = |r: &Reshape| r.to() == r.from();
         let unchanged = self.what.is_some() && reshape.as_ref().is_none_or(same);
         let idle = unchanged.then(|| format!("'{}' leaves the modes as they are", self.text));
-        let holed = self.holes.as_ref().map(|holes| holes.of(tensor.clone(), &path, limit));
-        let holed = holed.transpose()?;
-        if let Some(holed) = &holed {
-            let target = target_of(holed, reshape.as_ref(), &path)?;
-            return Ok(Data { target, reshape, holed: Some(holed.clone()), origin, idle, limit });
+        if let Some(holes) = &self.holes {
+            // The tensor as it is and as it is fitted, and which entries are known.
+            let copies = if reshape.as_ref().is_some_and(Reshape::copies) { 3 } else { 2 };
+            let bytes = copies * tensor.bytes() + 8 * tensor.len();
+            MemoryError::check("a tensor with holes", bytes as f64, Some(limit.bytes()))
+                .map_err(|e| anyhow!("{}: {e}", path.display()))?;
+            let holed = holes.of(tensor, &path, limit)?;
+            let target = target_of(&holed, reshape.as_ref(), &path)?;
+            return Ok(Data { target, reshape, holed: Some(holed), origin, idle, limit });
         }
         let tensor = match &reshape {
             Some(reshape) => {

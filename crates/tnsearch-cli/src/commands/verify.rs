@@ -22,6 +22,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tnsearch::MemoryError;
 use tnsearch::tensor::Kind;
 use tnsearch_io::MemoryLimit;
 use tnsearch_verify::{Limits, Verdict};
@@ -147,11 +148,16 @@ pub fn run(args: &Verify) -> anyhow::Result<Exit> {
         _ => wanted.load(&args.tensor, dtype, network.as_ref(), limit)?,
     };
 
+    // The checks have a copy of their own, of 64-bit parts, and what they take comes on top of both.
+    let own = if data.target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
+    let taken = data.target.held_bytes() + (own.bytes() * data.target.entries()) as u64;
+    MemoryError::check("checking it", taken as f64, Some(limit.bytes()))
+        .map_err(|e| anyhow!("{}: {e}", tensor.display()))?;
     let interrupt = interrupt::on_ctrl_c();
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = interrupt.within_seconds(seconds.max(0.0));
     let asks = || stop.is_set();
-    let limits = Limits { bytes: limit.bytes(), stop: &asks };
+    let limits = Limits { bytes: limit.bytes() - taken, stop: &asks };
     let mut checks = Checks::new(args, &data, &limits, limit, &stop)?;
     if let Some(network) = &network {
         checks.network(network, summary.as_ref())?;

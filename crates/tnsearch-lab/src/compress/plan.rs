@@ -164,7 +164,7 @@ impl<'a> Plan<'a> {
         let Plan { target, objective, .. } = self;
         let direct = self.asked.template.is_none().then(|| {
             let limits = Limits::none().with(|l| {
-                l.max_bytes = Some(self.asked.max_bytes);
+                l.max_bytes = target.left_of(Some(self.asked.max_bytes));
                 l.stop = stop.within_seconds(self.asked.max_seconds);
             });
             direct(target, objective, &limits)

@@ -105,7 +105,11 @@ pub fn trees<T: Scalar>(
     }
     let Some(target) = target(w, &modes) else { return Some(Vec::new()) };
     // That of the weights themselves, which is what the budget counts: a target may be scaled.
-    let norm = target.norm_squared() * target.scale().powi(2);
+    let norm = target.norm_squared() * target.scale() * target.scale();
+    if !norm.is_normal() {
+        // Squares of such weights are no numbers: no error can be told, so no tree is offered.
+        return Some(Vec::new());
+    }
     let least = (wanted.enough / norm).max(1e-8);
     let mut settings = SpectraSettings::default();
     settings.matters = Some(least);
@@ -190,6 +194,24 @@ mod tests {
         assert_eq!(modes_of(&[768, 3072], 768 * 3072), (vec![24, 32, 48, 64], 2));
         assert_eq!(modes_of(&[64, 32, 3, 3], 64 * 32 * 9), (vec![8, 8, 4, 8, 3, 3], 2));
         assert_eq!(modes_of(&[7, 1, 11], 77), (vec![7, 11], 1));
+    }
+
+    #[test]
+    fn no_tree_is_offered_where_errors_are_no_numbers() {
+        let weights = |scale: f64| -> Vec<f64> {
+            (0..256).map(|k| scale * ((k / 16 + k % 16) as f64 + 1.0)).collect()
+        };
+        let of = |scale: f64| {
+            let rate = |_: &super::super::pairing::Pairing| 1.0;
+            let wanted = Wanted { rate: &rate, most: 1e9, enough: 0.0, seed: 0 };
+            trees(&weights(scale), &[16, 16], wanted, &Stop::new()).unwrap()
+        };
+        assert!(!of(1.0).is_empty());
+        for scale in [1e200, 1e-200] {
+            assert!(of(scale).is_empty(), "{scale}");
+        }
+        // As large as they may be.
+        assert!(of(1e150).iter().all(|tree| tree.error.is_finite()));
     }
 
     #[test]

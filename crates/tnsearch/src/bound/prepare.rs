@@ -120,7 +120,8 @@ impl Spectra {
         if limits.cuts_at_a_time(&spectra) == 0 {
             return Err(BoundError::Memory { needed: spectra.bytes(), limit: limits.bytes() });
         }
-        Ok(spectra)
+        let held = target.held_bytes() as f64;
+        Ok(spectra.with_room((limits.bytes() - held) / 2.0))
     }
 
     /// Whether all spectra can be computed in about a minute.

@@ -75,6 +75,8 @@ pub struct Spectra {
     abandoned: AtomicBool,
     /// And when this is set.
     stop: Stop,
+    /// Bytes that may be taken beside the tensor.
+    room: f64,
 }
 
 impl Spectra {
@@ -86,7 +88,14 @@ impl Spectra {
         let known = Table::new(cuts);
         let (compressed, good_order) = (OnceLock::new(), OnceLock::new());
         let abandoned = AtomicBool::new(false);
-        Spectra { target, settings, known, left_out, compressed, good_order, abandoned, stop }
+        let room = f64::INFINITY;
+        Spectra { target, settings, known, left_out, compressed, good_order, abandoned, stop, room }
+    }
+
+    /// Takes no more than so many bytes beside the tensor for what is of use but not needed.
+    pub(super) fn with_room(mut self, bytes: f64) -> Self {
+        self.room = bytes;
+        self
     }
 
     /// Computes no more when this is set; what is not known then bounds nothing.
@@ -156,7 +165,10 @@ impl Spectra {
             let large = self.target.entries() >= COMPRESSED;
             let budget = PROJECTED * eps * self.target.norm_squared();
             let new = || dispatch!(self.target.tensor(), x => Compressed::new(x, order, budget, &self.stop));
-            if large { new() } else { None }
+            // The tensor of wide numbers, unfolded, and projected.
+            let wide = if self.target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
+            let bytes = 3.0 * (wide.bytes() * self.target.entries()) as f64;
+            if large && bytes <= self.room { new() } else { None }
         });
     }
 
@@ -218,13 +230,14 @@ impl Spectra {
     }
 
     /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side or a sketch, of
-    /// 64-bit parts whatever the tensor has.
+    /// 64-bit parts whatever the tensor has; two copies more for an SVD.
     pub fn bytes(&self) -> f64 {
         let entries = self.target.entries() as f64;
         let side = entries.sqrt().min(self.settings.max_side as f64);
         let number = if self.target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
         let sketch = if self.sketches(entries.sqrt() as usize, entries) { entries } else { 0.0 };
-        number.bytes() as f64 * (entries + sketch + 3.0 * side * side)
+        let svd = if self.settings.svd { 2.0 * entries } else { 0.0 };
+        number.bytes() as f64 * (entries + sketch + svd + 3.0 * side * side)
     }
 
     /// Whether only the leading values of an unfolding are computed at first.

@@ -1,6 +1,6 @@
 //! Ranks that grow, and modes that move, as long as entries held out are predicted better.
 
-use super::{CheckedComplete, CompleteError, HeldOut, Step, squares};
+use super::{CheckedComplete, CompleteError, HeldOut, Step};
 use crate::fit::{self, CheckedFit, FitError, FitSettings};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::Network;
@@ -86,7 +86,7 @@ pub(super) struct Grower<'g> {
 
 impl Folds {
     fn new(targets: Vec<Target>, seed: u64) -> Self {
-        let squares = |t: &Target| t.held().map_or(0.0, |held| squares(t, held));
+        let squares = |t: &Target| t.held().map_or(0.0, |held| t.squares_on(held));
         let norms = targets.iter().map(squares).collect();
         Folds { targets, norms, seed }
     }

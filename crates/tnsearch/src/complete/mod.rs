@@ -18,7 +18,6 @@ use crate::fit::{self, FitError, FitSettings};
 use crate::graph::{GraphError, Template};
 use crate::network::{Network, NetworkError};
 use crate::problem::{DataError, Mask, Stop, Target};
-use crate::tensor::sum_of_squares;
 use grow::{Grower, Grown};
 use serde::Serialize;
 use std::sync::Arc;
@@ -241,7 +240,12 @@ fn refit(
     settings: &CheckedComplete,
     stop: &Stop,
 ) -> Result<(Network, f64, usize), CompleteError> {
-    let all = Target::with_holes(whole_tensor(target), known)?;
+    let all = match target.held() {
+        None => target.clone(),
+        Some(_) => {
+            Target::with_holes(whole_tensor(target), known)?.standing_beside(target.held_bytes())
+        }
+    };
     let network = best.networks[0].clone();
     let (graph, cores) = network.to_mode_graph();
     let last = FitSettings {
@@ -275,12 +279,6 @@ fn refit(
 /// The tensor itself, without the scale.
 fn whole_tensor(target: &Target) -> crate::tensor::AnyTensor {
     target.tensor().clone().times_power_of_two(target.exponent())
-}
-
-/// The sum of the squares of some entries.
-fn squares(target: &Target, mask: &Mask) -> f64 {
-    let values: Vec<_> = mask.positions().map(|k| target.tensor().entry(k)).collect();
-    sum_of_squares(&values)
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn one_rank(
         s.max_bytes = settings.fit.max_bytes;
     });
     let limits = Limits::none().with(|l| {
-        l.max_bytes = settings.fit.max_bytes;
+        l.max_bytes = target.left_of(settings.fit.max_bytes);
         l.stop = stop.within_seconds(settings.max_seconds.unwrap_or(f64::INFINITY));
     });
     let permutation: Vec<usize> = (0..order).collect();

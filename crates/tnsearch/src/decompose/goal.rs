@@ -138,7 +138,7 @@ impl Budget {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Refuse to take more than about this many bytes.
+    /// Refuse to take more than about this many bytes beside the tensor.
     pub max_bytes: Option<u64>,
     /// End soon when this is set.
     pub stop: Stop,

@@ -165,7 +165,11 @@ impl<'s> Ring<'s> {
         let enough_rse = goal.rse().unwrap_or(settings.enough_rse);
         let settings = FitSettings {
             enough_rse,
-            max_bytes: limits.max_bytes.or(settings.max_bytes),
+            // A fit counts the tensor too.
+            max_bytes: limits
+                .max_bytes
+                .map(|bytes| bytes.saturating_add(target.held_bytes()))
+                .or(settings.max_bytes),
             ..FitSettings::clone(settings)
         };
         let noise = stream(seed, b"grown ranks");

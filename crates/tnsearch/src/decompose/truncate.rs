@@ -114,7 +114,9 @@ fn gram_evd<T: Scalar>(
     n: usize,
     limits: &Limits,
 ) -> Result<Option<Values<T>>, DecomposeError> {
-    limits.check_entries::<T>(2.0 * (a.len() as f64) + 4.0 * (m * m) as f64)?;
+    // The matrix and what it comes from, the Gram matrix and the basis.
+    let eigen = linalg::eigen_bytes::<T>(m) / T::KIND.bytes() as f64;
+    limits.check_entries::<T>(2.0 * (a.len() as f64) + 2.0 * (m * m) as f64 + eigen)?;
     // Eigenvectors of m rows take about as long as 25 m^3 operations of a product.
     let flops = 25.0 * (m as f64).powi(3);
     limits.check_time(2.0 * (a.len() * m) as f64 + flops)?;
@@ -136,7 +138,9 @@ fn thin_svd<T: Scalar>(
     limits: &Limits,
 ) -> Result<Values<T>, DecomposeError> {
     let side = m.min(n);
-    limits.check_entries::<T>(4.0 * (m as f64) * n as f64 + 4.0 * (side * side) as f64)?;
+    // The matrix, what it comes from, a copy of it, and the basis.
+    let svd = linalg::left_singular_bytes::<T>(m, n) / T::KIND.bytes() as f64;
+    limits.check_entries::<T>(3.0 * (m as f64) * n as f64 + (m * side) as f64 + svd)?;
     let flops = 10.0 * (a.len() * side) as f64 + 25.0 * (side as f64).powi(3);
     limits.check_time(flops)?;
     if flops < Stop::SHORT {

@@ -106,8 +106,23 @@ fn check_bytes(needed: f64, limit: Option<u64>) -> Result<(), FitError> {
     Ok(MemoryError::check("fitting this structure", needed, limit)?)
 }
 
+/// About how many bytes what a request asks for takes beside the tensor: sweeps, or the truncated SVDs that come before them. Of a
+/// walk over ranks, which grow on the way, what few go beyond, or all there is.
+pub fn request_bytes(target: &Target, request: &Request, limit: u64) -> f64 {
+    /// Copies of the tensor that truncated SVDs hold.
+    const SVD: f64 = 4.0;
+    /// Those that walks do, and bytes beside them.
+    const WALK: (f64, f64) = (16.0, 32e6);
+    let (tensor, sweeps) = (target.tensor().bytes() as f64, fit_bytes(target, &request.graph));
+    match request.effort {
+        _ if request.adapt.is_some() => (WALK.0 * tensor + WALK.1).max(sweeps).min(limit as f64),
+        Effort::Quick | Effort::Direct if SVD * tensor <= limit as f64 => sweeps.max(SVD * tensor),
+        _ => sweeps,
+    }
+}
+
 /// About how many bytes a fit of a graph takes, beside the tensor.
-pub fn fit_bytes(target: &Target, graph: &ModeGraph) -> f64 {
+fn fit_bytes(target: &Target, graph: &ModeGraph) -> f64 {
     let (plain, dims) = (graph.plain(), graph.merged_dims(target.dims()));
     if graph.modes() != target.dims().len() || plain.vertices() == 1 {
         return target.tensor().bytes() as f64;

@@ -219,7 +219,7 @@ pub(super) fn bytes_needed(dims: &[usize], graph: &ModeGraph, kind: Kind) -> f64
 
 /// The numbers a fit holds at once, estimated from the sizes of its blocks: X's copy, M and T of every node,
 /// S and H of every node, scratch of the largest; the factor of the widest solve, and some copies of the cores.
-fn entries_needed(dims: &[usize], graph: &ModeGraph, tree: &Tree) -> f64 {
+pub(super) fn entries_needed(dims: &[usize], graph: &ModeGraph, tree: &Tree) -> f64 {
     let (mut total, mut largest) = (dims.iter().map(|&d| d as f64).product::<f64>(), 0.0f64);
     let (mut widest, mut params) = (0.0f64, 0.0);
     for node in 0..tree.nodes.len() - 1 {

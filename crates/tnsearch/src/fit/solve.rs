@@ -6,6 +6,9 @@ use crate::tensor::Scalar;
 /// The least regularisation, relative to the mean diagonal entry; 4 ulp where that is more.
 const FLOOR: f64 = 1e-13;
 
+/// Entries of H that are copied between two looks at a stop.
+const MOVED: usize = 1 << 22;
+
 /// Solves `(H + d I) g = t + d g_old`, with `d` a small fraction of H's mean diagonal entry: the pull
 /// towards the old core keeps singular systems solvable and leaves every fixed point where it is.
 pub(super) struct Solver<T> {
@@ -41,10 +44,16 @@ impl<T: Scalar> Solver<T> {
         let floor = FLOOR.max(4.0 * T::KIND.epsilon());
         let mut shift = mean * damping.max(floor);
         let route = Route::of_size(n);
+        let looks = self.cholesky.looks(n, route);
         for _ in 0..8 {
             let factor = &mut self.factor[..n * n];
-            // Row-major conj(H) is column-major H.
-            factor.iter_mut().zip(gram).for_each(|(f, h)| *f = h.conj());
+            // Row-major conj(H) is column-major H; to move gigabytes takes seconds.
+            for (factor, gram) in factor.chunks_mut(MOVED).zip(gram.chunks(MOVED)) {
+                if looks && stopped() {
+                    return;
+                }
+                factor.iter_mut().zip(gram).for_each(|(f, h)| *f = h.conj());
+            }
             for i in 0..n {
                 factor[i * n + i] += T::from_parts(shift, 0.0);
             }
@@ -56,7 +65,7 @@ impl<T: Scalar> Solver<T> {
                     continue;
                 }
             }
-            let old = self.cholesky.looks(n, route).then(|| g.to_vec());
+            let old = looks.then(|| g.to_vec());
             for (g, t) in g.iter_mut().zip(rhs) {
                 *g = *t + g.scale(shift);
             }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const SCOUT_SWEEPS: usize = 10;
 
 /// Floating-point operations that are made also where the time is up: a tenth of a second or so.
-const LITTLE: f64 = 3e9;
+pub(super) const LITTLE: f64 = 3e9;
 
 /// One start's outcome.
 struct Start<T> {

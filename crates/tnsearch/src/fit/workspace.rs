@@ -267,7 +267,7 @@ impl<'p, T: Scalar> Workspace<'p, T> {
             }
             Step::Reorder { src, dst, plan } => {
                 let mut out = std::mem::take(&mut self.buffers[*dst]);
-                plan.apply(&self.buffers[*src], &mut out);
+                self.scratch.reorder(plan, &self.buffers[*src], &mut out);
                 self.buffers[*dst] = out;
             }
             Step::Visit(_) | Step::Renew(_) => unreachable!("handled by the walk"),

@@ -15,3 +15,4 @@ pub use cholesky::{cholesky, cholesky_solve};
 pub(crate) use narrow::narrowed;
 pub use product::{Factor, Strides, matmul, matmul_until};
 pub use spectral::{eigen, eigenvalues, gram, gram_until, left_singular, singular_values};
+pub(crate) use spectral::{eigen_bytes, left_singular_bytes};

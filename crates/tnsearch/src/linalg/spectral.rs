@@ -58,6 +58,21 @@ fn evd<T: Scalar>(matrix: &[T], n: usize, vectors: Option<&mut [T]>) -> Option<V
     Some(values)
 }
 
+/// Bytes that [`eigen`] takes beside the matrix, its result included.
+pub fn eigen_bytes<T: Scalar>(n: usize) -> f64 {
+    let with = ComputeEigenvectors::Yes;
+    let scratch = evd::self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default());
+    scratch.unaligned_bytes_required() as f64 + T::KIND.bytes() as f64 * (n as f64).powi(2)
+}
+
+/// Bytes that [`left_singular`] takes beside the matrix, its result included; [`singular_values`] takes less.
+pub fn left_singular_bytes<T: Scalar>(m: usize, n: usize) -> f64 {
+    let (no, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
+    let scratch = svd::svd_scratch::<T>(n, m, no, thin, Par::Seq, Default::default());
+    let vectors = m as f64 * m.min(n) as f64;
+    scratch.unaligned_bytes_required() as f64 + T::KIND.bytes() as f64 * vectors
+}
+
 /// The singular values of a row-major m x n matrix, falling. None if they did not converge.
 pub fn singular_values<T: Scalar>(a: &[T], m: usize, n: usize) -> Option<Vec<f64>> {
     Some(right_svd(a, m, n, None)?.into_iter().map(Scalar::re).collect())

@@ -79,8 +79,8 @@ impl Target {
         max_bytes: Option<u64>,
     ) -> Result<Confirmed, ClaimError> {
         network.check_finite()?;
-        // The tensor is there already, and its differences to the network's are as many numbers.
-        let max_bytes = self.left_of(self.left_of(max_bytes));
+        // The tensor is there already.
+        let max_bytes = self.left_of(max_bytes);
         if !affordable(network, max_bytes) {
             return self.confirm_part(network, rse, max_bytes);
         }
@@ -118,9 +118,7 @@ impl Target {
         };
         let off: Vec<Complex<f64>> = (0..z.len()).filter_map(off).collect();
         let all = match self.measured() {
-            Some(mask) => sum_of_squares(
-                &mask.positions().map(|k| self.tensor().entry(k)).collect::<Vec<_>>(),
-            ),
+            Some(mask) => self.squares_on(mask),
             None => self.norm_squared(),
         };
         let found = sum_of_squares(&off) / all;

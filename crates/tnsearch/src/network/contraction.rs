@@ -79,6 +79,15 @@ impl<T> Scratch<T> {
         (self.stop, self.halted) = (stop.cloned(), false);
     }
 
+    /// Moves entries as planned, unless it was halted.
+    pub fn reorder(&mut self, plan: &AxisPlan, src: &[T], dst: &mut [T])
+    where
+        T: Copy,
+    {
+        let stopped = || self.stop.as_ref().is_some_and(Stop::is_set);
+        self.halted = self.halted || !plan.apply_until(src, dst, Some(&stopped));
+    }
+
     /// Whether a contraction was ended by the stop: its result, and those of all that came after it, are of no use.
     pub fn halted(&self) -> bool {
         self.halted
@@ -86,6 +95,17 @@ impl<T> Scratch<T> {
 }
 
 impl<T: Scalar> Scratch<T> {
+    /// Gives large buffers back to the system.
+    pub fn release(&mut self) {
+        /// Smaller ones may be kept.
+        const KEPT: usize = 1 << 16;
+        for buffer in [&mut self.a, &mut self.b, &mut self.c] {
+            if buffer.len() > KEPT {
+                *buffer = Vec::new();
+            }
+        }
+    }
+
     /// Makes room for a contraction.
     pub fn reserve(&mut self, contraction: &Contraction) {
         let [a, b, c] = contraction.scratch_lens();
@@ -196,8 +216,12 @@ impl Contraction {
         }
         let stopped = || stop.is_some_and(Stop::is_set);
         let stopped = stop.map(|_| &stopped as &dyn Fn() -> bool);
-        let a = self.a.lay_out(a, scratch_a);
-        let b = self.b.lay_out(b, scratch_b);
+        let (Some(a), Some(b)) =
+            (self.a.lay_out(a, scratch_a, stopped), self.b.lay_out(b, scratch_b, stopped))
+        else {
+            *halted = true;
+            return;
+        };
         let (conj_a, conj_b) = self.conj;
         let a = Factor { entries: a, strides: self.a.strides(self.m, self.k), conj: conj_a };
         let b = Factor { entries: b, strides: self.b.strides(self.n, self.k), conj: conj_b };
@@ -211,8 +235,8 @@ impl Contraction {
             true => matmul_until((n, m, k), product, b, a.transposed(), stopped),
         };
         *halted |= !whole;
-        if let Some(finish) = &self.finish {
-            finish.apply(&scratch_c[..self.m * self.n], c);
+        if let Some(finish) = self.finish.as_ref().filter(|_| whole) {
+            *halted |= !finish.apply_until(&scratch_c[..self.m * self.n], c, stopped);
         }
     }
 }
@@ -247,13 +271,18 @@ impl Operand {
         }
     }
 
-    fn lay_out<'s, T: Scalar>(&self, data: &'s [T], scratch: &'s mut [T]) -> &'s [T] {
+    /// The operand as the product takes it; none where it was ended by a stop.
+    fn lay_out<'s, T: Scalar>(
+        &self,
+        data: &'s [T],
+        scratch: &'s mut [T],
+        stopped: Option<&dyn Fn() -> bool>,
+    ) -> Option<&'s [T]> {
         match &self.reorder {
-            None => data,
+            None => Some(data),
             Some(plan) => {
                 let scratch = &mut scratch[..self.len];
-                plan.apply(data, scratch);
-                scratch
+                plan.apply_until(data, scratch, stopped).then_some(&*scratch)
             }
         }
     }

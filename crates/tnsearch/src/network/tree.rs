@@ -1,6 +1,7 @@
 //! Contraction trees: in which order the cores of a network are merged.
 
 use crate::graph::ModeGraph;
+use std::cell::RefCell;
 
 /// Up to this many vertices a tree is found by exact dynamic programming over all subsets when it is
 /// needed once (3^16 / 2 splits: about a tenth of a second).
@@ -63,7 +64,24 @@ fn split_cost(whole: (f64, f64), left: (f64, f64), right: (f64, f64)) -> f64 {
 impl Tree {
     /// The cheapest tree: exact up to `exact` vertices, beyond that the best over intervals of a few
     /// linear orders of the vertices.
+    ///
+    /// The last one that a thread asked for is kept: what a fit takes is counted before it is planned, along the same tree.
     pub fn best(graph: &ModeGraph, dims: &[usize], exact: usize) -> Tree {
+        type Last = (ModeGraph, Vec<usize>, usize, Tree);
+        thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
+        let known = LAST.with_borrow(|last| match last {
+            Some((g, d, e, tree)) if (g, &d[..], *e) == (graph, dims, exact) => Some(tree.clone()),
+            _ => None,
+        });
+        known.unwrap_or_else(|| {
+            let tree = Tree::planned(graph, dims, exact);
+            let new = (graph.clone(), dims.to_vec(), exact, tree.clone());
+            LAST.set(Some(new));
+            tree
+        })
+    }
+
+    fn planned(graph: &ModeGraph, dims: &[usize], exact: usize) -> Tree {
         let log_dims = dims.iter().map(|&d| (d as f64).ln()).collect();
         let costs = Costs { graph, log_dims };
         if graph.vertices() <= exact {
@@ -277,6 +295,22 @@ fn linear_orders(graph: &ModeGraph) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tree_that_is_kept_is_the_one_asked_for() {
+        let ring = |rank: usize| {
+            ModeGraph::new(4, 0, vec![(0, 1, rank), (1, 2, 2), (2, 3, rank), (0, 3, 3)])
+        };
+        let asked =
+            [(ring(2), [2; 4]), (ring(5), [2; 4]), (ring(2), [9, 2, 2, 2]), (ring(2), [2; 4])];
+        for exact in [EXACT_OFTEN, 2] {
+            for (graph, dims) in &asked {
+                let planned = Tree::planned(graph, dims, exact);
+                assert_eq!(Tree::best(graph, dims, exact), planned);
+                assert_eq!(Tree::best(graph, dims, exact), planned);
+            }
+        }
+    }
 
     #[test]
     fn many_vertices_are_halved_and_each_is_there_once() {

@@ -8,8 +8,7 @@ use super::{Mask, MaskError, Shrunk};
 use crate::dispatch;
 use crate::network::{Network, NetworkError};
 use crate::tensor::{
-    AnyTensor, Complex, Kind, Scalar, Tensor, TensorError, power, power_of_two, size,
-    sum_of_squares,
+    AnyTensor, Kind, Scalar, Tensor, TensorError, power, power_of_two, sum_of_given_squares,
 };
 use std::sync::Arc;
 use thiserror::Error;
@@ -52,7 +51,8 @@ pub struct Target(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    tensor: AnyTensor,
+    /// Shared by those that only differ in the entries they use.
+    tensor: Arc<AnyTensor>,
     norm_squared: f64,
     /// X is 2^exponent times `tensor`.
     exponent: i32,
@@ -60,6 +60,8 @@ struct Inner {
     shrunk: Option<Shrunk>,
     /// What is known of X, where that is not all.
     holes: Option<Holes>,
+    /// Bytes of the tensors that it was made from, which are there as long as it is.
+    beside: u64,
 }
 
 /// Which entries of a tensor with holes are used, and what for.
@@ -98,7 +100,8 @@ impl Target {
         tensor.check()?;
         let exponent = dispatch!(&mut tensor, t => normalise(t));
         let norm_squared = tensor.norm_squared();
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None, holes: None })))
+        let (tensor, shrunk, holes, beside) = (Arc::new(tensor), None, None, 0);
+        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside })))
     }
 
     /// A tensor of which only the entries in the mask are known; the others may be anything, NaN included. Where the mask
@@ -140,17 +143,14 @@ impl Target {
         let fitted = entries.clone().map(|k| known(k) && !held.contains(k)).collect();
         let fitted = Mask::new(dims.clone(), fitted)?;
         let held = Mask::new(dims, entries.map(|k| known(k) && held.contains(k)).collect())?;
-        let (tensor, exponent) = (self.tensor().clone(), self.0.exponent);
-        let squares = |mask: &Mask| {
-            let values: Vec<_> = mask.positions().map(|k| tensor.entry(k)).collect();
-            sum_of_squares(&values)
-        };
-        let norm_squared = squares(&fitted);
-        if norm_squared == 0.0 || squares(&held) == 0.0 {
+        let (tensor, exponent) = (self.0.tensor.clone(), self.0.exponent);
+        let norm_squared = self.squares_on(&fitted);
+        if norm_squared == 0.0 || self.squares_on(&held) == 0.0 {
             return Err(TensorError::Zero.into());
         }
         let holes = Some(Holes { fitted, held: Some(held) });
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk: None, holes })))
+        let (shrunk, beside) = (None, self.0.beside + self.mask_bytes());
+        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside })))
     }
 
     /// The same data fitted on these entries alone, its error measured on those; of both only what is known counts.
@@ -161,7 +161,9 @@ impl Target {
         let holes = Some(Holes { fitted: known, held: None });
         let (tensor, exponent, shrunk) = (tensor.clone(), *exponent, None);
         let norm_squared = self.norm_squared();
-        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes })).holding_out(held)
+        let beside = self.0.beside + self.mask_bytes();
+        let inner = Inner { tensor, norm_squared, exponent, shrunk, holes, beside };
+        Target(Arc::new(inner)).holding_out(held)
     }
 
     /// The same data with its outliers brought in: entries further than 3 robust standard deviations (1.4826 times the
@@ -179,9 +181,10 @@ impl Target {
         let tame = |(k, x): (usize, &f64)| if outlies(k) { x.clamp(low, high) } else { *x };
         let data: Vec<f64> = x.data().iter().enumerate().map(tame).collect();
         let norm_squared = (0..data.len()).filter(|&k| fitted(k)).map(|k| data[k] * data[k]).sum();
-        let tensor = Tensor::new(x.dims().to_vec(), data).ok()?.into();
+        let tensor = Arc::new(Tensor::new(x.dims().to_vec(), data).ok()?.into());
         let (exponent, holes) = (self.0.exponent, self.0.holes.clone());
-        let inner = Inner { tensor, norm_squared, exponent, shrunk: None, holes };
+        let (shrunk, beside) = (None, self.held_bytes());
+        let inner = Inner { tensor, norm_squared, exponent, shrunk, holes, beside };
         (norm_squared > 0.0).then(|| Target(Arc::new(inner)))
     }
 
@@ -233,10 +236,11 @@ impl Target {
         let tensor = if in_order { self.tensor().clone() } else { self.tensor().permuted(&axes) };
         let dims: Vec<usize> =
             groups.iter().map(|g| g.iter().map(|&n| self.dims()[n]).product()).collect();
-        let tensor = tensor.reshaped(dims.clone()).expect("each mode once");
+        let tensor = Arc::new(tensor.reshaped(dims.clone()).expect("each mode once"));
         let shrunk = self.shrunk().map(|shrunk| shrunk.merged(groups));
         let holes = self.0.holes.as_ref().map(|h| h.rearranged(&dims, &self.positions(&axes)));
-        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes }))
+        let beside = self.held_bytes();
+        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside }))
     }
 
     /// Where each entry was, before the modes were brought into this order.
@@ -250,11 +254,12 @@ impl Target {
     pub(super) fn with_small(&self, tensor: AnyTensor, shrunk: Shrunk) -> Self {
         let Inner { norm_squared, exponent, .. } = *self.0;
         Target(Arc::new(Inner {
-            tensor,
+            tensor: Arc::new(tensor),
             norm_squared,
             exponent,
             shrunk: Some(shrunk),
             holes: None,
+            beside: self.held_bytes(),
         }))
     }
 
@@ -340,10 +345,15 @@ impl Target {
     }
 
     fn rse_among(&self, mask: &Mask, z: &AnyTensor) -> f64 {
-        let difference = |k: usize| self.tensor().entry(k) - z.entry(k);
-        let differences: Vec<_> = mask.positions().map(difference).collect();
-        let values: Vec<_> = mask.positions().map(|k| self.tensor().entry(k)).collect();
-        sum_of_squares(&differences) / sum_of_squares(&values)
+        let square = |k: usize| Scalar::abs_squared(self.tensor().entry(k) - z.entry(k));
+        sum_of_given_squares(mask.count(), &mut mask.positions().map(square))
+            / self.squares_on(mask)
+    }
+
+    /// The sum of the squares of some entries.
+    pub(crate) fn squares_on(&self, mask: &Mask) -> f64 {
+        let square = |k: usize| Scalar::abs_squared(self.tensor().entry(k));
+        sum_of_given_squares(mask.count(), &mut mask.positions().map(square))
     }
 
     /// The RSE of a network from its squared distance to the tensor at hand: `lost + residual / ||X||^2`.
@@ -352,24 +362,32 @@ impl Target {
     }
 
     fn residual<T: Scalar>(&self, x: &Tensor<T>, z: &Tensor<T>) -> f64 {
-        let pairs = x.data().iter().zip(z.data());
-        let rows: Vec<T> = pairs.map(|(x, z)| *x - *z).collect();
-        sum_of_squares(&rows)
+        let squares = x.data().iter().zip(z.data()).map(|(x, z)| (*x - *z).abs_squared());
+        sum_of_given_squares(x.len(), &mut { squares })
     }
 
     fn mixed_residual(&self, z: &AnyTensor) -> f64 {
-        let entry = |k: usize| self.tensor().entry(k) - z.entry(k);
-        let rows: Vec<Complex<f64>> = (0..z.len()).map(entry).collect();
-        sum_of_squares(&rows)
+        let square = |k: usize| Scalar::abs_squared(self.tensor().entry(k) - z.entry(k));
+        sum_of_given_squares(z.len(), &mut (0..z.len()).map(square))
     }
 
-    /// Bytes that its entries take, with those of X where a small tensor stands in its place.
+    /// Bytes that its entries take, and those of the tensors that it was made from: X, where a small or a reordered tensor
+    /// stands in its place.
     pub fn held_bytes(&self) -> u64 {
-        let entries = match self.shrunk() {
-            Some(_) => size(self.full_dims()).saturating_add(self.entries() as u128),
-            None => self.entries() as u128,
-        };
-        u64::try_from(entries.saturating_mul(self.kind().bytes() as u128)).unwrap_or(u64::MAX)
+        (self.tensor().bytes() as u64 + self.mask_bytes()).saturating_add(self.0.beside)
+    }
+
+    fn mask_bytes(&self) -> u64 {
+        let masks = self.0.holes.as_ref().map_or(0, |holes| 1 + u64::from(holes.held.is_some()));
+        masks * self.entries() as u64
+    }
+
+    /// The same, where so many bytes more are held as long as it is.
+    pub(crate) fn standing_beside(self, bytes: u64) -> Self {
+        let Inner { norm_squared, exponent, .. } = *self.0;
+        let (tensor, beside) = (self.0.tensor.clone(), self.0.beside.saturating_add(bytes));
+        let (shrunk, holes) = (self.0.shrunk.clone(), self.0.holes.clone());
+        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside }))
     }
 
     /// What its entries leave of a limit on memory.
@@ -427,6 +445,33 @@ fn normalise<T: Scalar>(tensor: &mut Tensor<T>) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::{Complex, sum_of_squares};
+
+    #[test]
+    fn squares_that_come_one_by_one_sum_to_the_same_bits() {
+        for n in [0usize, 1, 255, 256, 257, 1000, 4099] {
+            let values: Vec<f64> = (0..n).map(|k| (k as f64 * 1.7).sin()).collect();
+            let mut squares = values.iter().map(|x| x * x);
+            let sum = sum_of_given_squares(n, &mut squares);
+            assert_eq!(sum.to_bits(), sum_of_squares(&values).to_bits(), "{n}");
+            assert!(squares.next().is_none());
+        }
+    }
+
+    #[test]
+    fn what_a_tensor_was_made_from_counts_once() {
+        let data = (0..24).map(|k| 1.0 + f64::from(k)).collect();
+        let x = Target::new(Tensor::new(vec![2, 3, 4], data).unwrap()).unwrap();
+        assert_eq!((x.held_bytes(), x.left_of(Some(200))), (192, Some(8)));
+        // A reordered tensor stands beside X.
+        assert_eq!(x.merged(&[vec![2], vec![0, 1]]).held_bytes(), 2 * 192);
+        // One that only leaves out entries shares them, and has two masks.
+        let held = Mask::new(vec![2, 3, 4], (0..24).map(|k| k % 5 == 0).collect()).unwrap();
+        let part = x.holding_out(&held).unwrap();
+        assert_eq!(part.held_bytes(), 192 + 2 * 24);
+        assert!(std::ptr::eq(part.tensor(), x.tensor()));
+        assert_eq!(x.standing_beside(100).held_bytes(), 292);
+    }
 
     fn extremes<T: Scalar>(largest: f64) {
         for power in [largest, 1e-30] {

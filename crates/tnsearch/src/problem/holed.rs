@@ -69,6 +69,8 @@ impl Holed {
 
     /// The data in the shape in which it is fitted.
     pub fn target(&self, reshape: Option<&Reshape>) -> Result<Target, DataError> {
+        let masks = 1 + usize::from(self.removed.is_some());
+        let beside = (self.whole.bytes() + masks * self.whole.len()) as u64;
         let (mut tensor, mut mask) = (self.whole.clone(), self.observed.clone());
         if let Some(reshape) = reshape {
             tensor = reshape.apply(tensor);
@@ -76,7 +78,7 @@ impl Holed {
             let inside = (0..flags.len()).map(|k| flags.entry(k).re == 1.0).collect();
             mask = Mask::new(flags.dims().to_vec(), inside)?;
         }
-        Target::with_holes(tensor, &mask)
+        Ok(Target::with_holes(tensor, &mask)?.standing_beside(beside))
     }
 
     /// Entries in all that are missing.

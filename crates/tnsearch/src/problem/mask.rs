@@ -154,15 +154,17 @@ impl Mask {
         if places.is_empty() || places.len() >= self.count {
             return Err(MaskError::TooFew { observed: self.count, taken: places.len() });
         }
-        let mut order: Vec<usize> = self.positions().collect();
-        let mut rng = rng::stream(seed, b"mask");
-        for k in (1..order.len()).rev() {
-            let other = (rng.next_u64() % (k as u64 + 1)) as usize;
-            order.swap(k, other);
-        }
         let (mut left, mut taken) = (self.inside.to_vec(), vec![false; self.inside.len()]);
-        for &k in &order[places] {
-            (left[k], taken[k]) = (false, true);
+        let mut take = |k: usize| (left[k], taken[k]) = (false, true);
+        // Short numbers where they do.
+        match u32::try_from(self.inside.len()) {
+            Ok(_) => {
+                let order = shuffled(self.positions().map(|k| k as u32).collect(), seed);
+                order[places].iter().for_each(|&k| take(k as usize));
+            }
+            Err(_) => {
+                shuffled(self.positions().collect(), seed)[places].iter().for_each(|&k| take(k))
+            }
         }
         Ok((Mask::new(self.dims.clone(), left)?, Mask::new(self.dims.clone(), taken)?))
     }
@@ -172,6 +174,16 @@ impl Mask {
         let inside = position.iter().map(|&k| self.inside[k]).collect();
         Mask { dims, inside: Arc::new(inside), count: self.count }
     }
+}
+
+/// The same in a random order.
+fn shuffled<N>(mut order: Vec<N>, seed: u64) -> Vec<N> {
+    let mut rng = rng::stream(seed, b"mask");
+    for k in (1..order.len()).rev() {
+        let other = (rng.next_u64() % (k as u64 + 1)) as usize;
+        order.swap(k, other);
+    }
+    order
 }
 
 #[cfg(test)]

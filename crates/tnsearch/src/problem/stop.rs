@@ -233,6 +233,14 @@ fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
 }
 
 #[cfg(test)]
+impl Stop {
+    /// How often a token made by [`Stop::after_looks`] may still be looked at.
+    pub(crate) fn looks_left(&self) -> u64 {
+        self.0.looks.as_ref().map_or(0, |looks| looks.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

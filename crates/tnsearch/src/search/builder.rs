@@ -507,7 +507,7 @@ impl PreparedSearch<'_> {
         let plain = loss.is_squared_error() && target.is_whole();
         let direct = settings.direct && own.is_none() && plain;
         let starts = direct.then(|| {
-            let max_bytes = target.left_of(budget.max_bytes);
+            let max_bytes = small.left_of(budget.max_bytes);
             let limits = Limits { max_bytes, stop: ending.within_part(0.5) };
             let templates = match graphs {
                 Graphs::Template if template.is_any() => usual_formats(dims.len()),

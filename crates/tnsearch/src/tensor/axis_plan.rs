@@ -58,12 +58,35 @@ impl AxisPlan {
     /// # Panics
     /// If a slice has another length than planned.
     pub fn apply<T: Copy>(&self, src: &[T], dst: &mut [T]) {
+        self.apply_until(src, dst, None);
+    }
+
+    /// The same; where it is long it ends when `stopped` says so. False where it did: then what was written is of no use.
+    ///
+    /// # Panics
+    /// If a slice has another length than planned.
+    pub fn apply_until<T: Copy>(
+        &self,
+        src: &[T],
+        dst: &mut [T],
+        stopped: Option<&dyn Fn() -> bool>,
+    ) -> bool {
+        /// Entries that are moved between two looks.
+        const APART: usize = 1 << 22;
         let n = self.outer.len() * self.middle.len() * self.inner;
         assert!(src.len() == n && dst.len() == n, "planned for {n} entries");
         let mut rows = dst.chunks_exact_mut(self.inner);
+        let mut since = 0;
         for &o in &self.outer {
+            since += self.middle.len() * self.inner;
+            if since > APART {
+                since = 0;
+                if stopped.is_some_and(|stopped| stopped()) {
+                    return false;
+                }
+            }
             for &m in &self.middle {
-                let Some(row) = rows.next() else { return };
+                let Some(row) = rows.next() else { return true };
                 let from = &src[o + m..];
                 if self.stride == 1 {
                     row.copy_from_slice(&from[..self.inner]);
@@ -74,6 +97,7 @@ impl AxisPlan {
                 }
             }
         }
+        true
     }
 
     /// As [`AxisPlan::apply`], each entry put through `f` on its way.
@@ -118,6 +142,26 @@ fn offsets(axes: &[(usize, usize)]) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::tensor::{Tensor, unflatten};
+
+    #[test]
+    fn long_moves_look_at_a_stop() {
+        let (rows, columns) = (3000, 3000);
+        let plan = AxisPlan::new(&[rows, columns], &[1, 0]);
+        let src: Vec<u32> = (0..(rows * columns) as u32).collect();
+        let (mut whole, mut looked) = (vec![0; src.len()], vec![0; src.len()]);
+        plan.apply(&src, &mut whole);
+        let looks = std::cell::Cell::new(0);
+        let count = |until: u32| {
+            looks.set(looks.get() + 1);
+            looks.get() == until
+        };
+        assert!(plan.apply_until(&src, &mut looked, Some(&|| count(0))));
+        assert!(looks.get() >= 2 && looked == whole, "{looks:?}");
+        looks.set(0);
+        assert!(!plan.apply_until(&src, &mut looked, Some(&|| count(2))));
+        assert_eq!(looks.get(), 2);
+    }
+
     use proptest::prelude::*;
 
     proptest! {

@@ -276,6 +276,15 @@ pub fn sum_of_squares<T: Scalar>(v: &[T]) -> f64 {
     sum_of_squares(a) + sum_of_squares(b)
 }
 
+/// The same of so many numbers that come one after the other, whose squares are given: the same bits, and no copy of them.
+pub(crate) fn sum_of_given_squares(n: usize, squares: &mut impl Iterator<Item = f64>) -> f64 {
+    if n <= 256 {
+        return squares.take(n).sum();
+    }
+    let first = sum_of_given_squares(n / 2, squares);
+    first + sum_of_given_squares(n - n / 2, squares)
+}
+
 /// The multi-index of a position in row-major order.
 pub fn unflatten(mut flat: usize, dims: &[usize]) -> Vec<usize> {
     let mut index = vec![0; dims.len()];

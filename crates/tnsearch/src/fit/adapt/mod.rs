@@ -18,17 +18,16 @@ mod price;
 mod sweep;
 mod walk;
 
-use super::starts::checked_cores;
+use super::starts::{LITTLE, checked_cores};
 use super::{CheckedFit, FitError, FitSettings, Fitted, Method};
 use crate::dispatch;
 use crate::graph::ModeGraph;
 use crate::problem::{Objective, Stop, Target};
 use crate::rng;
 use crate::tensor::{AnyTensor, Scalar, Tensor, power, size};
-use net::{Block, Net};
+use net::Net;
 use price::Goal;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use sweep::Pairs;
 use walk::{State, Walk};
 
@@ -102,8 +101,14 @@ pub fn adapt(
         max_seconds: None,
         ..FitSettings::clone(settings)
     };
-    // What a stop cuts short has a sweep and a residual too, so that there is an answer.
+    // What a stop cuts short has a sweep and a residual too, so that there is an answer; the residual alone where a sweep
+    // takes long.
     let stopped = stop.is_set();
+    if stopped && super::sweep_cost(&graph, target.dims()) > LITTLE {
+        let error = super::error_of(target, &graph, &cores, settings.max_bytes)?;
+        let (restarts, rescued, interrupted, graph) = (1, false, true, Some(graph));
+        return Ok(Fitted { cores, error, sweeps, restarts, rescued, interrupted, graph });
+    }
     let max_sweeps = if stopped { 1 } else { LAST_SWEEPS };
     let last = FitSettings { max_sweeps, ..last }.check()?;
     let whole = Stop::new();
@@ -154,8 +159,8 @@ fn walked<T: Scalar>(
         Objective::MaxError(eps) => Objective::MaxError(target.net(eps)),
         other => other,
     };
-    let labels = (0..dims.len()).collect();
-    let block = Arc::new(Block { labels, data: x.data().to_vec() });
+    let number = T::KIND.bytes() as f64;
+    let room = target.left_of(settings.max_bytes).map_or(f64::INFINITY, |b| b as f64 / number);
     let mut joins: Vec<(usize, usize)> =
         adapt.joins.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
     joins.extend(graph.edges().iter().map(|&(u, v, _)| (u, v)));
@@ -165,7 +170,7 @@ fn walked<T: Scalar>(
     let mut walk = Walk {
         target,
         x,
-        pairs: Pairs::new(block, target.norm_squared()),
+        pairs: Pairs::new((x.data(), target.norm_squared()), room, stop),
         joins,
         goal: Goal::new(objective, size(target.full_dims()) as f64),
         max_rank: adapt.max_rank.max(1),
@@ -203,6 +208,9 @@ fn stopped_or_too_large<T: Scalar>(
     stop: &Stop,
 ) -> FitError {
     let walk = super::plan::Walk::Changing;
+    if stop.is_set() {
+        return FitError::Interrupted;
+    }
     match super::plan::Plan::new((target, x), graph, walk, settings.max_bytes) {
         _ if stop.is_set() => FitError::Interrupted,
         Err(error) => error,

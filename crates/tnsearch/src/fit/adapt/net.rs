@@ -1,6 +1,7 @@
 //! A network whose ranks change: cores with named axes, and the contractions they are made of.
 
 use super::pair::Split;
+use crate::fit::plan::entries_needed;
 use crate::graph::ModeGraph;
 use crate::network::contraction::{Contraction, Label, Scratch, reorder};
 use crate::network::tree::{EXACT_OFTEN, Node, Tree};
@@ -14,6 +15,39 @@ pub(super) struct Block<T> {
     pub data: Vec<T>,
 }
 
+/// The same, of entries that lie elsewhere.
+#[derive(Debug)]
+pub(super) struct View<'v, T> {
+    pub labels: &'v [Label],
+    pub data: &'v [T],
+}
+
+impl<T> Clone for View<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for View<'_, T> {}
+
+impl<'b, T> From<&'b Block<T>> for View<'b, T> {
+    fn from(block: &'b Block<T>) -> Self {
+        View { labels: &block.labels, data: &block.data }
+    }
+}
+
+impl<T: Scalar> View<'_, T> {
+    /// The same with its axes in another order.
+    pub fn ordered(self, labels: &[Label], lengths: &[usize]) -> Vec<T> {
+        if self.labels == labels {
+            return self.data.to_vec();
+        }
+        let mut out = vec![T::ZERO; self.data.len()];
+        reorder(self.labels, labels, lengths).apply(self.data, &mut out);
+        out
+    }
+}
+
 impl<T: Scalar> Block<T> {
     /// The number 1.
     pub fn one() -> Self {
@@ -22,12 +56,7 @@ impl<T: Scalar> Block<T> {
 
     /// The same with its axes in another order.
     pub fn ordered(&self, labels: &[Label], lengths: &[usize]) -> Vec<T> {
-        if self.labels == labels {
-            return self.data.clone();
-        }
-        let mut out = vec![T::ZERO; self.data.len()];
-        reorder(&self.labels, labels, lengths).apply(&self.data, &mut out);
-        out
+        View::from(self).ordered(labels, lengths)
     }
 }
 
@@ -208,19 +237,20 @@ impl<T: Scalar> Net<T> {
     }
 
     /// A product over the labels that two blocks share.
-    pub fn contract(
+    pub fn contract<'v>(
         &self,
-        a: &Block<T>,
-        b: &Block<T>,
+        a: impl Into<View<'v, T>>,
+        b: impl Into<View<'v, T>>,
         conj: (bool, bool),
         want: Option<&[Label]>,
         scratch: &mut Scratch<T>,
     ) -> Block<T> {
-        let plan = Contraction::plan(&a.labels, &b.labels, &self.lengths, want);
+        let (a, b) = (a.into(), b.into());
+        let plan = Contraction::plan(a.labels, b.labels, &self.lengths, want);
         let plan = plan.conjugated(conj.0, conj.1);
         scratch.reserve(&plan);
         let mut data = vec![T::ZERO; plan.result_len()];
-        plan.run(&a.data, &b.data, &mut data, scratch);
+        plan.run(a.data, b.data, &mut data, scratch);
         Block { labels: plan.labels().to_vec(), data }
     }
 
@@ -233,10 +263,21 @@ impl<T: Scalar> Net<T> {
         self.contract(block, &other, (true, false), None, scratch)
     }
 
-    /// The cheapest tree for the ranks as they are.
-    pub fn tree(&self) -> Tree {
-        let dims: Vec<usize> = self.mode.iter().map(|&m| self.lengths[m]).collect();
-        Tree::best(&self.graph_as(|v| v), &dims, EXACT_OFTEN)
+    /// The cheapest tree for the ranks as they are, and the entries that merging along it takes, about: as for ordinary sweeps.
+    pub fn tree(&self) -> (Tree, f64) {
+        let tree = Tree::best(&self.graph_as(|v| v), &self.dims(), EXACT_OFTEN);
+        let entries = self.entries_along(&tree);
+        (tree, entries)
+    }
+
+    /// The entries that merging along a tree takes with the ranks as they are.
+    pub fn entries_along(&self, tree: &Tree) -> f64 {
+        entries_needed(&self.dims(), &self.graph_as(|v| v), tree)
+    }
+
+    /// The dimension of the mode of each vertex that carries one.
+    fn dims(&self) -> Vec<usize> {
+        self.mode.iter().map(|&m| self.lengths[m]).collect()
     }
 }
 
@@ -256,8 +297,7 @@ pub(super) struct Merged<T> {
 }
 
 impl<T: Scalar> Merged<T> {
-    pub fn new(net: &Net<T>, scratch: &mut Scratch<T>) -> Self {
-        let tree = net.tree();
+    pub fn new(net: &Net<T>, tree: Tree, scratch: &mut Scratch<T>) -> Self {
         let nodes = tree.nodes.len();
         let (mut above, mut leaf) = (vec![None; nodes], vec![0; net.vertices()]);
         for (k, node) in tree.nodes.iter().enumerate() {
@@ -327,17 +367,32 @@ impl<T: Scalar> Merged<T> {
     }
 }
 
+/// What is left to be contracted: a block as it was given, or a product.
+enum Part<'v, T> {
+    Given(View<'v, T>),
+    Made(Block<T>),
+}
+
+impl<T> Part<'_, T> {
+    fn view(&self) -> View<'_, T> {
+        match self {
+            Part::Given(view) => *view,
+            Part::Made(block) => block.into(),
+        }
+    }
+}
+
 /// Contracts a set of blocks to one, the pair that grows least first. `conj` says of each whether it is conjugated.
 pub(super) fn contract_all<T: Scalar>(
     net: &Net<T>,
-    blocks: &[(&Block<T>, bool)],
+    blocks: &[(View<'_, T>, bool)],
     want: &[Label],
     scratch: &mut Scratch<T>,
 ) -> Block<T> {
-    let mut left: Vec<(std::borrow::Cow<'_, Block<T>>, bool)> =
-        blocks.iter().map(|&(b, c)| (std::borrow::Cow::Borrowed(b), c)).collect();
+    let mut left: Vec<(Part<'_, T>, bool)> =
+        blocks.iter().map(|&(block, conj)| (Part::Given(block), conj)).collect();
     while left.len() > 1 {
-        let labels: Vec<&[Label]> = left.iter().map(|(b, _)| &b.labels[..]).collect();
+        let labels: Vec<&[Label]> = left.iter().map(|(b, _)| b.view().labels).collect();
         let (i, j) = cheapest(net, &labels);
         let (b, conj_b) = left.swap_remove(j);
         let (a, conj_a) = left.swap_remove(i);
@@ -345,12 +400,12 @@ pub(super) fn contract_all<T: Scalar>(
         // Conjugation is put off as long as both sides agree.
         let both = conj_a && conj_b && !last;
         let conj = if both { (false, false) } else { (conj_a, conj_b) };
-        let product = net.contract(&a, &b, conj, last.then_some(want), scratch);
-        left.push((std::borrow::Cow::Owned(product), both));
+        let product = net.contract(a.view(), b.view(), conj, last.then_some(want), scratch);
+        left.push((Part::Made(product), both));
     }
     match left.pop() {
         Some((block, conj)) => {
-            let mut data = block.ordered(want, &net.lengths);
+            let mut data = block.view().ordered(want, &net.lengths);
             if conj {
                 data.iter_mut().for_each(|x| *x = x.conj());
             }

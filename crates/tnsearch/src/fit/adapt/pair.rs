@@ -3,7 +3,7 @@
 use super::net::{Block, Net};
 use super::price::Price;
 use crate::fit::solve::Solver;
-use crate::linalg::{Factor, eigen, matmul};
+use crate::linalg::{Factor, eigen, eigen_bytes, matmul};
 use crate::network::contraction::{Label, reorder};
 use crate::tensor::Scalar;
 
@@ -59,6 +59,18 @@ impl<T: Scalar> Pair<T> {
     /// The edges that leave the pair.
     pub fn edges(&self) -> Vec<Label> {
         self.outer.0.iter().chain(&self.outer.1).copied().collect()
+    }
+
+    /// The numbers that solving and splitting the pair take, about: the block in its forms (as it was, solved, whitened, split
+    /// two ways, refined), its Gram matrix in a few, and the eigenvectors of the smaller side of its matrix.
+    pub fn entries(&self, net: &Net<T>) -> f64 {
+        let (a, b) = (net.size(&self.outer.0), net.size(&self.outer.1));
+        let (du, dv) = (net.dim(self.u), net.dim(self.v));
+        let (block, width) = ((du * dv) as f64 * self.width as f64, self.width as f64);
+        let side = (du * a).min(dv * b).max((dv * a).min(du * b));
+        let vectors = 3.0 * (side as f64).powi(2);
+        let eigen = eigen_bytes::<T>(side) / T::KIND.bytes() as f64 + vectors;
+        12.0 * block + 4.0 * width * width + eigen
     }
 
     /// `(||X||^2 + b^H H b - 2 Re b^H t) / ||X||^2`.

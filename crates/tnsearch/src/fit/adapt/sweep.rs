@@ -1,6 +1,6 @@
 //! Pairs of vertices whose cores are solved as one block and split by the price of its rank; sweeps over all of them.
 
-use super::net::{Block, Merged, Net, contract_all, cost_of_all};
+use super::net::{Block, Merged, Net, View, contract_all, cost_of_all};
 use super::pair::{DAMPING, Pair, Split};
 use super::price::Price;
 use crate::fit::solve::Solver;
@@ -8,7 +8,6 @@ use crate::network::contraction::{Label, Scratch};
 use crate::network::tree::Node;
 use crate::problem::Stop;
 use crate::tensor::Scalar;
-use std::sync::Arc;
 
 /// Blocks wider than this are not solved as one.
 const MAX_WIDTH: usize = 500;
@@ -36,24 +35,28 @@ pub(super) struct Terms {
 /// Where the environment of a pair comes from: T and H of a node above both.
 struct Above<'a, T> {
     node: usize,
-    t: &'a Block<T>,
+    t: View<'a, T>,
     h: Option<&'a Block<T>>,
 }
 
 /// Solves pairs of one tensor; holds the scratch space.
-pub(super) struct Pairs<T: Scalar> {
-    x: Arc<Block<T>>,
+pub(super) struct Pairs<'x, T: Scalar> {
+    /// Its entries.
+    x: &'x [T],
     norm_squared: f64,
+    /// How many numbers may be held beside it.
+    room: f64,
     scratch: Scratch<T>,
     solver: Solver<T>,
     solver_size: (usize, usize),
 }
 
-impl<T: Scalar> Pairs<T> {
-    /// For a tensor given as a block over the labels of its modes.
-    pub fn new(x: Arc<Block<T>>, norm_squared: f64) -> Self {
-        let (scratch, solver) = (Scratch::default(), Solver::new(1, 1));
-        Pairs { x, norm_squared, scratch, solver, solver_size: (1, 1) }
+impl<'x, T: Scalar> Pairs<'x, T> {
+    /// For a tensor, within so many numbers beside it; ends what it computes when the stop is set.
+    pub fn new((x, norm_squared): (&'x [T], f64), room: f64, stop: &Stop) -> Self {
+        let (mut scratch, solver) = (Scratch::default(), Solver::new(1, 1));
+        scratch.obey(Some(stop));
+        Pairs { x, norm_squared, room, scratch, solver, solver_size: (1, 1) }
     }
 
     /// One sweep over all pairs that `joins` allows; the error after it, where any pair was solved.
@@ -64,18 +67,32 @@ impl<T: Scalar> Pairs<T> {
         terms: &Terms,
         stop: &Stop,
     ) -> Option<f64> {
-        let mut merged = Merged::new(net, &mut self.scratch);
-        let (x, node) = (self.x.clone(), merged.tree.nodes.len() - 1);
+        let mut merged = self.merged(net)?;
+        let (modes, node) = (modes(net), merged.tree.nodes.len() - 1);
         let mut error = None;
-        let above = Above { node, t: &x, h: None };
+        let above = Above { node, t: View { labels: &modes, data: self.x }, h: None };
         self.descend(net, &mut merged, &above, (joins, terms, stop), &mut error);
+        self.scratch.release();
         error
     }
 
+    /// The merged blocks of a network; none where they take too much memory.
+    fn merged(&mut self, net: &Net<T>) -> Option<Merged<T>> {
+        let (tree, entries) = net.tree();
+        (entries <= self.room).then(|| Merged::new(net, tree, &mut self.scratch))
+    }
+
     /// One pair alone; the error after it, where it could be solved as one.
-    pub fn one(&mut self, net: &mut Net<T>, (u, v): (usize, usize), terms: &Terms) -> Option<f64> {
-        let mut merged = Merged::new(net, &mut self.scratch);
-        let (x, node) = (self.x.clone(), merged.tree.nodes.len() - 1);
+    pub fn one(&mut self, net: &mut Net<T>, pair: (usize, usize), terms: &Terms) -> Option<f64> {
+        let error = self.alone(net, pair, terms);
+        self.scratch.release();
+        error
+    }
+
+    fn alone(&mut self, net: &mut Net<T>, (u, v): (usize, usize), terms: &Terms) -> Option<f64> {
+        let mut merged = self.merged(net)?;
+        let (modes, node) = (modes(net), merged.tree.nodes.len() - 1);
+        let x = View { labels: &modes, data: self.x };
         // From the root: the nodes off both ways are all there is.
         let mut top = node;
         loop {
@@ -95,7 +112,7 @@ impl<T: Scalar> Pairs<T> {
         while at != top {
             let Node::Pair(b, c) = merged.tree.nodes[at] else { return None };
             let (next, other) = if merged.tree.leaves(b).contains(&u) { (b, c) } else { (c, b) };
-            let from = t.as_ref().unwrap_or(&x);
+            let from = t.as_ref().map_or(x, View::from);
             t = Some(net.contract(
                 from,
                 &merged.block[other],
@@ -110,7 +127,7 @@ impl<T: Scalar> Pairs<T> {
             });
             at = next;
         }
-        let above = Above { node: top, t: t.as_ref().unwrap_or(&x), h: h.as_ref() };
+        let above = Above { node: top, t: t.as_ref().map_or(x, View::from), h: h.as_ref() };
         self.pair(net, &mut merged, &above, (u, v), terms)
     }
 
@@ -145,7 +162,7 @@ impl<T: Scalar> Pairs<T> {
                 Some(h) => net.contract(h, square, (false, false), None, &mut self.scratch),
                 None => square.clone(),
             };
-            let below = Above { node: child, t: &t, h: Some(&h) };
+            let below = Above { node: child, t: View::from(&t), h: Some(&h) };
             self.descend(net, merged, &below, rules, error);
             merged.renew(child, net, &mut self.scratch);
         }
@@ -181,16 +198,23 @@ impl<T: Scalar> Pairs<T> {
             old_error: 0.0,
         };
         let labels = pair.labels(net);
-        let hanging = off.iter().map(|&k| (&merged.block[k], true));
+        let hanging = off.iter().map(|&k| (View::from(&merged.block[k]), true));
         let blocks: Vec<_> = [(above.t, false)].into_iter().chain(hanging).collect();
-        let names: Vec<&[Label]> = blocks.iter().map(|b| &b.0.labels[..]).collect();
-        if cost_of_all(net, &names).0 > MAX_COST * self.x.data.len() as f64 {
+        let names: Vec<&[Label]> = blocks.iter().map(|b| b.0.labels).collect();
+        let (flops, largest) = cost_of_all(net, &names);
+        if flops > MAX_COST * self.x.len() as f64 {
             return None;
         }
         let squares = above.h.into_iter().chain(off.iter().map(|&k| &merged.square[k]));
-        let squares: Vec<_> = squares.map(|b| (b, false)).collect();
-        let names: Vec<&[Label]> = squares.iter().map(|b| &b.0.labels[..]).collect();
-        if cost_of_all(net, &names).0 > MAX_COST * self.x.data.len() as f64 {
+        let squares: Vec<_> = squares.map(|b| (View::from(b), false)).collect();
+        let names: Vec<&[Label]> = squares.iter().map(|b| b.0.labels).collect();
+        let (flops, doubled) = cost_of_all(net, &names);
+        if flops > MAX_COST * self.x.len() as f64 {
+            return None;
+        }
+        // Beside the merged blocks: products on the way, and what `Pair::entries` counts.
+        let own = pair.entries(net) + 2.0 * (largest + doubled);
+        if self.room.is_finite() && net.entries_along(&merged.tree) + own > self.room {
             return None;
         }
         pair.rhs = contract_all(net, &blocks, &labels, &mut self.scratch).data;
@@ -201,10 +225,11 @@ impl<T: Scalar> Pairs<T> {
         let (a, b) = (&net.cores[u], &net.cores[v]);
         pair.old = net.contract(a, b, (false, false), Some(&labels), &mut self.scratch).data;
         pair.old_error = pair.error_of(&pair.old, self.norm_squared);
-        pair.old_error.is_finite().then_some(pair)
+        // What a stop has ended is no problem to be solved.
+        (!self.scratch.halted() && pair.old_error.is_finite()).then_some(pair)
     }
 
-    /// Solves a pair and takes the best of its splits; the error after it.
+    /// Solves a pair and takes the best of its splits; the error after it. Where a stop ended it, nothing changes.
     fn pair(
         &mut self,
         net: &mut Net<T>,
@@ -254,8 +279,15 @@ impl<T: Scalar> Pairs<T> {
             }
         }
         net.resize(edge, now);
+        if self.scratch.halted() {
+            return None;
+        }
         match best {
             Some((loss, split)) if loss < old || forced => {
+                // Ranks do not grow beyond what there is room for.
+                if !self.has_room(net, merged, edge, split.rank) {
+                    return (!forced).then_some(pair.old_error);
+                }
                 let error = split.error;
                 net.take((u, v), split);
                 merged.renew_up(u, above.node, net, &mut self.scratch);
@@ -264,6 +296,18 @@ impl<T: Scalar> Pairs<T> {
             }
             _ => Some(pair.old_error),
         }
+    }
+
+    /// Whether merged blocks fit where an edge has this rank.
+    fn has_room(&self, net: &mut Net<T>, merged: &Merged<T>, edge: Label, rank: usize) -> bool {
+        if self.room.is_infinite() {
+            return true;
+        }
+        let now = net.lengths[edge];
+        net.resize(edge, rank);
+        let needed = net.entries_along(&merged.tree);
+        net.resize(edge, now);
+        needed <= self.room
     }
 
     fn room(&mut self, width: usize, columns: usize) {
@@ -315,4 +359,9 @@ impl<T: Scalar> Pairs<T> {
         split.error = pair.error_of(&block.data, self.norm_squared);
         split
     }
+}
+
+/// The labels of the modes, in the order of the tensor.
+fn modes<T: Scalar>(net: &Net<T>) -> Vec<Label> {
+    (0..net.mode.len()).collect()
 }

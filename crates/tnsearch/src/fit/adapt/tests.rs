@@ -148,3 +148,61 @@ fn a_start_that_costs_too_much_is_refused_and_not_said_to_be_interrupted() {
     stopped.set();
     assert_eq!(walk(1e-300, &stopped), Err(FitError::Interrupted));
 }
+
+#[test]
+fn a_stop_is_looked_at_within_a_sweep_over_pairs_and_the_answer_is_what_it_says() {
+    let dims = [30, 24, 20, 18];
+    let ring = ModeGraph::new(4, 0, vec![(0, 1, 3), (1, 2, 3), (2, 3, 3), (0, 3, 3)]);
+    let x = target::<f64>(&ring, &dims, 2);
+    let joins: Vec<_> = ring.edges().iter().map(|e| (e.0, e.1)).collect();
+    let by = Adapt { steps: 2, ..Adapt::new(Objective::Lambda(20.0), 5, joins) };
+    let made = |looks: u64| {
+        let stop = Stop::after_looks(looks);
+        (adapt(&x, &ring, &settings(), &by, 1, None, &stop), looks - stop.looks_left())
+    };
+    let (whole, looks) = made(1 << 40);
+    checked(&x, &whole.unwrap());
+    // Each pair takes several long products; each sweep has four pairs, and there are nine and more.
+    assert!(looks > 300, "{looks} looks");
+    let mut answers = 0;
+    for at in (0..looks).step_by(looks as usize / 24) {
+        match made(at).0 {
+            Ok(fitted) => {
+                checked(&x, &fitted);
+                assert!(fitted.interrupted, "{at}");
+                answers += 1;
+            }
+            Err(e) => assert_eq!(e, FitError::Interrupted, "{at}"),
+        }
+    }
+    assert!(answers > 10, "{answers}");
+}
+
+#[test]
+fn pairs_take_no_more_memory_than_they_may() {
+    let dims = [12, 10, 11, 9];
+    let ring = ModeGraph::new(4, 0, vec![(0, 1, 3), (1, 2, 3), (2, 3, 3), (0, 3, 3)]);
+    let x = target::<f64>(&ring, &dims, 2);
+    let graph = ModeGraph::new(4, 0, vec![(0, 1, 2), (1, 2, 2), (2, 3, 2), (0, 3, 2)]);
+    let entries = x.tensor().as_f64().unwrap().data();
+    let terms = sweep::Terms {
+        price: Goal::new(Objective::Lambda(1e6), entries.len() as f64).price(),
+        max_rank: 9,
+        swaps: false,
+        rank: None,
+    };
+    let solved = |room: f64| {
+        let stop = Stop::new();
+        let mut net = Net::<f64>::random(&graph, &dims, &mut rng::stream(1, b"pairs"));
+        let before = net.to_cores();
+        let mut pairs = Pairs::new((entries, x.norm_squared()), room, &stop);
+        let error = pairs.sweep(&mut net, &|_, _| true, &terms, &stop);
+        assert!(error.is_some() || net.to_cores() == before);
+        (error.is_some(), net.params())
+    };
+    // None where the merged blocks alone are too many, small ones before large ones, all in the end.
+    let (_, merged) = Net::<f64>::random(&graph, &dims, &mut rng::stream(1, b"pairs")).tree();
+    assert!(!solved(0.99 * merged).0);
+    let (tight, free) = (solved(8.0 * merged), solved(f64::INFINITY));
+    assert!(tight.0 && free.0 && tight.1 <= free.1, "{tight:?} {free:?}");
+}

@@ -45,7 +45,7 @@ enum Step {
 pub(super) struct Walk<'r, T: Scalar> {
     pub target: &'r Target,
     pub x: &'r Tensor<T>,
-    pub pairs: Pairs<T>,
+    pub pairs: Pairs<'r, T>,
     /// Vertices that may be joined, `u < v`.
     pub joins: Vec<(usize, usize)>,
     pub goal: Goal,
@@ -95,6 +95,7 @@ impl<T: Scalar> Walk<'_, T> {
             return false;
         }
         let mut ws = Workspace::new(&plan);
+        ws.obey(Some(self.stop));
         ws.set_cores(&cores.iter().collect::<Vec<_>>());
         ws.refresh();
         let width = plan.leaves.iter().map(|l| l.width).max().unwrap_or(1);
@@ -108,6 +109,10 @@ impl<T: Scalar> Walk<'_, T> {
             if self.stop.is_set() || !state.error.is_finite() || !go_on(sweep, state.error) {
                 break;
             }
+        }
+        // Of a first sweep that a stop cut short nothing is known.
+        if ws.halted() && sweep == 1 {
+            return false;
         }
         state.net.set_cores(&ws.cores());
         state.error.is_finite()

@@ -4,6 +4,7 @@
 //! the core's slices and d a fraction (`ridge`) of the mean diagonal entry of the Gram matrices: slices with few entries
 //! lean on the others, one with none is their mean.
 
+use super::halt::{Halt, Pace};
 use super::join::lay_out;
 use super::keep::Keep;
 use super::plan::{Leaf, PART};
@@ -37,6 +38,10 @@ pub(super) fn improve<T: Scalar>(
     while made < settings.max_sweeps {
         made += 1;
         let whole = sweep(state, settings.ridge, || control.stopped());
+        if state.halted() {
+            // The cores of the last whole sweep are known; these are not.
+            break;
+        }
         if !whole {
             state.refresh();
         }
@@ -101,9 +106,9 @@ pub(super) fn sweep<T: Scalar>(
     stopped: impl Fn() -> bool,
 ) -> bool {
     let (x, spread) = (&state.plan.x[..], state.spread);
-    state.walk(true, &mut |Visit { leaf, core, rows, scale, .. }| {
+    state.walk(true, &mut |Visit { leaf, core, rows, scale, halt, .. }| {
         core.iter_mut().for_each(|g| *g = g.scale(*scale));
-        solve(leaf, core, rows, x, (ridge, spread));
+        solve(leaf, core, rows, x, (ridge, spread, halt));
         // Every core has norm 1 and the scale is kept apart: it moves to the core updated next.
         let norm = core.iter().map(|g| g.abs_squared()).sum::<f64>().sqrt();
         if norm > 0.0 {
@@ -114,13 +119,13 @@ pub(super) fn sweep<T: Scalar>(
     })
 }
 
-/// Solves all slices of a core.
+/// Solves all slices of a core; those after a stop stay as they were.
 pub(super) fn solve<T: Scalar>(
     leaf: &Leaf,
     core: &mut [T],
     rows: &[T],
     x: &[T],
-    (ridge, spread): (f64, bool),
+    (ridge, spread, halt): (f64, bool, &Halt),
 ) {
     let width = leaf.width;
     // The mean diagonal entry over the slices that have entries.
@@ -135,9 +140,9 @@ pub(super) fn solve<T: Scalar>(
         return; // The environment is zero (or has overflowed): no core is better than another.
     }
     let centre = mean_slice(leaf, core);
-    let room = || Room::new(width);
+    let room = || Room::new(width, halt);
     let step = |room: &mut Room<T>, (index, g): (usize, &mut [T])| {
-        if !leaf.slice(index).is_empty() {
+        if !leaf.slice(index).is_empty() && !halt.seen() {
             room.solve((leaf, index), g, &centre, (rows, x), (ridge * mean, mean, spread));
         }
     };
@@ -173,16 +178,18 @@ fn mean_slice<T: Scalar>(leaf: &Leaf, core: &[T]) -> Vec<T> {
 }
 
 /// What the solve of a slice writes to.
-struct Room<T> {
+struct Room<'h, T> {
+    halt: &'h Halt,
     gram: Vec<T>,
     factor: Vec<T>,
     cholesky: Cholesky,
     right: Vec<T>,
 }
 
-impl<T: Scalar> Room<T> {
-    fn new(width: usize) -> Self {
+impl<'h, T: Scalar> Room<'h, T> {
+    fn new(width: usize, halt: &'h Halt) -> Self {
         Room {
+            halt,
             gram: Vec::new(),
             factor: vec![T::ZERO; width * width],
             cholesky: Cholesky::new::<T>(width, 1),
@@ -200,7 +207,9 @@ impl<T: Scalar> Room<T> {
         (ridge, mean, spread): (f64, f64, bool),
     ) {
         let (n, wide) = (leaf.width, leaf.width + 1);
-        gram(leaf, leaf.slice(index), rows, x, spread, &mut self.gram);
+        if !gram(leaf, leaf.slice(index), (rows, x), (spread, self.halt), &mut self.gram) {
+            return;
+        }
         let mut pull = mean * DAMPING.max(1e3 * T::KIND.epsilon());
         let route = Route::of_size(n);
         for _ in 0..8 {
@@ -210,9 +219,14 @@ impl<T: Scalar> Room<T> {
                 }
                 self.factor[j * n + j] += T::from_parts(ridge + pull, 0.0);
             }
-            if !self.cholesky.factor(&mut self.factor, n, route) {
-                pull *= 100.0;
-                continue;
+            let stopped = || self.halt.look();
+            match self.cholesky.factor_until(&mut self.factor, n, route, &stopped) {
+                None => return,
+                Some(true) => {}
+                Some(false) => {
+                    pull *= 100.0;
+                    continue;
+                }
             }
             // The last row of the Gram matrix of [A x] is x^H A.
             let right = self.gram[n * wide..n * wide + n].iter().map(|t| t.conj());
@@ -228,31 +242,40 @@ impl<T: Scalar> Room<T> {
     }
 }
 
-/// `[A x]^H [A x]` of some entries, row-major, its lower triangle: parts of a fixed size, summed in their order.
+/// `[A x]^H [A x]` of some entries, row-major, its lower triangle: parts of a fixed size, summed in their order. False
+/// where a stop ended it.
 pub(super) fn gram<T: Scalar>(
     leaf: &Leaf,
     entries: &[(u32, u32)],
-    rows: &[T],
-    x: &[T],
-    spread: bool,
+    (rows, x): (&[T], &[T]),
+    (spread, halt): (bool, &Halt),
     out: &mut Vec<T>,
-) {
-    let part = |part: &[(u32, u32)]| part_of_gram(leaf, part, rows, x);
+) -> bool {
+    let part = |part: &[(u32, u32)]| part_of_gram(leaf, part, (rows, x), halt.pace());
     let mut parts: Vec<Vec<T>> = Vec::new();
     if spread && entries.len() > PART {
         parts = entries.par_chunks(PART).map(part).collect();
     }
     let mut parts = parts.into_iter();
     for (k, entries) in entries.chunks(PART).enumerate() {
+        if halt.seen() {
+            return false;
+        }
         let sum = parts.next().unwrap_or_else(|| part(entries));
         match k {
             0 => *out = sum,
             _ => out.iter_mut().zip(sum).for_each(|(out, sum)| *out += sum),
         }
     }
+    !halt.seen()
 }
 
-fn part_of_gram<T: Scalar>(leaf: &Leaf, entries: &[(u32, u32)], rows: &[T], x: &[T]) -> Vec<T> {
+fn part_of_gram<T: Scalar>(
+    leaf: &Leaf,
+    entries: &[(u32, u32)],
+    (rows, x): (&[T], &[T]),
+    mut pace: Pace<'_>,
+) -> Vec<T> {
     let (width, wide) = (leaf.width, leaf.width + 1);
     let mut out = vec![T::ZERO; wide * wide];
     let mut laid = vec![T::ZERO; ROWS.min(entries.len()) * wide];
@@ -265,6 +288,9 @@ fn part_of_gram<T: Scalar>(leaf: &Leaf, entries: &[(u32, u32)], rows: &[T], x: &
         }
         for begin in (0..wide).step_by(BLOCK) {
             let end = wide.min(begin + BLOCK);
+            if pace.halted(((end - begin) * end) as f64 * entries.len() as f64) {
+                return out;
+            }
             let left = Factor::new(&laid[begin..], Strides { rows: 1, cols: wide }).conj();
             let right = Factor::row_major(&laid, wide);
             matmul((end - begin, end, entries.len()), &mut block, left, right);

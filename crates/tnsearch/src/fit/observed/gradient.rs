@@ -45,7 +45,7 @@ pub(super) fn adam<T: Scalar>(
     (keep.settle(state), made.max(1))
 }
 
-/// The errors of the cores, and the gradient of that on the fitted entries (cores as `[mode, edges]`).
+/// The errors of the cores (no numbers where a stop ended it), and the gradient of that on the fitted entries (cores as `[mode, edges]`).
 pub(super) fn errors_and_gradient<T: Scalar>(
     state: &mut State<T>,
     gradient: &mut [Vec<T>],
@@ -53,6 +53,9 @@ pub(super) fn errors_and_gradient<T: Scalar>(
     state.refresh();
     let plan = state.plan;
     let mut residual = state.predicted();
+    if state.halted() {
+        return Errors::UNKNOWN;
+    }
     residual.iter_mut().zip(&plan.x).for_each(|(z, x)| *z -= *x);
     let fitted = sum_of_squares(&residual[..plan.fitted]) / plan.norm_squared;
     let measured = match plan.holds_out() {
@@ -61,10 +64,13 @@ pub(super) fn errors_and_gradient<T: Scalar>(
     };
     let factor = 2.0 * state.scale / plan.norm_squared;
     residual.iter_mut().for_each(|r| *r = r.scale(factor));
-    state.walk(false, &mut |Visit { vertex, leaf, rows, .. }| {
-        let width = leaf.width;
+    let whole = state.walk(false, &mut |Visit { vertex, leaf, rows, halt, .. }| {
+        let (width, mut pace) = (leaf.width, halt.pace());
         let mut sum = vec![T::ZERO; width];
         for (index, out) in gradient[vertex].chunks_exact_mut(width).enumerate() {
+            if pace.halted((leaf.slice(index).len() * width) as f64) {
+                return false;
+            }
             sum.fill(T::ZERO);
             for &(row, entry) in leaf.slice(index) {
                 let (row, r) = (&rows[row as usize * width..][..width], residual[entry as usize]);
@@ -74,5 +80,5 @@ pub(super) fn errors_and_gradient<T: Scalar>(
         }
         true
     });
-    Errors { fitted, measured }
+    if whole { Errors { fitted, measured } } else { Errors::UNKNOWN }
 }

@@ -1,5 +1,6 @@
 //! The product of two tables: one small matrix product per pair of rows, many at a time.
 
+use super::halt::{Halt, Pace};
 use super::index::{Pairs, Rows};
 use crate::linalg::{Factor, matmul};
 use crate::tensor::Scalar;
@@ -72,8 +73,15 @@ impl Join {
         self.pairs.stacked.len() * self.shape.0 * self.shape.2
     }
 
-    /// Computes the product into `out`, on several threads where `spread` says so. Same bits either way.
-    pub fn run<T: Scalar>(&self, left: &[T], right: &[T], out: &mut Vec<T>, spread: bool) {
+    /// Computes the product into `out`, on several threads where `spread` says so. Same bits either way. Where it is halted, what is
+    /// there then is of no use.
+    pub fn run<T: Scalar>(
+        &self,
+        left: &[T],
+        right: &[T],
+        out: &mut Vec<T>,
+        (spread, halt): (bool, &Halt),
+    ) {
         let (own, shared, other) = self.shape;
         let (fixed, stacked) = if self.pairs.left_is_fixed { (left, right) } else { (right, left) };
         out.clear();
@@ -85,10 +93,14 @@ impl Join {
             work.push((part, head));
             rest = tail;
         }
-        let room = || (Vec::new(), vec![T::ZERO; shared * other]);
+        let work_of = |rows: usize| rows as f64 * (own * shared) as f64 * other as f64;
+        let room = || (Vec::new(), vec![T::ZERO; shared * other], halt.pace());
         let step =
-            |(laid, matrix): &mut (Vec<T>, Vec<T>),
+            |(laid, matrix, pace): &mut (Vec<T>, Vec<T>, Pace<'_>),
              (&(row, begin, end), out): (&(usize, usize, usize), &mut [T])| {
+                if pace.halted(work_of(end - begin)) {
+                    return;
+                }
                 lay_out(
                     &fixed[row * shared * other..][..shared * other],
                     self.fixed.as_deref(),
@@ -164,7 +176,7 @@ mod tests {
         let (join, rows, edges) = Join::new((&left, &vec![1, 0]), (&right, &vec![2, 1]), &ranks, 5);
         for spread in [false, true] {
             let mut out = Vec::new();
-            join.run(&a, &b, &mut out, spread);
+            join.run(&a, &b, &mut out, (spread, &Halt::default()));
             let place =
                 |e0: usize, e2: usize| if edges == [0, 2] { e0 * 2 + e2 } else { e2 * 2 + e0 };
             for k in 0..5 {

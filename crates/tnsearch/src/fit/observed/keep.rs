@@ -44,6 +44,6 @@ impl<T: Scalar> Keep<T> {
             state.refresh();
             return *errors;
         }
-        Errors { fitted: f64::NAN, measured: f64::NAN }
+        Errors::UNKNOWN
     }
 }

@@ -5,6 +5,7 @@
 //! belong to both.
 
 use super::gradient::errors_and_gradient;
+use super::halt::Halt;
 use super::join::lay_out;
 use super::keep::Keep;
 use super::plan::Plan;
@@ -61,7 +62,9 @@ pub(super) fn improve<T: Scalar>(
             break;
         }
         made += 1;
-        normal.assemble(state);
+        if !normal.assemble(state) {
+            break;
+        }
         let diagonal = (0..params).map(|i| normal.matrix[i * params + i].re());
         let mean = diagonal.sum::<f64>() / params as f64;
         let before = state.flat();
@@ -74,7 +77,12 @@ pub(super) fn improve<T: Scalar>(
             for (s, g) in step.iter_mut().zip(gradient.iter().flatten()) {
                 *s = g.scale(-0.5 * state.plan.norm_squared);
             }
-            if cholesky.factor(&mut factor, params, Route::Blocked) {
+            let stopped = || control.stopped();
+            let route = Route::Blocked;
+            let Some(positive) = cholesky.factor_until(&mut factor, params, route, &stopped) else {
+                break;
+            };
+            if positive {
                 cholesky.solve(&factor, &mut step, params, Route::Blocked);
                 state.add(&step);
                 state.refresh();
@@ -127,10 +135,14 @@ impl<T: Scalar> Normal<T> {
         Normal { matrix: vec![T::ZERO; params * params], params, rows, slices, offsets }
     }
 
-    fn assemble(&mut self, state: &mut State<T>) {
+    /// Computes the matrix at the cores; false where a stop ended it.
+    fn assemble(&mut self, state: &mut State<T>) -> bool {
         let all = &mut self.rows;
-        state.walk(false, &mut |Visit { vertex, leaf, rows, .. }| {
+        let mut whole = state.walk(false, &mut |Visit { vertex, leaf, rows, halt, .. }| {
             let width = leaf.width;
+            if halt.look() {
+                return false;
+            }
             for &(row, entry) in &leaf.entries {
                 lay_out(
                     &rows[row as usize * width..][..width],
@@ -143,20 +155,25 @@ impl<T: Scalar> Normal<T> {
         self.matrix.fill(T::ZERO);
         for u in 0..all.len() {
             for v in 0..=u {
-                self.pair(state.plan, u, v);
+                whole = whole && self.pair(state.plan, u, v, state.halt());
             }
         }
+        whole
     }
 
-    /// The blocks of two cores: rows of the matrix from u, columns from v.
-    fn pair(&mut self, plan: &Plan<T>, u: usize, v: usize) {
+    /// The blocks of two cores: rows of the matrix from u, columns from v. False where a stop ended it.
+    fn pair(&mut self, plan: &Plan<T>, u: usize, v: usize, halt: &Halt) -> bool {
         let (wu, wv) = (plan.leaves[u].width, plan.leaves[v].width);
         let columns = plan.leaves[v].dim;
         // The entries of each slice of u, by slice of v.
         let mut both: Vec<Vec<u32>> = vec![Vec::new(); columns];
         let (mut left, mut right) = (Vec::new(), Vec::new());
         let mut block = vec![T::ZERO; wu * wv];
+        let mut pace = halt.pace();
         for i in 0..plan.leaves[u].dim {
+            if pace.halted(plan.leaves[u].slice(i).len() as f64 * (wu * wv) as f64) {
+                return false;
+            }
             both.iter_mut().for_each(Vec::clear);
             for &(_, k) in plan.leaves[u].slice(i) {
                 both[self.slices[v][k as usize] as usize].push(k);
@@ -181,5 +198,6 @@ impl<T: Scalar> Normal<T> {
                 }
             }
         }
+        true
     }
 }

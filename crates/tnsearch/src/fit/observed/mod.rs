@@ -7,6 +7,7 @@
 
 mod als;
 mod gradient;
+mod halt;
 mod index;
 mod join;
 mod keep;
@@ -15,7 +16,7 @@ mod plan;
 mod state;
 
 use super::control::Control;
-use super::starts::{checked_cores, scouts_of};
+use super::starts::{LITTLE, checked_cores, scouts_of};
 use super::{FitError, FitSettings, Fitted, Method, RESCUE_FLOPS, Task, check_bytes};
 use crate::graph::ModeGraph;
 use crate::problem::{Stop, Target};
@@ -123,6 +124,8 @@ struct Starts<'s, T: Scalar> {
     winner: AtomicUsize,
     exponent: i64,
     bytes: f64,
+    /// And the tensor itself.
+    held: u64,
 }
 
 /// One start's outcome.
@@ -148,17 +151,23 @@ impl<'s, T: Scalar> Starts<'s, T> {
         }
         let extra = if lm { lm::extra_entries(plan) } else { 0.0 };
         let bytes = plan.bytes + T::KIND.bytes() as f64 * extra;
-        check_bytes(bytes, settings.max_bytes)?;
+        check_bytes(bytes + target.held_bytes() as f64, settings.max_bytes)?;
         if stop.remaining().is_some() && !stop.is_set() && !stop.has_time_for(2.0 * plan.cost) {
             return Err(FitError::Time);
         }
         let warm = warm.map(|cores| checked_cores(graph, target.dims(), cores)).transpose()?;
         let (winner, exponent) = (AtomicUsize::new(usize::MAX), target.exponent());
-        Ok(Starts { plan, settings, seed, warm, stop, limit, winner, exponent, bytes })
+        let held = target.held_bytes();
+        Ok(Starts { plan, settings, seed, warm, stop, limit, winner, exponent, bytes, held })
     }
 
     fn enough(&self, error: f64) -> bool {
         error <= self.settings.stop_rse.max(self.settings.enough_rse)
+    }
+
+    /// Whether the errors of cores may still be computed: where a stop was asked for, cores are worth no more than a little time.
+    fn has_time(&self) -> bool {
+        !self.stop.is_set() || self.plan.cost <= LITTLE
     }
 
     fn improve(
@@ -181,6 +190,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
             return None;
         }
         let mut state = State::new(self.plan, spread);
+        state.obey(Some(self.limit));
         let mut sweeps = 0;
         match &self.warm {
             Some(cores) if index == 0 => {
@@ -190,17 +200,29 @@ impl<'s, T: Scalar> Starts<'s, T> {
         }
         state.refresh();
         let mut errors = state.errors();
-        if sweeps == 0 || !control.stopped() {
+        if !state.halted() && (sweeps == 0 || !control.stopped()) {
             let begun = (errors, state.flat(), state.scale);
             let (found, made) = self.improve(&mut state, self.settings, &control);
             sweeps += made;
             errors = found;
-            // Cores that predict held-out entries better than all that came after are the answer.
+            let cut_short = state.halted() && errors.measured.is_nan();
+            if cut_short && self.has_time() {
+                errors = whole_errors(&mut state);
+            }
+            // Cores that predict held-out entries better than all that came after are the answer; so are those that a stop left
+            // nothing better of.
             let better = errors.measured <= begun.0.measured;
-            if self.plan.holds_out() && !better {
+            if (self.plan.holds_out() || cut_short) && !better {
                 state.set_between(&begun.1, &begun.1, 0.0);
                 (errors, state.scale) = (begun.0, begun.2);
             }
+        }
+        if state.halted() && errors.measured.is_nan() {
+            // Nothing is known of any cores yet.
+            if !self.has_time() {
+                return None;
+            }
+            errors = whole_errors(&mut state);
         }
         let mut error = errors.measured;
         // A start that blew up is worth less than the zero network, which every structure has.
@@ -252,7 +274,9 @@ impl<'s, T: Scalar> Starts<'s, T> {
     fn run(&self, which: Which) -> Result<Fitted, FitError> {
         let restarts = self.settings.restarts;
         let at_once = rayon::current_num_threads().min(restarts) as f64;
-        let room = self.settings.max_bytes.is_none_or(|max| at_once * self.bytes <= max as f64);
+        let held = self.held as f64;
+        let room =
+            self.settings.max_bytes.is_none_or(|max| held + at_once * self.bytes <= max as f64);
         let starts: Vec<Option<Start<T>>> = match which {
             Which::Only(index) => vec![self.make(index, false)],
             Which::Parallel if room => {
@@ -295,6 +319,13 @@ impl<'s, T: Scalar> Starts<'s, T> {
         let interrupted = self.stop.is_set();
         Ok(Fitted { cores, error, sweeps, restarts, rescued: false, interrupted, graph: None })
     }
+}
+
+/// The errors of the cores, whatever was halted before.
+fn whole_errors<T: Scalar>(state: &mut State<T>) -> Errors {
+    state.obey(None);
+    state.refresh();
+    state.errors()
 }
 
 #[cfg(test)]

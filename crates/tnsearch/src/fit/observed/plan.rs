@@ -79,7 +79,7 @@ impl<'p, T: Scalar> Plan<'p, T> {
         if graph.modes() != dims.len() {
             return Err(FitError::Modes { structure: graph.modes(), tensor: dims.len() });
         }
-        let all = Mask::all(dims).ok();
+        let all = target.fitted().is_none().then(|| Mask::all(dims).ok()).flatten();
         let Some(fitted_mask) = target.fitted().or(all.as_ref()) else {
             unreachable!("a target has entries")
         };
@@ -87,7 +87,7 @@ impl<'p, T: Scalar> Plan<'p, T> {
         let entries = fitted_mask.count() + held.map_or(0, Mask::count);
         let tree = Tree::best(graph, dims, EXACT_OFTEN);
         let bytes = needed_bytes::<T>(&tree, graph, dims, entries);
-        check_bytes(bytes, max_bytes)?;
+        check_bytes(bytes + target.held_bytes() as f64, max_bytes)?;
         if u32::try_from(entries).is_err() {
             // Rows are numbered with 32 bits.
             let (what, limit) = ("fitting so many entries", 8.0 * f64::from(u32::MAX));

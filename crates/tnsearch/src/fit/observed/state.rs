@@ -1,8 +1,10 @@
 //! The cores of a start over observed entries, and the tables that follow from them.
 
+use super::halt::{Halt, Pace};
 use super::join::lay_out;
 use super::plan::{Leaf, Plan};
 use crate::network::tree::Node;
+use crate::problem::Stop;
 use crate::rng::Rng;
 use crate::tensor::{AxisPlan, Scalar, Tensor, power, sum_of_squares};
 use rayon::prelude::*;
@@ -23,6 +25,8 @@ pub(super) struct State<'p, T: Scalar> {
     pub scale: f64,
     /// Whether work is spread over the threads of the current pool.
     pub spread: bool,
+    /// What ends it.
+    halt: Halt,
 }
 
 /// A vertex whose environment is ready.
@@ -34,6 +38,8 @@ pub(super) struct Visit<'v, T> {
     /// The environment: rows as the leaf's entries say.
     pub rows: &'v [T],
     pub scale: &'v mut f64,
+    /// What ends the work at it.
+    pub halt: &'v Halt,
 }
 
 /// The errors of cores.
@@ -43,6 +49,11 @@ pub(super) struct Errors {
     pub fitted: f64,
     /// On the entries held out, relative to these; else the same.
     pub measured: f64,
+}
+
+impl Errors {
+    /// Those of cores that nothing is known of.
+    pub const UNKNOWN: Errors = Errors { fitted: f64::NAN, measured: f64::NAN };
 }
 
 impl<'p, T: Scalar> State<'p, T> {
@@ -59,7 +70,23 @@ impl<'p, T: Scalar> State<'p, T> {
                 Node::Pair(..) => Vec::new(),
             });
         }
-        State { plan, blocks, node, spare: Vec::new(), scale: 1.0, spread }
+        let (spare, halt) = (Vec::new(), Halt::default());
+        State { plan, blocks, node, spare, scale: 1.0, spread, halt }
+    }
+
+    /// Ends what it computes when the stop is set; goes on to the end where none is given.
+    pub fn obey(&mut self, stop: Option<&Stop>) {
+        self.halt = Halt::new(stop);
+    }
+
+    /// What ends it.
+    pub fn halt(&self) -> &Halt {
+        &self.halt
+    }
+
+    /// Whether a stop ended what was computed: blocks and errors are of no use then, the cores are what they were made.
+    pub fn halted(&self) -> bool {
+        self.halt.seen()
     }
 
     /// The core of a vertex as `[mode, edges]`.
@@ -138,7 +165,7 @@ impl<'p, T: Scalar> State<'p, T> {
         self.refresh();
         let z = self.predicted();
         let factor = (self.plan.norm_squared / sum_of_squares(&z[..self.plan.fitted])).sqrt();
-        if factor.is_finite() && factor > 0.0 {
+        if !self.halted() && factor.is_finite() && factor > 0.0 {
             self.multiply_cores(factor);
         }
     }
@@ -175,12 +202,12 @@ impl<'p, T: Scalar> State<'p, T> {
         let plan = self.plan;
         if let (Some(join), &Node::Pair(b, c)) = (&plan.up[node], &plan.nodes[node]) {
             let mut out = std::mem::take(&mut self.blocks[node]);
-            join.run(&self.blocks[b], &self.blocks[c], &mut out, self.spread);
+            join.run(&self.blocks[b], &self.blocks[c], &mut out, (self.spread, &self.halt));
             self.blocks[node] = out;
         }
     }
 
-    /// Walks over all vertices until `visit` says no; with `changing`, blocks follow the cores that visits change. The
+    /// Walks over all vertices until `visit` says no, or a stop is seen; with `changing`, blocks follow the cores that visits change. The
     /// blocks must be fresh, and are after a whole walk.
     pub fn walk(&mut self, changing: bool, visit: &mut dyn FnMut(Visit<'_, T>) -> bool) -> bool {
         let root = self.plan.nodes.len() - 1;
@@ -206,10 +233,12 @@ impl<'p, T: Scalar> State<'p, T> {
     ) -> bool {
         let plan = self.plan;
         match plan.nodes[node] {
+            // What was halted has no environments to be visited with.
+            _ if self.halted() => false,
             Node::Leaf(vertex) => {
                 let mut core = std::mem::take(&mut self.blocks[node]);
-                let (leaf, scale) = (&plan.leaves[vertex], &mut self.scale);
-                let go_on = visit(Visit { vertex, leaf, core: &mut core, rows, scale });
+                let (leaf, scale, halt) = (&plan.leaves[vertex], &mut self.scale, &self.halt);
+                let go_on = visit(Visit { vertex, leaf, core: &mut core, rows, scale, halt });
                 self.blocks[node] = core;
                 go_on
             }
@@ -220,7 +249,7 @@ impl<'p, T: Scalar> State<'p, T> {
                 for (child, other) in [(b, c), (c, b)] {
                     let Some(join) = &plan.down[child] else { unreachable!("below a child") };
                     let mut below = std::mem::take(&mut self.spare[depth]);
-                    join.run(rows, &self.blocks[other], &mut below, self.spread);
+                    join.run(rows, &self.blocks[other], &mut below, (self.spread, &self.halt));
                     let go_on = self.descend(child, &below, depth + 1, changing, visit);
                     self.spare[depth] = below;
                     if !go_on {
@@ -235,7 +264,8 @@ impl<'p, T: Scalar> State<'p, T> {
         }
     }
 
-    /// The network's tensor at every entry, those fitted and those held out. The blocks must be fresh.
+    /// The network's tensor at every entry, those fitted and those held out. The blocks must be fresh. Of no use where it was
+    /// halted.
     pub fn predicted(&self) -> Vec<T> {
         let plan = self.plan;
         let Some(&Node::Pair(b, c)) = plan.nodes.last() else { unreachable!("two vertices") };
@@ -247,7 +277,10 @@ impl<'p, T: Scalar> State<'p, T> {
         let (left, scale) = (&self.blocks[b], self.scale);
         let [rows_b, rows_c] = &plan.halves;
         let mut z = vec![T::ZERO; plan.x.len()];
-        let stripe = |(stripe, z): (usize, &mut [T])| {
+        let stripe = |pace: &mut Pace<'_>, (stripe, z): (usize, &mut [T])| {
+            if pace.halted((z.len() * width) as f64) {
+                return;
+            }
             for (k, z) in z.iter_mut().enumerate() {
                 let k = stripe * STRIPE + k;
                 let (p, q) = (rows_b.of_entry[k] as usize, rows_c.of_entry[k] as usize);
@@ -257,16 +290,25 @@ impl<'p, T: Scalar> State<'p, T> {
             }
         };
         match self.spread {
-            true => z.par_chunks_mut(STRIPE).enumerate().for_each(stripe),
-            false => z.chunks_mut(STRIPE).enumerate().for_each(stripe),
+            true => {
+                let stripes = z.par_chunks_mut(STRIPE).enumerate();
+                stripes.for_each_init(|| self.halt.pace(), stripe);
+            }
+            false => {
+                let mut pace = self.halt.pace();
+                z.chunks_mut(STRIPE).enumerate().for_each(|work| stripe(&mut pace, work));
+            }
         }
         z
     }
 
-    /// The errors of the cores. The blocks must be fresh.
+    /// The errors of the cores, no numbers where it was halted. The blocks must be fresh.
     pub fn errors(&self) -> Errors {
         let plan = self.plan;
         let mut z = self.predicted();
+        if self.halted() {
+            return Errors::UNKNOWN;
+        }
         z.iter_mut().zip(&plan.x).for_each(|(z, x)| *z = *x - *z);
         let fitted = sum_of_squares(&z[..plan.fitted]) / plan.norm_squared;
         let measured = match plan.holds_out() {

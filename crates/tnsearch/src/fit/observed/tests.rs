@@ -83,7 +83,7 @@ fn one_sweep_is_that_of_dense_normal_equations<T: Scalar>() {
         let ridge = 1e-3;
         let (values, mut order) = (plan.x.clone(), Vec::new());
         state.walk(true, &mut |state::Visit { vertex, leaf, core, rows, .. }| {
-            als::solve(leaf, core, rows, &values, (ridge, false));
+            als::solve(leaf, core, rows, &values, (ridge, false, &halt::Halt::default()));
             order.push(vertex);
             true
         });
@@ -163,7 +163,8 @@ fn wide_cores_have_the_gram_matrix_of_the_definition() {
         });
         let laid: Vec<Vec<f64>> = laid.collect();
         let mut found = Vec::new();
-        als::gram(leaf, &leaf.entries, rows, &plan.x, false, &mut found);
+        let whole = (false, &halt::Halt::default());
+        assert!(als::gram(leaf, &leaf.entries, (rows, &plan.x), whole, &mut found));
         for i in 0..wide {
             for j in 0..=i {
                 let want: f64 = laid.iter().map(|a| a[i] * a[j]).sum();
@@ -390,4 +391,38 @@ fn what_needs_every_entry_is_refused() {
     let tight = checked(|s| s.max_bytes = Some(1000));
     let refused = fit(&target, graph, &tight, 1, None, &Stop::new());
     assert!(matches!(refused, Err(FitError::Memory(_))));
+}
+
+#[test]
+fn a_stop_is_looked_at_within_a_sweep_and_the_answer_is_what_it_says() {
+    let graph = ModeGraph::new(3, 0, vec![(0, 1, 10), (1, 2, 10)]);
+    let dims = [40, 12, 30];
+    let x = contract(&graph, &dims, &random_cores::<f64>(&graph, &dims, 3));
+    let (known, _) = Mask::all(&dims).unwrap().without(0.3, 7).unwrap();
+    let target = Target::with_holes(x, &known).unwrap();
+    for method in [Method::Als, Method::Adam, Method::Lm] {
+        // One sweep, from cores that are given.
+        let one = checked(|s| (s.method, s.restarts, s.max_sweeps) = (method, 1, 1));
+        let warm = erased(random_cores::<f64>(&graph, &dims, 5));
+        let made = |looks: u64| {
+            let stop = Stop::after_looks(looks);
+            (fit(&target, &graph, &one, 0, Some(&warm), &stop), looks - stop.looks_left())
+        };
+        let (whole, looks) = made(1 << 40);
+        let whole = whole.unwrap();
+        assert!(looks > 25 || method == Method::Adam, "{method}: {looks} looks");
+        for at in (0..looks + 3).step_by(1 + looks as usize / 40) {
+            let (fitted, looked) = made(at);
+            // A few more to see that it is over, whatever was left to do.
+            assert!(looked <= at + 12, "{method}: stopped at {at}, {looked} looks");
+            match fitted {
+                Ok(fitted) => {
+                    let error = error_of(&target, &graph, &fitted.cores, None).unwrap();
+                    assert!((fitted.error - error).abs() < 1e-9, "{method} {at}: {error}");
+                    assert!(fitted.interrupted || fitted == whole);
+                }
+                Err(e) => assert!(matches!(e, FitError::Interrupted | FitError::Time), "{e}"),
+            }
+        }
+    }
 }

@@ -53,7 +53,7 @@ impl Bits {
 impl Target {
     /// What is known of it beside its entries.
     pub(crate) fn facts(&self) -> Facts {
-        let Inner { tensor, norm_squared, exponent, shrunk, holes } = &*self.0;
+        let Inner { tensor, norm_squared, exponent, shrunk, holes, .. } = &*self.0;
         let small = |s: &Shrunk| Small { full_dims: s.full_dims().to_vec(), lost: s.lost() };
         Facts {
             kind: tensor.kind(),
@@ -89,7 +89,9 @@ impl Target {
         let held = held.as_ref().map(|bits| bits.mask(dims)).transpose()?;
         let fitted = fitted.as_ref().map(|bits| bits.mask(dims)).transpose()?;
         let holes = fitted.map(|fitted| Holes { fitted, held });
-        let (norm_squared, exponent) = (*norm_squared, *exponent);
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes })))
+        // What it was made from is elsewhere.
+        let (tensor, norm_squared, exponent, beside) =
+            (Arc::new(tensor), *norm_squared, *exponent, 0);
+        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside })))
     }
 }

@@ -68,8 +68,12 @@ impl Evaluator for FitEvaluator {
         let warm = request.warm.as_ref().map(|cores| cores.as_slice());
         let graph = &request.graph;
         let limit = self.target.left_of(request.settings.max_bytes);
-        let bytes = limit.map_or(0.0, |_| fit::fit_bytes(&self.target, graph));
-        let _held = self.room.take(bytes, limit);
+        let bytes = limit.map_or(0.0, |limit| fit::request_bytes(&self.target, request, limit));
+        let held = self.room.take(bytes, limit);
+        // Reordered tensors are kept only where there is room for them too.
+        if limit.is_some_and(|limit| held.all() + self.merged.bytes() as f64 > limit as f64) {
+            self.merged.clear();
+        }
         if !graph.is_grouped() {
             return evaluate(&self.target, graph, warm, request, stop);
         }

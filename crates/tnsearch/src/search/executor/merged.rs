@@ -3,7 +3,7 @@
 use crate::fit::{FitError, grouped};
 use crate::graph::ModeGraph;
 use crate::problem::Target;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many are held at most.
 const MOST: usize = 8;
@@ -18,6 +18,20 @@ pub(super) struct MergedTargets(Arc<Mutex<Vec<Held>>>);
 type Held = (Vec<Vec<usize>>, Target);
 
 impl MergedTargets {
+    fn lock(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of those that are held.
+    pub fn bytes(&self) -> usize {
+        self.lock().iter().map(|(_, merged)| merged.tensor().bytes()).sum()
+    }
+
+    /// Holds none of them any more.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
     /// The tensor that a graph with several modes at a vertex is fitted to. As many are held as fit into a quarter of
     /// `max_bytes`, and into a gibibyte.
     pub fn of(
@@ -27,9 +41,8 @@ impl MergedTargets {
         max_bytes: Option<u64>,
     ) -> Result<Target, FitError> {
         let groups = graph.groups();
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         {
-            let mut held = lock();
+            let mut held = self.lock();
             if let Some(at) = held.iter().position(|(known, _)| *known == groups) {
                 let found = held.remove(at);
                 let merged = found.1.clone();
@@ -40,7 +53,7 @@ impl MergedTargets {
         let merged = grouped::merged(target, graph, max_bytes)?;
         let bytes = max_bytes.map_or(HELD_BYTES, |limit| (limit / 4).min(HELD_BYTES));
         let most = MOST.min((bytes / (merged.tensor().bytes() as u64).max(1)) as usize);
-        let mut held = lock();
+        let mut held = self.lock();
         if !held.iter().any(|(known, _)| *known == groups) {
             held.push((groups, merged.clone()));
         }
@@ -76,6 +89,9 @@ mod tests {
             merged.0.lock().unwrap().iter().map(|(groups, _)| groups.clone()).collect();
         assert_eq!(known, [graph(0, 1).groups(), graph(1, 3).groups()]);
         assert!(matches!(merged.of(&target, &graph(2, 3), Some(100)), Err(FitError::Memory(_))));
+        assert_eq!(merged.bytes(), 2 * 128);
+        merged.clear();
+        assert_eq!((merged.bytes(), held(&merged)), (0, 0));
         // Too large to be held.
         let tight = MergedTargets::default();
         tight.of(&target, &graph(2, 3), Some(200)).unwrap();

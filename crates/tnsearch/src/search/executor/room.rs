@@ -33,6 +33,13 @@ impl Room {
     }
 }
 
+impl Held {
+    /// What is held by all together.
+    pub fn all(&self) -> f64 {
+        *self.room.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         let mut held = self.room.0.held.lock().unwrap_or_else(PoisonError::into_inner);
