@@ -230,6 +230,15 @@ mod tests {
     }
 
     #[test]
+    fn sets_hold_64_modes() {
+        let within = |order: usize| {
+            let ones = Tensor::<f64>::new(vec![1; order], vec![2.0]).unwrap();
+            Spectra::within(&Target::new(ones).unwrap(), false, &BoundLimits::default()).err()
+        };
+        assert_eq!((within(64), within(65)), (None, Some(BoundError::Modes { order: 65 })));
+    }
+
+    #[test]
     fn all_cuts_are_known_once_prepared() {
         let (target, stop) = (target(5), Stop::new());
         let known =
