@@ -147,7 +147,7 @@ pub fn run(args: &Verify) -> anyhow::Result<Exit> {
         _ => wanted.load(&args.tensor, dtype, network.as_ref(), limit)?,
     };
 
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = interrupt.within_seconds(seconds.max(0.0));
     let asks = || stop.is_set();

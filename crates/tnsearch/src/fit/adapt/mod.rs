@@ -204,8 +204,9 @@ fn stopped_or_too_large<T: Scalar>(
 ) -> FitError {
     let walk = super::plan::Walk::Changing;
     match super::plan::Plan::new((target, x), graph, walk, settings.max_bytes) {
-        Err(error) if !stop.is_set() => error,
-        _ => FitError::Interrupted,
+        _ if stop.is_set() => FitError::Interrupted,
+        Err(error) => error,
+        Ok(_) => FitError::NoSweep,
     }
 }
 
