@@ -162,7 +162,8 @@ mod tests {
                     assert!(keys.is_sorted(), "{spec} {order}");
                     let mut found: Vec<(Vec<usize>, Vec<usize>)> =
                         place.cuts.iter().map(|c| (c.external.clone(), c.edges.clone())).collect();
-                    (want.sort(), found.sort());
+                    want.sort();
+                    found.sort();
                     if want.len() <= MAX_CUTS {
                         assert_eq!(found, want, "{spec} {order}");
                     }

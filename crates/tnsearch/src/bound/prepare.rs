@@ -231,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn sets_hold_64_modes() {
+        let within = |order: usize| {
+            let ones = Tensor::<f64>::new(vec![1; order], vec![2.0]).unwrap();
+            Spectra::within(&Target::new(ones).unwrap(), false, &BoundLimits::default()).err()
+        };
+        assert_eq!((within(64), within(65)), (None, Some(BoundError::Modes { order: 65 })));
+    }
+
+    #[test]
     fn all_cuts_are_known_once_prepared() {
         let (target, stop) = (target(5), Stop::new());
         let known =
@@ -248,6 +257,12 @@ mod tests {
             let bound = CutBound::prepared(&target, &template, objective, &limits, (&stop, &stop));
             assert_eq!(known(bound.unwrap().spectra()), 15, "{}", template.name());
         }
+        // Beyond order 20 there are too many for any.
+        let ones = Tensor::<f64>::new(vec![1; 21], vec![2.0]).unwrap();
+        let limits = BoundLimits::default();
+        let spectra = Spectra::within(&Target::new(ones).unwrap(), false, &limits).unwrap();
+        spectra.prepare_within(&limits, &stop).unwrap();
+        assert!(!spectra.affordable() && spectra.known(0b10).is_none());
         // Of very many modes none is computed in advance for trees.
         let many = Target::new(Tensor::<f64>::new(vec![1; 15], vec![1.0]).unwrap()).unwrap();
         let bound = |template: Template| {

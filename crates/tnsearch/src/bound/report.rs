@@ -173,12 +173,13 @@ mod tests {
             cuts.into_iter().map(|c| (c.modes, c.width, c.needed)).collect::<Vec<_>>()
         };
         let exact = Objective::MaxError(1e-12);
-        let (last, ends) = ((vec![2], 4.0, Some(4)), (vec![1, 2], 3.0, Some(3)));
-        assert_eq!(binding(vec![3, 4], exact), [ends, last.clone()]);
+        let last = || (vec![2], 4.0, Some(4));
+        let ends = (vec![1, 2], 3.0, Some(3));
+        assert_eq!(binding(vec![3, 4], exact), [ends, last()]);
         // An edge wider than it must be does not bind: 4 * 5 / 6 < 4 would, 6 * 5 / 6 = 5 does not.
-        assert_eq!(binding(vec![6, 4], exact), [last.clone()]);
+        assert_eq!(binding(vec![6, 4], exact), [last()]);
         // Nor does one that could just be narrower: 4 * 3 / 4 is what is needed.
-        assert_eq!(binding(vec![4, 4], exact), [last]);
+        assert_eq!(binding(vec![4, 4], exact), [last()]);
         assert!(binding(vec![6, 6], exact).is_empty());
         // The narrowest for what it needs comes first: 2 of 3 before 4 of 4, 3 of 4 before 3 of 3.
         let modes = |ranks, objective| {

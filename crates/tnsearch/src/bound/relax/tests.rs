@@ -182,6 +182,7 @@ fn an_expansion_makes_no_more_nodes_than_counted() {
     let floor = full.floor().unwrap();
     assert_eq!(full.next(9), Next::Spent(floor));
     assert!(full.is_full() && !full.interrupted() && !full.hurried());
+    assert_eq!(full.expanded(), 0);
     full.hurry.set();
     assert!(full.hurried() && !full.interrupted());
     full.stop.set();

@@ -218,6 +218,14 @@ fn a_sketch_goes_on_until_what_it_misses_does_not_matter() {
 }
 
 #[test]
+fn a_sketch_rounds_as_gram_matrices_do_whatever_the_route() {
+    let flat = matrix((120, 130), |k| 0.8f64.powi(k as i32), 0.0, 1.0);
+    let with = |svd| SpectraSettings { max_side: 50, matters: Some(1e-4), svd };
+    let (svd, gram) = (Spectra::new(&flat, with(true)), Spectra::new(&flat, with(false)));
+    assert_eq!(svd.of(0b10).unwrap(), gram.of(0b10).unwrap());
+}
+
+#[test]
 fn where_many_values_matter_all_are_computed_if_there_is_room() {
     let noise = matrix((400, 400), |_| 0.0, 1.0, 1.0);
     let settings = SpectraSettings { matters: Some(1e-6), ..Default::default() };
