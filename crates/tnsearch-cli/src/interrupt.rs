@@ -50,11 +50,11 @@ fn meaning(meaning: u8) -> Stop {
 }
 
 /// The stop that Ctrl-C (or a termination signal) sets from now on.
-pub fn on_ctrl_c() -> anyhow::Result<Stop> {
-    Ok(meaning(ASK))
+pub fn on_ctrl_c() -> Stop {
+    meaning(ASK)
 }
 
 /// The stop that Ctrl-C (or a termination signal) sets from now on, without a word: the screen is taken.
-pub fn silent() -> anyhow::Result<Stop> {
-    Ok(meaning(ASK_SILENTLY))
+pub fn silent() -> Stop {
+    meaning(ASK_SILENTLY)
 }

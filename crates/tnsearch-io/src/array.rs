@@ -161,3 +161,37 @@ impl Scatter {
         now
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{self, ErrorKind};
+
+    /// Some bytes, and then this error.
+    struct Failing<'a>(&'a [u8], ErrorKind);
+
+    impl Read for Failing<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() { Err(self.1.into()) } else { self.0.read(buffer) }
+        }
+    }
+
+    #[test]
+    fn what_goes_wrong_while_entries_are_read_is_told_apart() {
+        let layout = |dims: &[usize]| Layout {
+            dims: dims.to_vec(),
+            dtype: Dtype::F64,
+            big_endian: false,
+            fortran: false,
+        };
+        let said = |kind| {
+            let mut from = Failing(&[0; 24], kind);
+            layout(&[2, 3]).read(&mut from, None, MemoryLimit::new(None)).unwrap_err()
+        };
+        assert!(matches!(said(ErrorKind::InvalidData), Problem::Damaged(_)));
+        assert!(matches!(said(ErrorKind::InvalidInput), Problem::Damaged(_)));
+        assert!(matches!(said(ErrorKind::PermissionDenied), Problem::Io(_)));
+        let early = said(ErrorKind::UnexpectedEof).to_string();
+        assert_eq!(early, "truncated: 6 of 6 entries are missing");
+    }
+}

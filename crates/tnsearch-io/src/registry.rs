@@ -242,6 +242,29 @@ mod tests {
     use tnsearch::tensor::Tensor;
 
     #[test]
+    fn bytes_are_those_of_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.npy");
+        let x: AnyTensor = Tensor::new(vec![2, 2], vec![1.0, -2.6, 300.0, 0.4]).unwrap().into();
+        for dtype in [Dtype::F64, Dtype::F32, Dtype::I16, Dtype::U8] {
+            write_npy_as(&Output::check(&path).unwrap(), &x, dtype).unwrap();
+            assert_eq!(npy_bytes(&x, dtype).unwrap(), std::fs::read(&path).unwrap(), "{dtype:?}");
+        }
+    }
+
+    #[test]
+    fn an_archive_that_is_not_there_is_named_without_its_key() {
+        for (name, file, key) in [
+            ("/no/X.npz:key", "/no/X.npz", Some("key")),
+            ("/no/X.npz:a:b", "/no/X.npz", Some("a:b")),
+            ("/no/X.npz:", "/no/X.npz", Some("")),
+            ("/no/X.dat:key", "/no/X.dat:key", None),
+        ] {
+            assert_eq!(split_key(name), (file.into(), key.map(str::to_owned)), "{name}");
+        }
+    }
+
+    #[test]
     fn formats_are_told_from_the_first_bytes_and_then_the_name() {
         let of = |name: &str, start: &[u8]| {
             recognise(name.as_ref(), start).map(|f| f.name).map_err(|p| p.to_string())

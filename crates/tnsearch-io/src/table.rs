@@ -281,6 +281,17 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_fails_is_not_blamed_on_the_table() {
+        struct Failing;
+        impl io::Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::from_raw_os_error(5))
+            }
+        }
+        assert!(matches!(parse(Failing), Err(Problem::Io(_))));
+    }
+
+    #[test]
     fn as_many_columns_as_are_allowed_are_read() {
         let wide: Vec<String> = (0..MOST_COLUMNS).map(|k| format!("c{k}")).collect();
         assert_eq!(parse(wide.join(",").as_bytes()).unwrap().columns(), MOST_COLUMNS);

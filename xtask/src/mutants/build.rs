@@ -171,8 +171,9 @@ impl Tree {
 
     /// Builds the tests; the programs and the folders they run in.
     pub fn tests(&self, packages: &[&str]) -> Result<Vec<(PathBuf, PathBuf)>> {
-        let mut build = self.cargo(&["test", "--no-run"], packages);
-        let text = step::output(&mut build)?;
+        let mut build = self.cargo(&["test", "--no-run", "--lib", "--tests"], packages);
+        // What changes next time changes everywhere: nothing is kept for it.
+        let text = step::output(build.env("CARGO_INCREMENTAL", "0"))?;
         let mut found = Vec::new();
         for line in text.lines() {
             let Ok(value) = serde_json::from_str::<Value>(line) else { continue };

@@ -5,15 +5,17 @@
 //! against the tests that come by it, the quick ones first, up to the first that fails.
 
 mod build;
+mod explained;
 mod list;
 mod run;
 mod switch;
 
 use crate::step;
 use anyhow::{Context, Result};
+use explained::Explained;
 use run::{Outcome, Test};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -30,9 +32,11 @@ const AREAS: [Area; 4] = [
     Area { name: "readers", globs: &["crates/tnsearch-io/src/**"] },
 ];
 
-/// Whose tests count.
+/// Whose tests count; with `--library` those of the first two, which are built sooner.
 const PACKAGES: [&str; 3] = ["tnsearch", "tnsearch-io", "tnsearch-cli"];
 const FOLDER: &str = "target/mutants";
+/// Why some mutants survive.
+const EXPLAINED: &str = "xtask/mutants.explained";
 
 /// What is run: kept in a file, so that another machine with the same folder can run it.
 #[derive(Serialize, Deserialize)]
@@ -48,10 +52,13 @@ struct Plan {
 struct Asked {
     areas: Vec<String>,
     sample: Option<usize>,
+    /// A list of survivors, as an earlier run wrote it: these alone, wherever they stand by now.
+    only: Option<PathBuf>,
     seconds: f64,
     /// Seconds of tests that a mutant is given, the quick ones first.
     each: f64,
     threads: usize,
+    packages: &'static [&'static str],
     step: Step,
 }
 
@@ -62,7 +69,7 @@ enum Step {
     Run,
 }
 
-/// `cargo xtask mutants [AREA...] [--sample N] [--seconds N] [--each N] [--threads N] [--build-only | --run-only]`
+/// `cargo xtask mutants [AREA...] [--sample N] [--only FILE] [--seconds N] [--each N] [--threads N] [--library] [--build-only | --run-only]`
 pub fn run(arguments: &[String]) -> Result<()> {
     let asked = asked(arguments)?;
     let folder = step::root().join(FOLDER);
@@ -87,13 +94,20 @@ fn asked(arguments: &[String]) -> Result<Asked> {
     let mut asked = Asked {
         areas: Vec::new(),
         sample: None,
+        only: None,
         seconds: f64::INFINITY,
         each: f64::INFINITY,
         threads,
+        packages: &PACKAGES,
         step: Step::All,
     };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
+        if argument == "--only" {
+            let file = rest.next().ok_or_else(|| step::usage("--only needs a file".into()))?;
+            asked.only = Some(file.into());
+            continue;
+        }
         let mut number = || {
             let value = rest.next().and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
             value.ok_or_else(|| step::usage(format!("{argument} needs a number of at least 1")))
@@ -103,6 +117,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
             "--seconds" => asked.seconds = number()? as f64,
             "--each" => asked.each = number()? as f64,
             "--threads" => asked.threads = number()?,
+            "--library" => asked.packages = &PACKAGES[..2],
             "--build-only" => asked.step = Step::Build,
             "--run-only" => asked.step = Step::Run,
             name if AREAS.iter().any(|a| a.name == name) => asked.areas.push(name.into()),
@@ -123,8 +138,8 @@ fn built(asked: &Asked, folder: &Path) -> Result<Plan> {
     let globs: Vec<&str> = areas.flat_map(|a| a.globs.iter().copied()).collect();
     let all = list::list(&globs)?;
     let mut tree = build::Tree::copied(folder)?;
-    let left = tree.switch(&all, &PACKAGES)?;
-    let programs = tree.tests(&PACKAGES)?;
+    let left = tree.switch(&all, asked.packages)?;
+    let programs = tree.tests(asked.packages)?;
     let named = left.iter().map(|m| (m.id, area_of(&m.file).to_string(), m.name.clone()));
     Ok(Plan {
         mutants: named.collect(),
@@ -140,15 +155,34 @@ fn area_of(file: &Path) -> &'static str {
     AREAS.iter().find(|a| a.globs.iter().any(|g| begins(g))).map_or("", |a| a.name)
 }
 
+/// The file of a mutant and what is changed, without the line and what a run said of it.
+fn without_place(line: &str) -> (&str, &str) {
+    let line = line.split('\t').next().unwrap_or(line);
+    let name = line.strip_prefix("Missed ").or_else(|| line.strip_prefix("Unreached "));
+    let name = name.unwrap_or(line);
+    let (file, rest) = name.split_once(':').unwrap_or((name, ""));
+    (file, rest.splitn(3, ':').nth(2).unwrap_or(rest).trim())
+}
+
 /// Which of a list are looked at: all, or so many of each area, spread evenly. Their order is mixed, so that those that are done
 /// when the time is up are a sample as well.
-fn chosen(plan: &Plan, sample: Option<usize>) -> Vec<&(usize, String, String)> {
+fn chosen<'p>(
+    plan: &'p Plan,
+    asked: &Asked,
+    only: Option<&str>,
+) -> Vec<&'p (usize, String, String)> {
+    let named: Option<BTreeSet<(&str, &str)>> =
+        only.map(|text| text.lines().map(without_place).collect());
     let mut areas: BTreeMap<&str, Vec<&(usize, String, String)>> = BTreeMap::new();
     for mutant in &plan.mutants {
+        let wanted = asked.areas.is_empty() || asked.areas.contains(&mutant.1);
+        if !wanted || named.as_ref().is_some_and(|n| !n.contains(&without_place(&mutant.2))) {
+            continue;
+        }
         areas.entry(&mutant.1).or_default().push(mutant);
     }
     let some = |all: Vec<_>| {
-        let count = sample.unwrap_or(all.len()).min(all.len());
+        let count = asked.sample.unwrap_or(all.len()).min(all.len());
         (0..count).map(|k| all[k * all.len() / count]).collect::<Vec<_>>()
     };
     let mut all: Vec<_> = areas.into_values().flat_map(some).collect();
@@ -158,33 +192,47 @@ fn chosen(plan: &Plan, sample: Option<usize>) -> Vec<&(usize, String, String)> {
 }
 
 fn report(plan: &Plan, asked: &Asked, folder: &Path) -> Result<()> {
-    let chosen = chosen(plan, asked.sample);
+    let only = asked.only.as_ref();
+    let only = only
+        .map(|f| std::fs::read_to_string(f).with_context(|| format!("{}", f.display())))
+        .transpose()?;
+    let chosen = chosen(plan, asked, only.as_deref());
     let begun = Instant::now();
     let outcomes = run::each(chosen.len(), asked.threads, |k| {
         let there_is_time = begun.elapsed().as_secs_f64() < asked.seconds;
         there_is_time.then(|| run::outcome(chosen[k].0, &plan.tests, asked.each)).transpose()
     });
-    let mut table: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
+    let mut explained = Explained::read(&step::root().join(EXPLAINED))?;
+    let mut table: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
     let (mut lines, mut not_run) = (String::new(), 0);
     for (mutant, outcome) in chosen.iter().zip(outcomes) {
         let Some(outcome) = outcome? else {
             not_run += 1;
             continue;
         };
-        table.entry(&mutant.1).or_default()[outcome as usize] += 1;
+        let row = table.entry(&mutant.1).or_default();
+        row[outcome as usize] += 1;
         if matches!(outcome, Outcome::Missed | Outcome::Unreached) {
-            lines += &format!("{outcome:?} {}\n", mutant.2);
+            let reason = explained.reason(&mutant.2);
+            row[4] += usize::from(reason.is_some());
+            let reason = reason.map_or_else(String::new, |r| format!("\t{r}"));
+            lines += &format!("{outcome:?} {}{reason}\n", mutant.2);
         }
     }
     println!("{lines}");
     println!(
-        "{:10} {:>7} {:>7} {:>8} {:>7} {:>10} {:>6}",
-        "area", "mutants", "caught", "endless", "missed", "unreached", "rate"
+        "{:10} {:>7} {:>7} {:>8} {:>7} {:>10} {:>10} {:>6}",
+        "area", "mutants", "caught", "endless", "missed", "unreached", "explained", "rate"
     );
-    for (area, [caught, endless, missed, unreached]) in table {
+    for (area, [caught, endless, missed, unreached, explained]) in table {
         let all = caught + endless + missed + unreached;
         let rate = 100.0 * (caught + endless) as f64 / all as f64;
-        println!("{area:10} {all:7} {caught:7} {endless:8} {missed:7} {unreached:10} {rate:5.1}%");
+        println!(
+            "{area:10} {all:7} {caught:7} {endless:8} {missed:7} {unreached:10} {explained:10} {rate:5.1}%"
+        );
+    }
+    for line in explained.unused() {
+        println!("explains no survivor of this run: {line}");
     }
     let not_run = not_run + plan.mutants.len() - chosen.len();
     println!("not run, as the time was up or others are the sample: {not_run}");
@@ -194,4 +242,21 @@ fn report(plan: &Plan, asked: &Asked, folder: &Path) -> Result<()> {
     );
     std::fs::write(folder.join("survivors.txt"), lines)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mutant_is_known_wherever_it_stands() {
+        let name = "a/b.rs:12:3: replace | with ^ in f::<T>";
+        assert_eq!(without_place(name), ("a/b.rs", "replace | with ^ in f::<T>"));
+        let said = "Missed a/b.rs:14:3: replace | with ^ in f::<T>\tbecause";
+        assert_eq!(without_place(said), without_place(name));
+        assert_ne!(
+            without_place("Unreached a/c.rs:12:3: replace | with ^ in f::<T>"),
+            without_place(name)
+        );
+    }
 }

@@ -114,7 +114,7 @@ pub fn run(args: &Bound) -> anyhow::Result<Exit> {
     let (structure, target) = (&given.structure, &data.target);
     let dims = target.dims();
 
-    // There is nothing to save before the end.
+    // Ctrl-C just ends it: there is nothing to save before the end.
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = Stop::new().within_seconds(seconds.max(0.0));
     let limits = cuts::limits(args.threads, limit);

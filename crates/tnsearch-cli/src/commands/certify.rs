@@ -169,7 +169,7 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
     };
     check_template(&template)?;
 
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = &interrupt.within_seconds(seconds.max(0.0));
     hold::at("preparation", stop);

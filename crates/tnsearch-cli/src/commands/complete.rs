@@ -190,7 +190,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
         }
         None => settings,
     };
-    let stop = interrupt::on_ctrl_c()?;
+    let stop = interrupt::on_ctrl_c();
     let left = (args.max_seconds - begun.elapsed().as_secs_f64()).max(args.max_seconds / 20.0);
     let settings = settings.with(|s| s.max_seconds = Some(left));
     let checked = settings.check()?;

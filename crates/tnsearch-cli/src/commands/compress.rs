@@ -158,7 +158,7 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
         max_bytes: limit.bytes(),
     };
     let plan = Plan::new(&data.target, data.reshape.as_ref(), data.origin, asked)?;
-    let stop = interrupt::on_ctrl_c()?;
+    let stop = interrupt::on_ctrl_c();
     let made = {
         let (quiet, settings) = (args.report.quiet, plan.settings());
         let mut display =

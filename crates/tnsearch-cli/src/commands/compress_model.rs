@@ -168,7 +168,7 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
     if let Some(threads) = args.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    let stop = interrupt::on_ctrl_c()?;
+    let stop = interrupt::on_ctrl_c();
     let job = Job {
         file: &file,
         calibration: calibration.as_ref(),

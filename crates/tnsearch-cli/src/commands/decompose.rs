@@ -142,7 +142,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     let template = settings.template(dims.len(), given.map(Arc::new))?;
     let goal = settings.goal(&template)?;
 
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let limits = Limits::none().with(|l| {
         l.max_bytes = target.left_of(Some(limit.bytes()));
         l.stop = interrupt.within_seconds(time.unwrap_or(f64::INFINITY));

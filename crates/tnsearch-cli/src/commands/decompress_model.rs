@@ -54,7 +54,7 @@ pub fn run(args: &DecompressModel) -> anyhow::Result<Exit> {
     let report = args.report.check()?;
     Output::check(&args.output)?;
     let file = WeightsFile::open(&args.model)?;
-    let stop = interrupt::on_ctrl_c()?;
+    let stop = interrupt::on_ctrl_c();
     let limit = MemoryLimit::new(args.max_memory).bytes();
     let manifest = match restore(&file, &args.output, limit, &stop, &mut |_| ()) {
         Err(ModelError::Interrupted) => return Ok(Exit::Interrupted),

@@ -71,7 +71,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
     let made = Synthetic::new(ring.clone(), dims.clone(), RANKS).generate(HIDDEN_SEED)?;
     let target = Target::new(made.tensor.clone())?;
 
-    let stop = interrupt::on_ctrl_c()?;
+    let stop = interrupt::on_ctrl_c();
     let result = {
         let objective = Objective::MaxError(MAX_RSE);
         let mut display =

@@ -117,7 +117,7 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let loss = args.loss.spec().for_target(target)?;
     let measure = loss.measure();
 
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let begun = Instant::now();
     // What it took to read the tensor is part of the limit.
     let left = |s: f64| (s - started.elapsed().as_secs_f64()).max(s / 20.0);

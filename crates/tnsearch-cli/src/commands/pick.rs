@@ -168,7 +168,7 @@ pub fn run(args: &Pick) -> anyhow::Result<Exit> {
     let (target, reshape) = (&recorded.target, recorded.reshape.as_ref());
     let dims = target.dims();
 
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let stop = interrupt.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY));
     let settings = recorded.fit.clone().with(|s| s.max_bytes = Some(limit.bytes())).check()?;
     let graph = point.structure.canonical().graph;

@@ -100,7 +100,7 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         let example = experiment.tasks.first().map_or("", |t| &t.key);
         bail!("--only {text:?} is in the name of no result; names are like {example:?}");
     }
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let scouts = args.scouts.unwrap_or(experiment.scouts(args.fit));
     check_threads(args.threads)?;
     let budget = Budget::default().with(|b| b.threads = args.threads);

@@ -121,7 +121,7 @@ pub fn run(args: &Round) -> anyhow::Result<Exit> {
     let graph = template.as_ref().unwrap_or(stored.network.structure().template());
     let goal = args.goal.goal(graph, eps)?;
 
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let stop = interrupt.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY));
     let begun = Instant::now();
     let found = match args.rounded(&stored, template.as_ref(), &goal, limit, &stop) {

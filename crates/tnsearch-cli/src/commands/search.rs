@@ -182,7 +182,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let template = Arc::new(load_template(asked.template(), target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let mut broker = args.cluster.as_ref().map(Broker::start).transpose()?;
-    let stop = interrupt::on_ctrl_c()?;
+    let stop = interrupt::on_ctrl_c();
     let (mut journal, mut shown) = (None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
     let quiet = args.report.quiet;

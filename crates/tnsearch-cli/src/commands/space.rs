@@ -123,10 +123,7 @@ pub fn run(args: &Space) -> anyhow::Result<Exit> {
     let template = Arc::new(template(&args.template, order)?);
     let size = Size::new(template.clone(), args.max_rank, args.internal.into())?;
     let rate = match &target {
-        Some(target) => {
-            // There is nothing to save before the end.
-            Some(rate::measure(target, &template, args.max_rank, args.threads, limit)?)
-        }
+        Some(target) => Some(rate::measure(target, &template, args.max_rank, args.threads, limit)?),
         None => None,
     };
     let exhaustive = rate.as_ref().map(|r| size.log10_size - r.per_second.log10());

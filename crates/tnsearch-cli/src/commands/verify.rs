@@ -153,7 +153,7 @@ pub fn run(args: &Verify) -> anyhow::Result<Exit> {
     let taken = data.target.held_bytes() + (own.bytes() * data.target.entries()) as u64;
     MemoryError::check("checking it", taken as f64, Some(limit.bytes()))
         .map_err(|e| anyhow!("{}: {e}", tensor.display()))?;
-    let interrupt = interrupt::on_ctrl_c()?;
+    let interrupt = interrupt::on_ctrl_c();
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = interrupt.within_seconds(seconds.max(0.0));
     let asks = || stop.is_set();

@@ -62,7 +62,7 @@ pub fn run(args: &Watch) -> anyhow::Result<Exit> {
     if args.journal.metadata().is_ok_and(|m| m.len() > 0) {
         load(&args.journal)?;
     }
-    let stop = interrupt::silent()?;
+    let stop = interrupt::silent();
     // Restores the terminal on a panic, too.
     let mut screen = ratatui::try_init().map_err(|e| anyhow!("cannot use the terminal: {e}"))?;
     let ended = follow(&args.journal, &mut screen, &stop);

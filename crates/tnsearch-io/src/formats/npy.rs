@@ -203,3 +203,23 @@ fn write_header(to: &mut dyn Write, dims: &[usize], dtype: Dtype) -> io::Result<
     to.write_all(&length.to_le_bytes())?;
     to.write_all(header.as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_wrong_while_a_header_is_read_is_told_apart() {
+        struct Failing(io::ErrorKind);
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(self.0.into())
+            }
+        }
+        let problem = |kind| exact(&mut Failing(kind), &mut [0]).unwrap_err();
+        assert!(matches!(problem(io::ErrorKind::UnexpectedEof), Problem::Truncated(_)));
+        assert!(matches!(problem(io::ErrorKind::InvalidData), Problem::Damaged(_)));
+        assert!(matches!(problem(io::ErrorKind::InvalidInput), Problem::Damaged(_)));
+        assert!(matches!(problem(io::ErrorKind::PermissionDenied), Problem::Io(_)));
+    }
+}

@@ -98,3 +98,18 @@ fn problem(e: ZipError) -> Problem {
         e => Problem::Damaged(e.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn archives_that_end_too_early_are_damaged_or_cannot_be_read_are_told_apart() {
+        let said = |e: ZipError| problem(e).to_string();
+        let early = said(ZipError::Io(ErrorKind::UnexpectedEof.into()));
+        assert_eq!(early, "truncated: the archive ends too early");
+        assert!(matches!(problem(ZipError::Io(Error::from_raw_os_error(5))), Problem::Io(_)));
+        assert!(said(ZipError::InvalidArchive("no end".into())).starts_with("damaged: "));
+    }
+}

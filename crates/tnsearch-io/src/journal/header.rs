@@ -344,7 +344,9 @@ pub(super) mod tests {
             refusal(|v| v["version"] = 5.into()),
             "it has version 5, and this program reads versions 1 to 4; use a newer tnsearch"
         );
-        assert!(refusal(|v| v["version"] = Value::Null).contains("it has no version"));
+        for none in [Value::Null, json!(0), json!(-1), json!("1")] {
+            assert!(refusal(|v| v["version"] = none.clone()).contains("it has no version"));
+        }
         assert!(refusal(|v| v["searched"] = Value::Null).contains("searched"));
         assert!(refusal(|v| v["searched"] = "peps:5x5".into()).starts_with("its first line is"));
         assert!(refusal(|v| v["data"]["dims"] = json!([3, 0, 3])).contains("[3, 0, 3]"));

@@ -1,7 +1,7 @@
 //! A file of weights that grows tensor by tensor under another name, and can be gone on with.
 
 use crate::faults::{self, Steps};
-use crate::output::{OutputError, sync_folder};
+use crate::output::{OutputError, sync_folder_of};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -111,8 +111,7 @@ impl PartFile {
         faults::step()
             .and_then(|()| fs::rename(&self.path, &output))
             .map_err(|e| OutputError::new(&self.output, &e))?;
-        let parent = output.parent().filter(|p| !p.as_os_str().is_empty());
-        sync_folder(parent.unwrap_or(Path::new(".")));
+        sync_folder_of(&output);
         Ok(())
     }
 }
@@ -211,6 +210,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_discarded_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("x.safetensors");
+        let part = PartFile::begin(&output, b"header").unwrap();
+        assert!(part_path(&output).exists());
+        part.discard();
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
     }
 
     #[test]

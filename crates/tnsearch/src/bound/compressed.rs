@@ -105,7 +105,7 @@ impl Compressed {
 }
 
 /// Modes side by side in an order, as many together as a group may have.
-fn grouped(dims: &[usize], order: &[usize]) -> Vec<Vec<usize>> {
+pub(super) fn grouped(dims: &[usize], order: &[usize]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
     for &n in order {
         let last = groups.len() - 1;
@@ -189,6 +189,17 @@ mod tests {
         AxisPlan::new(x.dims(), &order).apply(x.data(), &mut out);
         let values = singular_values(&out, m, x.len() / m).unwrap();
         values.into_iter().map(|s| s * s).collect()
+    }
+
+    #[test]
+    fn groups_are_as_large_as_they_may_be() {
+        let order = [8, 0, 1, 2, 3, 4, 5, 6, 7];
+        let groups = grouped(&[2; 9], &order);
+        assert_eq!(groups, [vec![8, 0, 1, 2], vec![3, 4, 5, 6], vec![7]]);
+        // 3 * 5 = 15 fits, with 2 more it does not; a mode longer than a group stands alone.
+        let dims = [20, 3, 5, 2, 40, 4, 4, 1, 1];
+        let groups = grouped(&dims, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(groups, [vec![0], vec![1, 2], vec![3], vec![4], vec![5, 6, 7, 8]]);
     }
 
     fn encloses<T: Scalar<Wide = T>>() {

@@ -207,7 +207,7 @@ fn connected_cuts(graph: &ModeGraph) -> Vec<ModeSet> {
         let mut next = Vec::new();
         for set in layer {
             let normal = if set & 1 == 1 { all & !set } else { set };
-            if set == all || set.count_ones() as usize > n.div_ceil(2) || !seen.insert(set) {
+            if set.count_ones() as usize > n.div_ceil(2) || !seen.insert(set) {
                 continue;
             }
             if normal != 0 && !found.contains(&normal) {
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::bound::SpectraSettings;
     use crate::fit::{FitSettings, fit};
-    use crate::graph::testing;
+    use crate::graph::{Structure, testing};
     use crate::problem::{Stop, Target};
     use crate::rng::stream;
     use crate::tensor::Tensor;
@@ -325,11 +325,71 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_that_took_the_wrong_way_is_taken_back() {
+        // Five internal vertices; the shortest path first leaves no room for two others. Least is between 0, 5 and the rest.
+        let edges =
+            vec![(0, 2, 2), (0, 5, 3), (1, 4, 2), (1, 6, 3), (2, 4, 2), (2, 6, 2), (4, 5, 2)];
+        assert_eq!(width(&ModeGraph::new(2, 5, edges), 0b01), 4.0);
+    }
+
+    #[test]
+    fn the_cuts_of_groups_are_named_by_their_modes() {
+        let target = random_target(vec![3, 4, 2, 3], 5);
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+        // Modes 0 and 2 together, then mode 1, then mode 3.
+        let groups = [vec![0, 2], vec![1], vec![3]];
+        let path = Structure::from_groups("groups", &groups, &[(0, 1, 2), (1, 2, 3)]).unwrap();
+        let mut found = bound.cuts(&path.canonical().graph);
+        found.sort_by_key(|cut| cut.modes);
+        let named: Vec<(ModeSet, f64)> = found.iter().map(|cut| (cut.modes, cut.width)).collect();
+        assert_eq!(named, [(0b0010, 6.0), (0b1000, 3.0), (0b1010, 2.0)]);
+        for cut in found {
+            let spectrum = bound.spectra().of(cut.modes).unwrap();
+            assert_eq!(cut.rse, spectrum.bound(cut.width as usize));
+        }
+    }
+
+    #[test]
     fn the_connected_cuts_of_a_ring_are_its_arcs() {
         let ring = ModeGraph::new(12, 0, (0..12).map(|v| (v, (v + 1) % 12, 2)).collect());
         let cuts = connected_cuts(&ring);
         assert_eq!(cuts.len(), 12 * 11 / 2);
         assert!(cuts.iter().all(|&s| width(&ring, s) == 4.0));
+    }
+
+    #[test]
+    fn the_bound_is_the_worst_of_the_cuts_looked_at() {
+        // Where every cut is looked at, and where the connected ones are; the first of either.
+        for (order, dim, count, first) in [(5, 3, 15, 0b10), (11, 2, 55, 1)] {
+            let target = random_target(vec![dim; order], 3);
+            let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+            let ring =
+                ModeGraph::new(order, 0, (0..order).map(|v| (v, (v + 1) % order, 2)).collect());
+            let rse = |set: ModeSet| bound.spectra().of(set).unwrap().bound(4);
+            // All arcs; with every cut looked at, wider ones bound no more.
+            let arc = |from: usize, len: usize| (from..from + len).map(|k| 1 << (k % order)).sum();
+            let arcs = (0..order).flat_map(|from| (1..order).map(move |len| arc(from, len)));
+            let worst = arcs.map(rse).fold(0.0, f64::max);
+            assert!(worst > 0.1 && bound.rse(&ring, f64::INFINITY) == worst, "{order}");
+            let cuts = bound.cuts(&ring);
+            assert!(cuts[0].rse == worst && cuts.is_sorted_by(|a, b| a.rse >= b.rse));
+            assert_eq!(cuts.len(), count);
+            // With anything enough, only the first is looked at.
+            assert_eq!(bound.rse(&ring, 0.0), rse(first));
+            assert!(bound.rse(&ring, worst / 2.0) >= worst / 2.0);
+        }
+    }
+
+    #[test]
+    fn no_more_cuts_are_looked_at_than_allowed_and_none_of_too_many_modes() {
+        let cuts = |order: usize| {
+            let target = Target::new(Tensor::new(vec![1; order], vec![2.0]).unwrap()).unwrap();
+            let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+            let edges = (0..order).map(|v| (v, (v + 1) % order, 2)).collect();
+            bound.cuts(&ModeGraph::new(order, 0, edges)).len()
+        };
+        // A ring of 31 has 465 arcs and complements, one of 40 has 780.
+        assert_eq!([31, 40, 64, 65].map(cuts), [465, MAX_CUTS, MAX_CUTS, 0]);
     }
 
     /// Whether a set of modes hangs together: by edges, or by paths through internal vertices.

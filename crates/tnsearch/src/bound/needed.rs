@@ -237,6 +237,62 @@ mod tests {
     }
 
     #[test]
+    fn the_reason_is_said_in_words() {
+        let said =
+            |modes, edges, alone| NeededRank { rank: 3, modes, width: 9, edges, alone }.because();
+        assert_eq!(said(0b10, 2, false), "in any order of the modes some edge needs rank 3");
+        assert_eq!(said(0b100, 1, true), "mode 2 alone needs rank 3");
+        assert_eq!(said(0b101, 1, true), "modes 0,2 against the rest need rank 3");
+        let one = "mode 3 alone needs width 9, which over 2 edges is rank 3";
+        assert_eq!(said(0b1000, 2, true), one);
+        let two = "modes 1,3 against the rest need width 9, which over 2 edges is rank 3";
+        assert_eq!(said(0b1010, 2, true), two);
+    }
+
+    #[test]
+    fn cuts_of_half_the_modes_count_as_well() {
+        // All unfoldings have full rank: three modes against three have rank 8, and on a path some edge stands between
+        // three and three; on a ring two edges do.
+        let target = random(&[2; 6], 9);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let rank = |spec: &str| {
+            needed_rank(&Template::parse(spec, 6).unwrap(), &spectra, 1e-9).map(|n| n.rank)
+        };
+        assert_eq!((rank("path"), rank("ring"), rank("star")), (Some(8), Some(3), Some(2)));
+    }
+
+    #[test]
+    fn of_more_modes_than_sets_hold_nothing_is_said() {
+        let vertices = vec![r#"{"mode":true}"#; 65].join(",");
+        let edges: Vec<String> = (1..65).map(|v| format!("[{},{v}]", v - 1)).collect();
+        let text = format!("{{\"vertices\":[{vertices}],\"edges\":[{}]}}", edges.join(","));
+        let path = Template::from_json("mine", &text).unwrap();
+        let ones = Tensor::<f64>::new(vec![1; 65], vec![2.0]).unwrap();
+        let spectra = Spectra::new(&Target::new(ones).unwrap(), SpectraSettings::default());
+        assert_eq!(needed_rank(&path, &spectra, 1e-3), None);
+    }
+
+    #[test]
+    fn widths_count_edges_of_the_template() {
+        let graph = unit_graph(&Template::parse("tucker", 3).unwrap());
+        assert_eq!((graph.modes(), graph.internal(), graph.edges().len()), (3, 1, 3));
+        assert!(graph.edges().iter().all(|e| e.2 == 2 && (e.0 == 3 || e.1 == 3)));
+        assert_eq!(width(&graph, 0b011), 2.0);
+    }
+
+    #[test]
+    fn sets_are_all_of_a_size() {
+        for order in 1..7 {
+            for size in 0..=order {
+                let mut found = sets(order, size);
+                found.sort_unstable();
+                let all = (0..1u64 << order).filter(|s| s.count_ones() as usize == size);
+                assert_eq!(found, all.collect::<Vec<_>>(), "{order} {size}");
+            }
+        }
+    }
+
+    #[test]
     fn roots_are_the_least_that_reach() {
         for k in 1..5u32 {
             for n in 1..200usize {

@@ -109,6 +109,70 @@ mod tests {
         assert_eq!(orbits(&Template::tree(7).unwrap()), [0, 1, 1, 3, 3, 3, 3]);
     }
 
+    /// Whether vertices hang together by edges among themselves.
+    fn hangs_together(template: &Template, set: u64) -> bool {
+        let mut reached = set & set.wrapping_neg();
+        for _ in 0..template.vertices() {
+            for &(a, b) in template.edges() {
+                let both = 1 << a | 1 << b;
+                if set & both == both && reached & both != 0 {
+                    reached |= both;
+                }
+            }
+        }
+        reached == set
+    }
+
+    #[test]
+    fn vertices_are_placed_by_the_fewest_new_ranks_and_with_all_cuts_that_are_settled() {
+        for spec in ["ring", "path", "star", "tree", "complete", "tucker", "ht", "mera"] {
+            for order in [4, 5] {
+                let Ok(template) = Template::parse(spec, order) else { continue };
+                let (v, edges) = (template.vertices(), template.edges());
+                let degree = |set: u64, u: usize| {
+                    let near = edges.iter().filter(|e| e.0 == u || e.1 == u);
+                    near.filter(|e| set >> (if e.0 == u { e.1 } else { e.0 }) & 1 == 1).count()
+                };
+                let mut placed = 0u64;
+                for place in places(&template) {
+                    let free = (0..v).filter(|u| placed >> u & 1 == 0);
+                    let best = free.min_by_key(|&u| {
+                        let known = degree(placed, u);
+                        (degree(!placed, u), std::cmp::Reverse(known), u)
+                    });
+                    assert_eq!(best, Some(place.vertex), "{spec} {order}");
+                    assert_eq!(place.new_edges.len(), degree(!placed, place.vertex));
+                    assert_eq!(place.external, template.is_external(place.vertex));
+                    placed |= 1 << place.vertex;
+                    let mut want: Vec<(Vec<usize>, Vec<usize>)> = (1u64..1 << v)
+                        .filter(|s| s & !placed == 0 && s >> place.vertex & 1 == 1)
+                        .filter(|&s| hangs_together(&template, s))
+                        .map(|s| {
+                            let inside = (0..v).filter(|u| s >> u & 1 == 1);
+                            let crosses =
+                                |&e: &usize| (s >> edges[e].0 & 1) + (s >> edges[e].1 & 1) == 1;
+                            let external = inside.filter(|&u| template.is_external(u)).collect();
+                            (external, (0..edges.len()).filter(crosses).collect())
+                        })
+                        .filter(|(inside, _): &(Vec<usize>, Vec<usize>)| {
+                            !inside.is_empty() && inside.len() < order
+                        })
+                        .collect();
+                    let keys = place.cuts.iter().map(|c| (c.edges.len(), c.external.len()));
+                    assert!(keys.is_sorted(), "{spec} {order}");
+                    let mut found: Vec<(Vec<usize>, Vec<usize>)> =
+                        place.cuts.iter().map(|c| (c.external.clone(), c.edges.clone())).collect();
+                    want.sort();
+                    found.sort();
+                    if want.len() <= MAX_CUTS {
+                        assert_eq!(found, want, "{spec} {order}");
+                    }
+                    assert!(found.len() == want.len().min(MAX_CUTS), "{spec} {order}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn every_edge_gets_its_rank_once_and_cuts_are_settled() {
         for spec in ["ring", "path", "star", "tree", "complete", "tucker", "ht", "mera"] {

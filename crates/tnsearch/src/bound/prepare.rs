@@ -164,3 +164,112 @@ impl CutBound {
         Ok(CutBound::new(spectra))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Tensor;
+
+    fn target(modes: usize) -> Target {
+        let data = (0..1 << modes).map(|k: u32| f64::from(k * 7919 % 101)).collect();
+        Target::new(Tensor::<f64>::new(vec![2; modes], data).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn memory_is_named_in_units_that_fit() {
+        let text = |needed, limit| BoundError::Memory { needed, limit }.to_string();
+        let said = text(1e6, 1e9);
+        assert!(said.contains("needs 1.0 MB of") && said.contains("half of 1.00 GB"), "{said}");
+        let said = text(2500.0, 999e3);
+        assert!(said.contains("needs 2.5 kB of") && said.contains("half of 999.0 kB"), "{said}");
+        let said = text(7.25e10, 9.994e8);
+        assert!(said.contains("needs 72.50 GB of") && said.contains("half of 999.4 MB"), "{said}");
+    }
+
+    #[test]
+    fn the_error_that_matters_and_the_route_follow_the_objective() {
+        assert_eq!(matters(Objective::MaxError(0.03)), Some(0.03));
+        assert_eq!(matters(Objective::MaxParams(10)), None);
+        // A hundredth of a loss of one.
+        assert_eq!(matters(Objective::Lambda(5.0)), Some(0.002));
+        assert_eq!(matters(Objective::Lambda(0.5)), Some(0.01));
+        assert!(needs_svd(Objective::MaxError(9e-11)) && !needs_svd(Objective::MaxError(1e-10)));
+        assert!(!needs_svd(Objective::MaxParams(10)) && !needs_svd(Objective::Lambda(1e12)));
+    }
+
+    #[test]
+    fn templates_of_more_than_64_vertices_are_refused() {
+        assert!(check_template(&Template::ring(64).unwrap()).is_ok());
+        let tucker = Template::parse("tucker", 64).unwrap();
+        let refused = check_template(&tucker).unwrap_err();
+        assert!(matches!(refused, BoundError::Vertices { vertices: 65, .. }), "{refused}");
+    }
+
+    #[test]
+    fn memory_is_enough_for_one_cut_at_a_time_beside_the_tensor() {
+        let target = target(8);
+        let spectra = Spectra::within(&target, false, &BoundLimits::default()).unwrap();
+        let (cut, held) = (spectra.bytes(), target.held_bytes() as f64);
+        let with = |bytes: f64| BoundLimits { max_bytes: Some(bytes as u64), threads: None };
+        let need = (2.0 * cut).max(cut + held).ceil();
+        assert_eq!(with(need).cuts_at_a_time(&spectra), 1);
+        assert_eq!(with(need - 2.0).cuts_at_a_time(&spectra), 0);
+        assert!(Spectra::within(&target, false, &with(need)).is_ok());
+        let refused = Spectra::within(&target, false, &with(need - 2.0)).err();
+        assert_eq!(refused, Some(BoundError::Memory { needed: cut, limit: need - 2.0 }));
+        // Half of the memory.
+        assert_eq!(with(21.0 * cut).cuts_at_a_time(&spectra), 10);
+        // Or what is left beside a tensor in whose place a small one stands.
+        let large = Tensor::<f64>::new(vec![8; 4], vec![1.0; 4096]).unwrap();
+        let limits = BoundLimits::default().for_shrinking(&Stop::new());
+        let large = Target::new(large).unwrap();
+        let small = large.shrink(Objective::MaxError(1e-6), &limits).unwrap();
+        let spectra = Spectra::within(&small, false, &BoundLimits::default()).unwrap();
+        let (cut, held) = (spectra.bytes(), small.held_bytes() as f64);
+        assert!(held > 100.0 * cut, "{held} {cut}");
+        assert_eq!(with(held + 10.5 * cut).cuts_at_a_time(&spectra), 10);
+    }
+
+    #[test]
+    fn sets_hold_64_modes() {
+        let within = |order: usize| {
+            let ones = Tensor::<f64>::new(vec![1; order], vec![2.0]).unwrap();
+            Spectra::within(&Target::new(ones).unwrap(), false, &BoundLimits::default()).err()
+        };
+        assert_eq!((within(64), within(65)), (None, Some(BoundError::Modes { order: 65 })));
+    }
+
+    #[test]
+    fn all_cuts_are_known_once_prepared() {
+        let (target, stop) = (target(5), Stop::new());
+        let known =
+            |spectra: &Spectra| (1..16).filter(|&k| spectra.known(k << 1).is_some()).count();
+        for threads in [None, Some(2)] {
+            let limits = BoundLimits { max_bytes: None, threads };
+            let spectra = Spectra::within(&target, false, &limits).unwrap();
+            assert_eq!((known(&spectra), spectra.affordable()), (0, true));
+            spectra.prepare_within(&limits, &stop).unwrap();
+            assert_eq!(known(&spectra), 15);
+        }
+        let objective = Objective::MaxError(1e-2);
+        for template in [Template::ring(5).unwrap(), Template::any_tree(5).unwrap()] {
+            let limits = BoundLimits::default();
+            let bound = CutBound::prepared(&target, &template, objective, &limits, (&stop, &stop));
+            assert_eq!(known(bound.unwrap().spectra()), 15, "{}", template.name());
+        }
+        // Beyond order 20 there are too many for any.
+        let ones = Tensor::<f64>::new(vec![1; 21], vec![2.0]).unwrap();
+        let limits = BoundLimits::default();
+        let spectra = Spectra::within(&Target::new(ones).unwrap(), false, &limits).unwrap();
+        spectra.prepare_within(&limits, &stop).unwrap();
+        assert!(!spectra.affordable() && spectra.known(0b10).is_none());
+        // Of very many modes none is computed in advance for trees.
+        let many = Target::new(Tensor::<f64>::new(vec![1; 15], vec![1.0]).unwrap()).unwrap();
+        let bound = |template: Template| {
+            let limits = BoundLimits::default();
+            CutBound::prepared(&many, &template, objective, &limits, (&stop, &stop)).unwrap()
+        };
+        assert!(bound(Template::any_tree(15).unwrap()).spectra().known(0b10).is_none());
+        assert!(bound(Template::ring(15).unwrap()).spectra().known(0b10).is_some());
+    }
+}

@@ -118,7 +118,7 @@ fn keep_best(level: &mut Vec<Node>, node: Node) {
     let beam = BEAM as usize;
     level.push(node);
     if level.len() >= 2 * beam {
-        level.select_nth_unstable_by(beam - 1, |a, b| b.cmp(a));
+        level.select_nth_unstable_by(beam, |a, b| b.cmp(a));
         level.truncate(beam);
     }
 }

@@ -137,3 +137,88 @@ impl BoundLimits {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Template;
+    use crate::tensor::Tensor;
+    use std::sync::Arc;
+
+    #[test]
+    fn small_tensors_are_bounded_to_errors_that_squares_do_not_see() {
+        // Squares 1 and 1e-18: in a Gram matrix the second drowns.
+        let target = Target::new(Tensor::new(vec![2, 2], vec![1.0, 0.0, 0.0, 1e-9]).unwrap());
+        let path = Structure::identity(Arc::new(Template::path(2).unwrap()), vec![1]).unwrap();
+        let limits = BoundLimits::default();
+        let found = bound_structure(&target.unwrap(), &path, &limits, &Stop::new()).unwrap();
+        assert!(found.rse > 0.99e-18 && found.rse <= 1e-18, "{}", found.rse);
+        assert_eq!((found.cuts.len(), found.used), (1, 1));
+    }
+
+    #[test]
+    fn cuts_bind_where_no_edge_can_be_narrower() {
+        // Unfoldings of ranks 3 (mode 0), 2 (mode 1) and 4 (mode 2), with equal singular values each.
+        let mut x = Tensor::<f64>::zeros(vec![3, 2, 4]);
+        for (a, b, c) in [(0, 0, 0), (0, 1, 1), (1, 0, 2), (2, 1, 3)] {
+            x.data_mut()[(a * 2 + b) * 4 + c] = 1.0;
+        }
+        let target = Target::new(x).unwrap();
+        let bound = CutBound::new(Spectra::within(&target, true, &BoundLimits::default()).unwrap());
+        let path = |ranks: Vec<usize>| {
+            Structure::identity(Arc::new(Template::path(3).unwrap()), ranks).unwrap()
+        };
+        let binding = |ranks, objective| {
+            let cuts = binding(&bound, &path(ranks), objective);
+            cuts.into_iter().map(|c| (c.modes, c.width, c.needed)).collect::<Vec<_>>()
+        };
+        let exact = Objective::MaxError(1e-12);
+        let last = || (vec![2], 4.0, Some(4));
+        let ends = (vec![1, 2], 3.0, Some(3));
+        assert_eq!(binding(vec![3, 4], exact), [ends, last()]);
+        // An edge wider than it must be does not bind: 4 * 5 / 6 < 4 would, 6 * 5 / 6 = 5 does not.
+        assert_eq!(binding(vec![6, 4], exact), [last()]);
+        // Nor does one that could just be narrower: 4 * 3 / 4 is what is needed.
+        assert_eq!(binding(vec![4, 4], exact), [last()]);
+        assert!(binding(vec![6, 6], exact).is_empty());
+        // The narrowest for what it needs comes first: 2 of 3 before 4 of 4, 3 of 4 before 3 of 3.
+        let modes = |ranks, objective| {
+            binding(ranks, objective).into_iter().map(|c| c.0).collect::<Vec<_>>()
+        };
+        assert_eq!(modes(vec![2, 4], exact), [vec![1, 2], vec![2]]);
+        assert_eq!(modes(vec![3, 3], exact), [vec![2], vec![1, 2]]);
+        // Where rank 1 will do, nothing binds.
+        assert!(binding(vec![1, 2], Objective::MaxError(0.9)).is_empty());
+        // For other objectives: what the bound on the error rests on.
+        assert_eq!(binding(vec![3, 3], Objective::MaxParams(100)), [(vec![2], 3.0, None)]);
+        assert!(binding(vec![3, 4], Objective::MaxParams(100)).is_empty());
+        // Rank 2 on both: mode 2 lacks half, modes 1 and 2 together a quarter.
+        assert_eq!(binding(vec![2, 2], Objective::Lambda(1.0)), [(vec![2], 2.0, None)]);
+    }
+
+    #[test]
+    fn of_cuts_that_bind_alike_those_of_few_modes_come_first() {
+        let data: Vec<f64> = (0..16).map(|k| f64::from(k * k % 11) + 0.1 * f64::from(k)).collect();
+        let target = Target::new(Tensor::new(vec![2; 4], data).unwrap()).unwrap();
+        let bound = CutBound::new(Spectra::within(&target, true, &BoundLimits::default()).unwrap());
+        let path =
+            Structure::identity(Arc::new(Template::path(4).unwrap()), vec![2, 4, 2]).unwrap();
+        let found = binding(&bound, &path, Objective::MaxError(1e-9));
+        let modes: Vec<Vec<usize>> = found.into_iter().map(|cut| cut.modes).collect();
+        assert_eq!(modes, [vec![3], vec![1, 2, 3], vec![1, 2], vec![2, 3]]);
+    }
+
+    #[test]
+    fn reports_name_modes_and_limits_go_on() {
+        let needed = NeededRank { rank: 3, modes: 0b1010, width: 9, edges: 2, alone: true };
+        let report = NeededReport::new(needed);
+        assert_eq!((report.rank, report.modes, report.width), (3, vec![1, 3], 9));
+        let stop = Stop::new();
+        stop.set();
+        let limits = BoundLimits { max_bytes: Some(7), threads: Some(3) }.for_shrinking(&stop);
+        assert_eq!(
+            (limits.max_bytes, limits.threads, limits.stop.is_set()),
+            (Some(7), Some(3), true)
+        );
+    }
+}

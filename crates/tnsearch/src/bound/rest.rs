@@ -173,3 +173,114 @@ fn frontiers(template: &Template, places: &[Place]) -> Vec<Vec<usize>> {
 fn binomial(n: usize, k: usize) -> f64 {
     (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::SpectraSettings;
+    use super::super::order::places;
+    use super::*;
+    use crate::problem::Target;
+    use crate::rng::stream;
+    use crate::tensor::Tensor;
+    use rand_distr::{Distribution, StandardNormal};
+
+    struct Brute<'b> {
+        template: &'b Template,
+        places: &'b [Place],
+        dims: &'b [usize],
+        max_rank: u16,
+        needed: &'b dyn Fn(ModeSet) -> f64,
+    }
+
+    impl Brute<'_> {
+        /// The least of the rest by trying all of it: modes, and ranks of edges that have none yet.
+        fn least(&self, depth: usize, set: ModeSet, ranks: &mut Vec<u16>) -> f64 {
+            let Some(place) = self.places.get(depth) else { return 0.0 };
+            let modes: Vec<Option<usize>> = match place.external {
+                true => (0..self.dims.len()).filter(|m| set >> m & 1 == 0).map(Some).collect(),
+                false => vec![None],
+            };
+            let placed: Vec<usize> = self.places[..=depth].iter().map(|p| p.vertex).collect();
+            let mut best = f64::INFINITY;
+            for code in 0..self.max_rank.pow(place.new_edges.len() as u32) {
+                for (k, &e) in place.new_edges.iter().enumerate() {
+                    ranks[e] = code / self.max_rank.pow(k as u32) % self.max_rank + 1;
+                }
+                let own: f64 = place.edges.iter().map(|&e| f64::from(ranks[e])).product();
+                let edges = self.template.edges().iter().zip(&*ranks);
+                let out = edges.filter(|(e, _)| placed.contains(&e.0) != placed.contains(&e.1));
+                let out: f64 = out.map(|(_, &r)| f64::from(r)).product();
+                for &mode in &modes {
+                    let after = mode.map_or(set, |m| set | 1 << m);
+                    let whole = after == 0 || after == (1 << self.dims.len()) - 1;
+                    let enough = mode.is_none_or(|m| own >= (self.needed)(1 << m));
+                    if enough && (whole || out >= (self.needed)(after)) {
+                        let dim = mode.map_or(1.0, |m| self.dims[m] as f64);
+                        best = best.min(dim * own + self.least(depth + 1, after, ranks));
+                    }
+                }
+            }
+            place.new_edges.iter().for_each(|&e| ranks[e] = 0);
+            best
+        }
+    }
+
+    #[test]
+    fn the_tables_hold_the_least_of_all_ways_to_go_on() {
+        let dims = [2, 3, 2, 3];
+        let mut rng = stream(5, b"rest");
+        let data: Vec<f64> = (0..36).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let target = Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap();
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let (eps, max_rank) = (0.2, 3);
+        let needed = |set: ModeSet| spectra.of(set).unwrap().rank(eps).max(1) as f64;
+        let mut finite = 0;
+        for spec in ["ring", "path", "star", "tucker"] {
+            let template = Template::parse(spec, 4).unwrap();
+            let places = places(&template);
+            let rest = Rest::new(&template, &places, &dims, &spectra, max_rank, eps, &Stop::new())
+                .unwrap();
+            let brute = Brute {
+                template: &template,
+                places: &places,
+                dims: &dims,
+                max_rank: 3,
+                needed: &needed,
+            };
+            let edges = template.edges().len();
+            for depth in 0..=places.len() {
+                let external = places[..depth].iter().filter(|p| p.external).count() as u32;
+                let settled: Vec<usize> =
+                    places[..depth].iter().flat_map(|p| p.new_edges.clone()).collect();
+                // Some ranks of the edges that have one.
+                for code in 0..7u16 {
+                    let mut ranks = vec![0u16; edges];
+                    for (k, &e) in settled.iter().enumerate() {
+                        ranks[e] = (code + 1 + code * k as u16) % 3 + 1;
+                    }
+                    for set in (0..16u64).filter(|s| s.count_ones() == external) {
+                        // No way on, where what is placed is too narrow already.
+                        let want = brute.least(depth, set, &mut ranks.clone());
+                        let found = rest.least(depth, set, &ranks);
+                        assert_eq!(found, want, "{spec} {depth} {set:b} {ranks:?}");
+                        finite += usize::from(found.is_finite() && found > 0.0);
+                    }
+                }
+            }
+        }
+        assert!(finite > 200, "{finite}");
+        let stop = Stop::new();
+        stop.set();
+        let ring = Template::ring(4).unwrap();
+        assert!(Rest::new(&ring, &places(&ring), &dims, &spectra, 3, eps, &stop).is_none());
+    }
+
+    #[test]
+    fn binomials_are_those_of_pascal() {
+        for n in 0..12usize {
+            let row: f64 = (0..=n).map(|k| binomial(n, k)).sum();
+            assert!((row - 2f64.powi(n as i32)).abs() < 1e-9);
+        }
+        assert_eq!([binomial(5, 0), binomial(5, 2), binomial(6, 6)], [1.0, 10.0, 1.0]);
+    }
+}

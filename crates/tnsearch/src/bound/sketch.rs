@@ -111,7 +111,7 @@ fn orthonormal<T: Scalar>(y: &mut [T], basis: &[T], side: usize) -> usize {
             }
         }
         let left = length(column);
-        if left > GONE * before && left > 0.0 {
+        if left > GONE * before {
             column.iter_mut().for_each(|c| *c = c.unscale(left));
             kept += 1;
         }
@@ -165,6 +165,36 @@ mod tests {
     fn tails_lie_between_the_two_sides() {
         bounds_tails::<f64>();
         bounds_tails::<Complex<f64>>();
+    }
+
+    #[test]
+    fn columns_become_orthonormal_and_those_that_add_nothing_go() {
+        // Of any size, also tiny; the third is the sum of the first two, the fourth lies in the basis.
+        for size in [1e-8, 1.0, 1e8] {
+            let basis = [0.0, 0.0, 0.0, 0.0, 1.0];
+            let columns = [
+                [1.0, 0.0, 0.0, 0.0, 2.0],
+                [1.0, 1.0, 0.0, 0.0, 3.0],
+                [2.0, 1.0, 0.0, 0.0, 7.0],
+                [0.0, 0.0, 0.0, 0.0, 4.0],
+                [1.0, 2.0, 3.0, 0.0, 1.0],
+            ];
+            let mut y: Vec<f64> = columns.concat().iter().map(|v| v * size).collect();
+            assert_eq!(orthonormal(&mut y, &basis, 5), 3);
+            // Gram-Schmidt by hand: the first three unit vectors.
+            for (k, column) in y.chunks_exact(5).take(3).enumerate() {
+                for (i, v) in column.iter().enumerate() {
+                    let want = if i == k { 1.0 } else { 0.0 };
+                    assert!((v - want).abs() < 1e-12, "{size} {k}: {column:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_sketched_exactly() {
+        let found = sketch(&[0.0f64; 40 * 50], (40, 50), 1, 20, |_| false).unwrap();
+        assert_eq!((found.squares.len(), found.missed), (0, 0.0));
     }
 
     #[test]

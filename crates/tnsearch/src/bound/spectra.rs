@@ -24,6 +24,8 @@ const PREPARED_ORDER: usize = 20;
 const WHOLE_FLOPS: f64 = 5e8;
 /// Shorter sides are: a sketch would save nothing.
 const WHOLE_SIDE: usize = 96;
+/// Floating-point operations of a sketch for each entry, about: products to and fro, with the first columns and as many again.
+const SKETCH_FLOPS: f64 = (8 * FIRST * 2) as f64;
 /// A sketch misses at most this part of the error that matters.
 const SMALL_PART: f64 = 0.01;
 /// Projections of groups lose at most this part.
@@ -67,8 +69,8 @@ pub struct Spectra {
     left_out: Counters,
     /// Projections of groups of modes, where they were made.
     compressed: OnceLock<Option<Compressed>>,
-    /// Good orders of the modes, once they were asked for.
-    pub(super) orders: OnceLock<Vec<Vec<usize>>>,
+    /// A good order of the modes, once it was asked for.
+    pub(super) good_order: OnceLock<Vec<usize>>,
     /// Set when the preparation was ended: what is not known then is not computed any more.
     abandoned: AtomicBool,
     /// And when this is set.
@@ -84,10 +86,10 @@ impl Spectra {
         let cuts = if order <= MAX_ORDER && target.is_whole() { 1usize << (order - 1) } else { 0 };
         let (target, stop, left_out) = (target.clone(), Stop::new(), Counters::default());
         let known = Table::new(cuts);
-        let (compressed, orders) = (OnceLock::new(), OnceLock::new());
+        let (compressed, good_order) = (OnceLock::new(), OnceLock::new());
         let abandoned = AtomicBool::new(false);
         let room = f64::INFINITY;
-        Spectra { target, settings, known, left_out, compressed, orders, abandoned, stop, room }
+        Spectra { target, settings, known, left_out, compressed, good_order, abandoned, stop, room }
     }
 
     /// Takes no more than so many bytes beside the tensor for what is of use but not needed.
@@ -222,7 +224,7 @@ impl Spectra {
         let rows: f64 = inside.map(|n| dims[n] as f64).product();
         let side = rows.min(entries / rows);
         match self.sketches(side as usize, entries) {
-            true => 8.0 * entries * FIRST as f64 * 2.0,
+            true => SKETCH_FLOPS * entries,
             false => whole_flops(side, entries),
         }
     }
@@ -472,163 +474,4 @@ fn spectrum(squares: Vec<f64>, missed: f64, norm_squared: f64, about: Rounding) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng::stream;
-    use crate::tensor::{Complex, unflatten};
-    use rand_distr::{Distribution, StandardNormal};
-
-    fn random(dims: &[usize], seed: u64) -> Target {
-        let mut rng = stream(seed, b"spectra");
-        let n = dims.iter().product();
-        let data: Vec<f64> = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
-        Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn the_gram_route_agrees_with_the_svd_far_within_the_slack() {
-        for (dims, seed) in
-            [(vec![2, 3, 4, 2], 1), (vec![3; 6], 2), (vec![5, 1, 7, 2, 2], 3), (vec![2; 9], 4)]
-        {
-            let target = random(&dims, seed);
-            let gram = Spectra::new(&target, SpectraSettings::default());
-            let svd = Spectra::new(&target, SpectraSettings { svd: true, ..Default::default() });
-            for set in 1..(1u64 << dims.len()) - 1 {
-                let (a, b) = (gram.of(set).unwrap(), svd.of(set).unwrap());
-                let count = a.values().len();
-                assert_eq!(count, b.values().len());
-                assert!((a.tail(0) - 1.0).abs() < 1e-12 && a.tail(count) == 0.0);
-                for k in 0..count {
-                    assert!((a.tail(k) - b.tail(k)).abs() < a.slack(k) / 3.0, "{dims:?} {set} {k}");
-                }
-            }
-        }
-    }
-
-    /// The spectra of every kind against an SVD of each unfolding, laid out by its definition.
-    fn agrees_with_unfoldings<T: Scalar>() {
-        let dims = [2, 3, 2, 4];
-        let mut rng = stream(7, b"kinds");
-        let data: Vec<T> = (0..48).map(|_| T::normal(&mut rng)).collect();
-        let target = Target::new(Tensor::new(dims.to_vec(), data.clone()).unwrap()).unwrap();
-        for svd in [false, true] {
-            let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
-            for set in 1..(1u64 << 4) - 1 {
-                let side = |at: &[usize], inside: bool| {
-                    let modes = (0..4).filter(|n| (set >> n & 1 == 1) == inside);
-                    modes.fold(0, |k, n| k * dims[n] + at[n])
-                };
-                let length = |inside: bool| -> usize {
-                    (0..4).filter(|n| (set >> n & 1 == 1) == inside).map(|n| dims[n]).product()
-                };
-                let mut unfolding = faer::Mat::<Complex<f64>>::zeros(length(true), length(false));
-                for (flat, x) in data.iter().enumerate() {
-                    let at = unflatten(flat, &dims);
-                    unfolding[(side(&at, true), side(&at, false))] = Complex::new(x.re(), x.im());
-                }
-                let values = unfolding.singular_values().unwrap();
-                let s = spectra.of(set).unwrap();
-                for k in 0..values.len() {
-                    let tail: f64 = values[k..].iter().map(|s| s * s).sum();
-                    let want = tail / target.norm_squared();
-                    // As exact as for 64-bit numbers, whatever the kind.
-                    assert!((s.tail(k) - want).abs() < 1e-13, "{} {set} {k}", T::KIND);
-                    assert!(s.bound(k) <= want);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn spectra_of_every_kind_are_those_of_the_unfoldings() {
-        agrees_with_unfoldings::<f32>();
-        agrees_with_unfoldings::<f64>();
-        agrees_with_unfoldings::<Complex<f32>>();
-        agrees_with_unfoldings::<Complex<f64>>();
-    }
-
-    #[test]
-    fn a_rank_is_decided_with_the_slack_in_favour_of_the_smaller() {
-        // diag(4, 3, 0...) : squares 16, 9; tails 1, 9/25, 0.
-        let mut x = Tensor::<f64>::zeros(vec![3, 4]);
-        (x.data_mut()[0], x.data_mut()[5]) = (4.0, 3.0);
-        let target = Target::new(x).unwrap();
-        for svd in [false, true] {
-            let spectra = Spectra::new(&target, SpectraSettings { svd, ..Default::default() });
-            let s = spectra.of(0b10).unwrap();
-            let edge = 9.0 / 25.0;
-            assert_eq!(s.rank(0.5), 1);
-            assert_eq!(s.rank(edge), 1, "right at the threshold the smaller rank stays possible");
-            assert_eq!(s.rank(edge - 2.0 * s.slack(1)), 2);
-            assert_eq!((s.rank(0.0), s.bound(2)), (2, 0.0));
-            assert!(s.bound(1) <= edge && s.bound(1) > edge - 1e-12);
-        }
-    }
-
-    #[test]
-    fn what_is_not_computed_in_time_bounds_nothing_and_is_counted() {
-        let target = random(&[3, 4, 5, 2], 6);
-        let spectra = || Spectra::new(&target, SpectraSettings::default());
-        let late = Stop::new().within(std::time::Duration::ZERO);
-        let stopped = spectra().stoppable(&late);
-        stopped.prepare(&Stop::new());
-        assert_eq!((stopped.of(0b10), stopped.left_out().late), (None, 8));
-        let abandoned = spectra();
-        abandoned.prepare(&late);
-        assert_eq!((abandoned.of(0b10), abandoned.left_out().late), (None, 1));
-        let whole = spectra().stoppable(&Stop::new().within_seconds(1e9));
-        whole.prepare(&Stop::new().within_seconds(1e9));
-        assert_eq!(whole.left_out(), LeftOut::default());
-    }
-
-    #[test]
-    fn both_sides_of_a_cut_are_one() {
-        let target = random(&[3, 4, 5], 5);
-        let spectra = Spectra::new(&target, SpectraSettings::default());
-        assert_eq!(spectra.of(0b001), spectra.of(0b110));
-        assert_eq!(spectra.of(0b001).unwrap().values().len(), 3);
-        assert!(spectra.of(0).is_none() && spectra.of(0b111).is_none());
-        assert!(spectra.known(0b010).is_none() && spectra.known(0b110).is_some());
-        assert_eq!(spectra.left_out().text(), None);
-        let stop = Stop::new();
-        stop.set();
-        let late = Spectra::new(&target, SpectraSettings::default()).stoppable(&stop);
-        assert!(late.of(0b010).is_none() && late.left_out().late == 1);
-    }
-
-    /// A smooth tensor of large sides, with a little noise.
-    fn smooth(noise: f64) -> Target {
-        let mut rng = stream(9, b"smooth");
-        let dims = vec![9, 12, 11, 10];
-        let entries = (0..dims.iter().product::<usize>()).map(|k| {
-            let at: Vec<f64> = unflatten(k, &dims).iter().map(|&i| i as f64 / 10.0).collect();
-            let x = 1.0 / (1.0 + at[0] + 2.0 * at[1] * at[2]) + (at[3] * at[1]).sin();
-            let z: f64 = StandardNormal.sample(&mut rng);
-            x + noise * z
-        });
-        let data = entries.collect();
-        Target::new(Tensor::new(dims, data).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn sketched_spectra_enclose_the_whole_ones() {
-        for noise in [0.0, 1e-4, 1e-2] {
-            let target = smooth(noise);
-            let whole = Spectra::new(&target, SpectraSettings::default());
-            for eps in [1e-2, 1e-4, 1e-6] {
-                let settings =
-                    SpectraSettings { max_side: 50, matters: Some(eps), ..Default::default() };
-                let spectra = Spectra::new(&target, settings);
-                for set in [0b0011, 0b0101, 0b0110] {
-                    let (a, b) = (spectra.of(set).unwrap(), whole.of(set).unwrap());
-                    for k in 0..b.values().len() {
-                        assert!(a.tail(k) >= b.tail(k) - 1e-13, "{noise} {eps} {k}");
-                        assert!(a.bound(k) <= b.tail(k), "{noise} {eps} {k}");
-                    }
-                    assert!(a.rank(eps) <= b.rank(eps) && a.reach(eps) >= b.reach(eps));
-                    assert!(a.missed() <= SMALL_PART * eps || noise > 0.0, "{noise} {eps}");
-                }
-            }
-        }
-    }
-}
+mod tests;

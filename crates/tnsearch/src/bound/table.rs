@@ -37,3 +37,23 @@ impl<V> Table<V> {
         page[at % PAGE].get_or_init(make)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_computed_once_each_in_their_place() {
+        let table: Table<usize> = Table::new(200);
+        assert!(table.len() == 200 && !table.is_empty() && Table::<usize>::new(0).is_empty());
+        for at in [0, 2, 63, 64, 130, 199] {
+            assert_eq!(table.get(at), None);
+            assert_eq!(
+                (*table.get_or_init(at, || 7 * at), table.get(at)),
+                (7 * at, Some(&(7 * at)))
+            );
+            assert_eq!(*table.get_or_init(at, || panic!("it is known")), 7 * at);
+        }
+        assert_eq!((table.get(1), table.get(66), table.get(194)), (None, None, None));
+    }
+}

@@ -38,3 +38,20 @@ impl Watch {
         self.seen.get()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_is_looked_at_every_64_nodes_and_when_asked() {
+        // The first look is at once, the next after 64 nodes.
+        let watch = Watch::new([Stop::new(), Stop::after_looks(1)]);
+        assert!((0..64).all(|_| !watch.is_set()));
+        assert!(watch.is_set() && watch.is_set());
+        let watch = Watch::new([Stop::after_looks(1)]);
+        assert!(!watch.is_set() && watch.look());
+        let never = Watch::new([Stop::new()]);
+        assert!((0..200).all(|_| !never.is_set() && !never.look()));
+    }
+}

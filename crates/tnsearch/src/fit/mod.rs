@@ -65,6 +65,11 @@ pub enum FitError {
     /// Not one sweep of the fit would be done in the time left.
     #[error("fitting this structure takes longer than the time left")]
     Time,
+    /// Not one sweep can be made over the structure that a walk begins at.
+    #[error(
+        "no sweep can be made over this structure: it would take more than max-cost allows, or its numbers are too large"
+    )]
+    NoSweep,
     /// The given cores do not fit the structure.
     #[error("warm start: core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     WarmStart {

@@ -115,6 +115,17 @@ mod tests {
     }
 
     #[test]
+    fn a_system_that_rounding_made_indefinite_is_solved_with_more_of_the_pull() {
+        // Eigenvalues 2 + d and -d: the first pull that is larger than d is 1e-9, to be made larger twice at least.
+        for d in [1e-12, 1e-10, 2e-9] {
+            let gram = [1.0, 1.0 + d, 1.0 + d, 1.0];
+            let mut g = vec![0.0; 2];
+            Solver::new(2, 1).solve(&gram, &[2.0 + d, 2.0 + d], &mut g, 2, 0.0);
+            assert!(g.iter().all(|g| (g - 1.0).abs() < 1e-6), "{d}: {g:?}");
+        }
+    }
+
+    #[test]
     fn singular_systems_keep_a_solution_that_is_there() {
         // H = diag(1, 0): the second entry is free and stays where it was.
         let mut g = vec![5.0, 7.0];

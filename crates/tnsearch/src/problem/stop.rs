@@ -3,7 +3,7 @@
 use crate::linalg::{Factor, matmul};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Asks running work to end soon: Ctrl-C, a deadline, an error elsewhere.
@@ -123,19 +123,28 @@ impl Stop {
         if flops < Stop::SHORT {
             return Some(work());
         }
+        // Where there is no thread to be had, it is done here.
         let (send, done) = mpsc::channel();
+        let work = Arc::new(Mutex::new(Some(work)));
         let thread = std::thread::Builder::new().name("tnsearch-long".to_owned());
+        let theirs = work.clone();
         let spawned = thread.spawn(move || {
-            // Nobody may be there to hear it any more.
-            let _ = send.send(work());
+            if let Some(work) = take(&theirs) {
+                // Nobody may be there to hear it any more.
+                let _ = send.send(work());
+            }
         });
-        // Where there is no thread to be had, there is nobody to wait for either.
-        spawned.ok()?;
+        let Ok(thread) = spawned else { return take(&work).map(|work| work()) };
         loop {
             match done.recv_timeout(LOOK) {
                 Ok(result) => return Some(result),
                 Err(RecvTimeoutError::Timeout) if !self.is_set() => {}
-                Err(_) => return None,
+                Err(RecvTimeoutError::Timeout) => return None,
+                // It ended without a word: a panic, which is one here as well.
+                Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(()) => return None,
+                },
             }
         }
     }
@@ -216,6 +225,11 @@ impl Stop {
     pub(crate) fn after_looks(looks: u64) -> Stop {
         Stop(Arc::new(Inner { looks: Some(looks.into()), ..Inner::default() }))
     }
+}
+
+/// What lies there, for the first who asks.
+fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 #[cfg(test)]

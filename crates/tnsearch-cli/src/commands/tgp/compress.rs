@@ -113,7 +113,7 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
         s.template = template.map(Arc::new);
         (s.max_rank, s.seed, s.threads) = (args.max_rank, args.seed, args.means.threads);
     });
-    let ctrl_c = interrupt::on_ctrl_c()?;
+    let ctrl_c = interrupt::on_ctrl_c();
     let seconds = args.means.max_seconds.unwrap_or(120.0);
     let stop = ctrl_c.within_seconds(seconds);
     let found = args.means.install(|| {

@@ -134,7 +134,7 @@ pub fn run(args: &Train) -> anyhow::Result<Exit> {
         s.shares.seed = args.seed;
         s.max_bytes = Some(limit.bytes());
     });
-    let ctrl_c = interrupt::on_ctrl_c()?;
+    let ctrl_c = interrupt::on_ctrl_c();
     let stop = args.means.stop(&ctrl_c);
     let mut kept = Ok(());
     let trained = args.means.install(|| {

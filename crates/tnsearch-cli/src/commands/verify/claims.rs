@@ -191,12 +191,7 @@ impl<'a> Checks<'a> {
         let Some(params) = network.params() else { return };
         if let Some(claimed) = summary.get("params").filter(|v| !v.is_null()) {
             let holds = claimed.as_u64().map(u128::from) == Some(params);
-            self.found.compared(
-                "params",
-                claimed.clone(),
-                params.to_string().parse::<u64>().ok(),
-                holds,
-            );
+            self.found.compared("params", claimed.clone(), u64::try_from(params).ok(), holds);
         }
         let entries: f64 = network.dims.iter().map(|&d| d as f64).product();
         let phi = params as f64 / entries;
@@ -421,7 +416,7 @@ fn relative(sum: &Array, x: &Array) -> f64 {
 }
 
 /// Whether two lists name the same edges.
-fn same_edges(a: &[[usize; 2]], b: &[[usize; 2]]) -> bool {
+pub(super) fn same_edges(a: &[[usize; 2]], b: &[[usize; 2]]) -> bool {
     let sorted = |edges: &[[usize; 2]]| {
         let mut edges: Vec<[usize; 2]> =
             edges.iter().map(|e| [e[0].min(e[1]), e[0].max(e[1])]).collect();

@@ -1,6 +1,6 @@
 //! The lower bound of a summary, by a certificate.
 
-use super::claims::Checks;
+use super::claims::{Checks, same_edges};
 use crate::commands::options::{load_graph, load_template};
 use crate::commands::{certificate, cuts};
 use serde_json::{Value, json};
@@ -358,13 +358,7 @@ fn statement(certificate: &Certificate) -> String {
 fn weaker(claim: &Claim, class: &Class, certificate: &Certificate) -> Option<String> {
     let same = match (class, &certificate.template) {
         (Class::Graph(a), Class::Graph(b)) => {
-            let sorted = |edges: &[[usize; 2]]| {
-                let mut edges: Vec<_> =
-                    edges.iter().map(|e| (e[0].min(e[1]), e[0].max(e[1]))).collect();
-                edges.sort_unstable();
-                edges
-            };
-            a.vertices == b.vertices && sorted(&a.edges) == sorted(&b.edges)
+            a.vertices == b.vertices && same_edges(&a.edges, &b.edges)
         }
         (a, b) => a == b,
     };

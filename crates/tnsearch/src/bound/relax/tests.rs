@@ -4,6 +4,7 @@ use crate::problem::{Objective, Target};
 use crate::rng::stream;
 use crate::tensor::Tensor;
 use rand_distr::{Distribution, StandardNormal};
+use std::collections::HashSet;
 
 /// A relaxed problem of some thousand nodes.
 fn relaxed(stop: &Stop, hurry: &Stop) -> Relaxation {
@@ -61,6 +62,9 @@ fn the_beam_ends_with_the_time_and_its_structures_are_whole() {
         sizes.push(found.len());
     }
     assert_eq!(sizes.last(), Some(&all.len()));
+    let names =
+        |c: &Candidate| format!("{:?} {:?}", c.structure.permutation(), c.structure.ranks());
+    assert_eq!(all.iter().map(names).collect::<HashSet<_>>().len(), all.len(), "none comes twice");
     // Without any time at all, the best of each depth leads somewhere.
     assert!(sizes[0] > 0 && sizes[0] < all.len(), "{sizes:?}");
     assert!(sizes.iter().any(|&n| n > sizes[0] && n < all.len()), "{sizes:?}");
@@ -104,4 +108,134 @@ fn a_complete_structure_is_not_begun_without_a_look() {
     let mut made = 0;
     let whole = relaxation.expand(&node, &watch, &mut |_| made += 1);
     assert!(!whole && made == 0, "{made}");
+}
+
+/// A node of a relaxation with these modes and ranks.
+fn node(relaxation: &Relaxation, depth: usize, chosen: &[(usize, u16)], ranks: &[u16]) -> Node {
+    let mut modes = vec![NO_MODE; relaxation.template.vertices()];
+    chosen.iter().for_each(|&(v, mode)| modes[v] = mode);
+    let chosen = [&modes, ranks].concat().into();
+    Node { value: 0.0, depth, number: 0, params: 0.0, rse: 0.0, chosen }
+}
+
+#[test]
+fn nodes_are_taken_by_value_then_depth_then_number() {
+    let never = Stop::new();
+    let plain = node(&relaxed(&never, &never), 2, &[], &[0; 5]);
+    let worse = Node { value: 1.0, ..plain.clone() };
+    let deeper = Node { depth: 3, ..plain.clone() };
+    let later = Node { number: 1, ..plain.clone() };
+    assert!(worse < plain && later < plain && plain < deeper && worse < later);
+    assert!(plain == plain.clone() && plain != worse && plain != deeper && plain != later);
+}
+
+#[test]
+fn what_is_left_costs_at_least_a_core_for_each_mode_and_each_vertex() {
+    let data: Vec<f64> = (0..24).map(|k| f64::from(k * k % 17)).collect();
+    let target = Target::new(Tensor::new(vec![2, 3, 4], data).unwrap()).unwrap();
+    let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+    // Three vertices with a mode and an edge each to one without a mode.
+    let tucker = Arc::new(Template::parse("tucker", 3).unwrap());
+    let objective = Objective::MaxParams(1000).check().unwrap();
+    let relaxation = Relaxation::new(tucker, objective, &bound, 5);
+    let outer: Vec<&Place> = relaxation.places.iter().filter(|p| p.external).collect();
+    let ranks = |of: [u16; 3]| {
+        let mut ranks = vec![0; 3];
+        outer.iter().zip(of).for_each(|(place, r)| ranks[place.edges[0]] = r);
+        ranks
+    };
+    let least = |depth, chosen: &[(usize, u16)], of| {
+        relaxation.remaining(&node(&relaxation, depth, chosen, &ranks(of)))
+    };
+    // The core, and the modes; or the smallest mode at each vertex with its rank, where that is more.
+    assert_eq!(least(0, &[], [0, 0, 0]), 1.0 + (2.0 + 3.0 + 4.0));
+    assert_eq!(least(0, &[], [3, 0, 5]), 15.0 + (3.0 + 1.0 + 5.0) * 2.0);
+    // Mode 0 on the first vertex: 3 and 4 are left.
+    assert!(relaxation.places[0].external);
+    let first = (relaxation.places[0].vertex, 0);
+    assert_eq!(least(1, &[first], [3, 0, 0]), 3.0 + (3.0 + 4.0));
+    assert_eq!(least(1, &[first], [3, 0, 5]), 15.0 + (1.0 + 5.0) * 3.0);
+    assert_eq!((relaxation.max_rank(), relaxation.size), (5, 24.0));
+    assert_eq!(relaxation.least_core, [2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn an_expansion_makes_no_more_nodes_than_counted() {
+    let never = Stop::new();
+    let mut relaxation = relaxed(&never, &never);
+    let children = |depth| relaxation.children(&node(&relaxation, depth, &[], &[0; 5]));
+    // Around the ring: two new ranks of up to 6, then one each, the last none.
+    assert_eq!([0, 1, 4, 5].map(children), [5.0 * 36.0, 4.0 * 6.0, 1.0, 0.0]);
+    let eps = relaxation.objective.max_error().unwrap();
+    for n in 0..5 {
+        let rank = relaxation.bound.spectra().of(1 << n).unwrap().rank(eps);
+        assert_eq!(relaxation.least_core[n], (3 * rank.max(1)) as f64);
+    }
+    assert!(!relaxation.is_full() && relaxation.expanded() == 0 && !relaxation.hurried());
+    relaxation.next(2);
+    assert_eq!(relaxation.expanded(), 2);
+    // A node, two bytes for each of five vertices and five edges, its box; and half as much again.
+    let bytes = 1.5 * (size_of::<Node>() + 20 + 16) as f64;
+    assert_eq!(relaxed(&never, &never).within(1e5).max_open, 1e5 / bytes);
+    assert_eq!(relaxed(&never, &never).within(1e18).max_open, MAX_OPEN);
+    let mut full = relaxed(&Stop::new(), &Stop::new()).within(1.0);
+    let floor = full.floor().unwrap();
+    assert_eq!(full.next(9), Next::Spent(floor));
+    assert!(full.is_full() && !full.interrupted() && !full.hurried());
+    assert_eq!(full.expanded(), 0);
+    full.hurry.set();
+    assert!(full.hurried() && !full.interrupted());
+    full.stop.set();
+    assert!(full.interrupted());
+}
+
+/// All orders of so many modes.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    if count == 0 {
+        return vec![Vec::new()];
+    }
+    let longer =
+        |p: Vec<usize>| (0..count).map(move |at| [&p[..at], &[count - 1], &p[at..]].concat());
+    orders(count - 1).into_iter().flat_map(longer).collect()
+}
+
+#[test]
+fn what_comes_out_is_all_that_no_cut_rules_out() {
+    let dims = [2, 3, 2, 3];
+    let mut rng = stream(6, b"exhaustive");
+    let data: Vec<f64> = (0..36).map(|_| StandardNormal.sample(&mut rng)).collect();
+    let target = Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap();
+    let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+    for (spec, eps) in [("ring", 0.1), ("ring", 0.3), ("path", 0.3), ("star", 0.2), ("tucker", 0.3)]
+    {
+        let template = Arc::new(Template::parse(spec, 4).unwrap());
+        let external = template.external_vertices();
+        let edges = template.edges().len() as u32;
+        // Every order of the modes and every rank up to 3.
+        let (mut want, mut ruled_out) = (HashSet::new(), 0);
+        for order in orders(4) {
+            for code in 0..3usize.pow(edges) {
+                let ranks = (0..edges).map(|e| code / 3usize.pow(e) % 3 + 1).collect();
+                let permutation = order.iter().map(|&k| external[k]).collect();
+                let structure = Structure::new(template.clone(), permutation, ranks).unwrap();
+                let graph = structure.canonical().graph;
+                match bound.rse(&graph, f64::INFINITY) <= eps {
+                    true => drop(want.insert((structure.params(&dims), format!("{graph}")))),
+                    false => ruled_out += 1,
+                }
+            }
+        }
+        assert!(!want.is_empty() && ruled_out > 0, "{spec}");
+        let objective = Objective::MaxError(eps).check().unwrap();
+        let mut relaxation = Relaxation::new(template.clone(), objective, &bound, 3);
+        let (mut found, mut last) = (HashSet::new(), 0.0);
+        while let Next::Candidate(candidate) = relaxation.next(u64::MAX) {
+            let graph = candidate.structure.canonical().graph;
+            assert_eq!(candidate.rse, bound.rse(&graph, f64::INFINITY));
+            assert!(candidate.value >= last, "{spec}: the smallest first");
+            last = candidate.value;
+            found.insert((candidate.value as u128, format!("{graph}")));
+        }
+        assert_eq!(found, want, "{spec} {eps}");
+    }
 }

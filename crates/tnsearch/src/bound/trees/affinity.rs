@@ -5,44 +5,35 @@
 //! so that few passes over the tensor give all of them.
 
 use super::super::Spectra;
+use super::super::compressed::grouped;
 use crate::dispatch;
 use crate::linalg::{eigenvalues, gram};
 use crate::problem::Stop;
 use crate::tensor::{AxisPlan, Scalar, Tensor};
 use rayon::prelude::*;
 
-/// The most entries of one side of a block of modes.
-const BLOCK: usize = 16;
-
-/// Good orders of the modes.
-pub(super) fn orders<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [Vec<usize>] {
-    spectra.orders.get_or_init(|| found(spectra, stop))
+/// A good order of the modes.
+pub(super) fn order<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [usize] {
+    spectra.good_order.get_or_init(|| found(spectra, stop))
 }
 
-fn found(spectra: &Spectra, stop: &Stop) -> Vec<Vec<usize>> {
+fn found(spectra: &Spectra, stop: &Stop) -> Vec<usize> {
     let given: Vec<usize> = (0..spectra.order()).collect();
     let shared = dispatch!(spectra.target().tensor(), x => shared(x, stop));
-    let Some(shared) = shared else { return vec![given] };
+    let Some(shared) = shared else { return given };
     let chain = chain(&shared);
     // How far apart what belongs together stands; the given order is taken where it is about as good.
     let spread = |order: &[usize]| -> f64 {
         let places = (0..order.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         places.map(|(i, j)| shared[order[i]][order[j]] * (i - j) as f64).sum()
     };
-    vec![if spread(&given) <= 1.02 * spread(&chain) { given } else { chain }]
+    if spread(&given) <= 1.02 * spread(&chain) { given } else { chain }
 }
 
 /// What each two modes share; none if it was told to stop.
 fn shared<T: Scalar>(x: &Tensor<T>, stop: &Stop) -> Option<Vec<Vec<f64>>> {
     let dims = x.dims();
-    let mut blocks: Vec<Vec<usize>> = vec![Vec::new()];
-    for n in 0..dims.len() {
-        let size = |block: &Vec<usize>| block.iter().map(|&m| dims[m]).product::<usize>();
-        if blocks.last().is_some_and(|b| !b.is_empty() && size(b) * dims[n] > BLOCK) {
-            blocks.push(Vec::new());
-        }
-        blocks.last_mut()?.push(n);
-    }
+    let blocks = grouped(dims, &(0..dims.len()).collect::<Vec<_>>());
     let pairs: Vec<(usize, usize)> = match blocks.len() {
         1 => vec![(0, 0)],
         n => (0..n).flat_map(|a| (0..a).map(move |b| (b, a))).collect(),
@@ -146,7 +137,7 @@ fn chain(shared: &[Vec<f64>]) -> Vec<usize> {
     let first = pairs.max_by(|p, q| shared[p.0][p.1].total_cmp(&shared[q.0][q.1]));
     let Some((a, b)) = first else { return (0..n).collect() };
     let mut order = std::collections::VecDeque::from([a, b]);
-    while order.len() < n {
+    loop {
         let pull = |m: usize, front: bool| -> f64 {
             let near = |k: usize| if front { order[k] } else { order[order.len() - 1 - k] };
             (0..order.len()).map(|k| shared[m][near(k)] * 0.5f64.powi(k as i32)).sum()
@@ -157,10 +148,9 @@ fn chain(shared: &[Vec<f64>]) -> Vec<usize> {
         match best {
             Some((m, true)) => order.push_front(m),
             Some((m, false)) => order.push_back(m),
-            None => break,
+            None => return order.into(),
         }
     }
-    order.into()
 }
 
 #[cfg(test)]
@@ -168,6 +158,8 @@ mod tests {
     use super::super::brute;
     use super::*;
     use crate::bound::SpectraSettings;
+    use crate::problem::Target;
+    use crate::tensor::unflatten;
 
     #[test]
     fn entropies_are_those_of_the_unfoldings() {
@@ -184,6 +176,38 @@ mod tests {
                 assert!((found - want).abs() < 1e-10, "{a} {b}");
             }
         }
+    }
+
+    /// A product of matrices between pairs of modes, with this beside their diagonals.
+    fn paired(modes: usize, pairs: &[(usize, usize)], apart: f64) -> Spectra {
+        let dims = vec![2; modes];
+        let entry = |k: usize| {
+            let at = unflatten(k, &dims);
+            let share = |&(a, b): &(usize, usize)| if at[a] == at[b] { 1.0 } else { apart };
+            pairs.iter().map(share).product::<f64>()
+        };
+        let data = (0..1 << modes).map(entry).collect();
+        let target = Target::new(Tensor::<f64>::new(dims, data).unwrap()).unwrap();
+        Spectra::new(&target, SpectraSettings::default())
+    }
+
+    #[test]
+    fn what_belongs_together_comes_to_stand_together() {
+        // However little that is.
+        for apart in [0.3, 0.8] {
+            let spectra = paired(6, &[(0, 3), (1, 4), (2, 5)], apart);
+            let found = order(&spectra, &Stop::new());
+            let place = |n: usize| found.iter().position(|&m| m == n).unwrap();
+            for (a, b) in [(0, 3), (1, 4), (2, 5)] {
+                assert_eq!(place(a).abs_diff(place(b)), 1, "{found:?}");
+            }
+        }
+        // The given order stays where it is as good, and where there is no time for another.
+        let given = [0, 1, 2, 3, 4, 5];
+        assert_eq!(order(&paired(6, &[(0, 1), (2, 3), (4, 5)], 0.3), &Stop::new()), given);
+        let stop = Stop::new();
+        stop.set();
+        assert_eq!(order(&paired(6, &[(0, 3), (1, 4), (2, 5)], 0.3), &stop), given);
     }
 
     #[test]

@@ -114,6 +114,87 @@ mod tests {
     use super::super::TreeBound;
     use super::super::brute;
     use super::*;
+    use crate::linalg::singular_values;
+    use crate::rng::stream;
+    use crate::tensor::{Complex, unflatten};
+
+    /// The largest squared singular value of an axis, by its definition, and what is left along its vector.
+    fn leads<T: Scalar<Wide = T>>() {
+        let dims = [3, 2, 4];
+        let mut rng = stream(2, b"leading");
+        let data: Vec<T> = (0..24).map(|_| T::normal(&mut rng)).collect();
+        let x = Tensor::new(dims.to_vec(), data.clone()).unwrap();
+        for (axis, &d) in dims.iter().enumerate() {
+            let mut unfolding = vec![T::ZERO; 24];
+            for (flat, &entry) in data.iter().enumerate() {
+                let at = unflatten(flat, &dims);
+                let others = (0..3).filter(|&n| n != axis);
+                let column = others.fold(0, |k, n| k * dims[n] + at[n]);
+                unfolding[at[axis] * (24 / d) + column] = entry;
+            }
+            let want = singular_values(&unfolding, d, 24 / d).unwrap()[0].powi(2);
+            let (value, u) = leading(&x, axis).unwrap();
+            assert!((value - want).abs() < 1e-12 * want, "{axis}: {value} {want}");
+            assert!((sum_of_squares(&u) - 1.0).abs() < 1e-12);
+            let small = along(&x, axis, &u).unwrap();
+            assert_eq!(small.len(), 24 / d);
+            let norm = sum_of_squares(small.data());
+            assert!((norm - want).abs() < 1e-12 * want, "{axis}: {norm} {want}");
+            // Row by row of the unfolding.
+            for (k, found) in small.data().iter().enumerate() {
+                let sum: T = (0..d).map(|a| u[a].conj() * unfolding[a * (24 / d) + k]).sum();
+                assert!(sum_of_squares(&[sum - *found]) < 1e-24);
+            }
+        }
+    }
+
+    #[test]
+    fn modes_are_contracted_with_their_leading_vectors() {
+        leads::<f64>();
+        leads::<Complex<f64>>();
+    }
+
+    #[test]
+    fn the_modes_that_carry_least_go_first() {
+        // Mode 1 holds one vector only, mode 2 nearly so.
+        let mut x = Tensor::<f64>::zeros(vec![3, 2, 3]);
+        for (a, c, value) in [(0, 0, 1.0), (1, 0, 1.0), (2, 0, 1.0), (0, 1, 0.3), (1, 2, 0.2)] {
+            for b in 0..2 {
+                x.data_mut()[(a * 2 + b) * 3 + c] = value;
+            }
+        }
+        // And mode 0 is even.
+        x.data_mut()[6] = 1.4;
+        let left = |count| contract(&x, count, &Stop::new()).unwrap().1;
+        assert_eq!((left(3), left(2)), (vec![0, 1, 2], vec![0, 2]));
+        let stop = Stop::new();
+        stop.set();
+        assert!(contract(&x, 2, &stop).is_none());
+    }
+
+    #[test]
+    fn the_error_is_measured_against_the_whole_tensor() {
+        let mut differ = 0;
+        for seed in 0..2 {
+            let target = brute::noisy(&[2; 13], seed, 1.0);
+            let spectra = Spectra::new(&target, SpectraSettings::default());
+            let stop = Stop::new();
+            let weak = Contracted::new(&spectra, target.dims(), &stop).unwrap();
+            let (small, kept) = contract(target.tensor().as_f64().unwrap(), 12, &stop).unwrap();
+            assert_eq!((kept.len(), weak.gone, &weak.dims), (12, 1, &vec![2; 12]));
+            let lost = target.norm_squared() / small.norm_squared();
+            assert!(lost > 1.01, "{lost}");
+            let small = Target::new(small).unwrap();
+            let own = Spectra::new(&small, SpectraSettings::default());
+            let own = TreeBound::new(&own, &stop);
+            for eps in [0.02, 0.1, 0.2, 0.3, 0.4] {
+                let bound = own.params(eps * lost);
+                assert_eq!(weak.params(eps, &stop), bound + 1, "{seed} {eps}");
+                differ += usize::from(own.params(eps / lost) != bound);
+            }
+        }
+        assert!(differ > 0, "it makes no difference");
+    }
 
     #[test]
     fn contracting_only_weakens_the_bound() {

@@ -16,8 +16,6 @@ use rayon::prelude::*;
 
 /// The most ranks that are looked at for an edge.
 const RANKS: usize = 12;
-/// Steps in which a price is sought.
-const STEPS: usize = 14;
 /// Prices from about one parameter for all of the error to one for this part of it.
 const FINEST: f64 = 1e-14;
 
@@ -33,12 +31,12 @@ pub struct Priced {
     pub tails: f64,
 }
 
-/// Finds trees for prices. Up to order 14 over all trees, beyond that over those whose edges cut an order of the
-/// modes into arcs, for some good orders.
+/// Finds trees for prices. Up to order 14 over all trees, beyond that over those whose edges cut a good order of the
+/// modes into arcs.
 pub struct Pricing<'s> {
     spectra: &'s Spectra,
     dims: Vec<usize>,
-    families: Vec<Sets>,
+    sets: Sets,
     /// Ranks that cannot reach this error are not looked at.
     eps: Option<f64>,
     /// Not 0: each set's price is changed by a factor of its own, so that other trees come out.
@@ -50,14 +48,14 @@ impl<'s> Pricing<'s> {
     /// Trees for the tensor of these spectra, where the error is to be at most `eps`.
     pub fn new(spectra: &'s Spectra, eps: Option<f64>, stop: &Stop) -> Self {
         let dims = counted(spectra.target()).to_vec();
-        let families = match dims.len() <= ALL_TREES {
-            true => vec![Sets::All { modes: dims.len() }],
-            false => affinity::orders(spectra, stop).iter().cloned().map(Sets::arcs).collect(),
+        let sets = match dims.len() <= ALL_TREES {
+            true => Sets::All { modes: dims.len() },
+            false => Sets::arcs(affinity::order(spectra, stop).to_vec()),
         };
-        if let [Sets::Arcs { order, .. }, ..] = &families[..] {
+        if let Sets::Arcs { order, .. } = &sets {
             spectra.compress(order);
         }
-        let pricing = Pricing { spectra, dims, families, eps, twist: 0, stop: stop.clone() };
+        let pricing = Pricing { spectra, dims, sets, eps, twist: 0, stop: stop.clone() };
         pricing.ask();
         pricing
     }
@@ -80,11 +78,11 @@ impl<'s> Pricing<'s> {
         }
     }
 
-    /// Computes the spectra that will be needed, in parallel.
+    /// Computes the spectra of arcs, in parallel: all of them will be needed.
     fn ask(&self) {
-        for sets in self.families.iter().filter(|sets| matches!(sets, Sets::Arcs { .. })) {
-            (1..sets.len()).into_par_iter().for_each(|set| {
-                self.spectra.of(sets.modes(set));
+        if matches!(self.sets, Sets::Arcs { .. }) {
+            (1..self.sets.len()).into_par_iter().for_each(|set| {
+                self.spectra.of(self.sets.modes(set));
             });
         }
     }
@@ -100,7 +98,8 @@ impl<'s> Pricing<'s> {
         // One more costs two parameters at least.
         let gain = |r: usize| price * (spectrum.tail(r) - spectrum.tail(r + 1));
         let mut last = least;
-        while last < most && gain(last) >= 2.0 {
+        // (The largest gains nothing.)
+        while gain(last) >= 2.0 {
             last += 1;
         }
         let count = last - least + 1;
@@ -119,12 +118,6 @@ impl<'s> Pricing<'s> {
 
     /// The tree for a price of the error; none where there is none smaller than the tensor itself, or no more time.
     pub fn tree(&self, price: f64) -> Option<Priced> {
-        let found = self.families.iter().filter_map(|sets| self.tree_of(sets, price));
-        let total = |p: &Priced| p.params as f64 + price * p.tails;
-        found.min_by(|a, b| total(a).total_cmp(&total(b)))
-    }
-
-    fn tree_of(&self, sets: &Sets, price: f64) -> Option<Priced> {
         let all = size(&self.dims) as f64;
         let choices = |set: ModeSet| self.choices(set, price, all);
         let most = match self.dims.len() {
@@ -134,7 +127,7 @@ impl<'s> Pricing<'s> {
         };
         let problem = Problem {
             dims: &self.dims,
-            sets,
+            sets: &self.sets,
             choices: &choices,
             limit: all,
             most,
@@ -154,7 +147,7 @@ impl<'s> Pricing<'s> {
     pub fn within(&self, budget: f64) -> Option<Priced> {
         let (mut low, mut high) = (1.0f64, 1.0 / (budget * FINEST.sqrt()).max(FINEST));
         let mut best = self.tree(high).filter(|p| p.tails <= budget)?;
-        for _ in 0..STEPS {
+        while high / low >= 1.05 {
             let middle = (low * high).sqrt();
             let Some(found) = self.tree(middle) else { break };
             if found.tails <= budget {
@@ -165,9 +158,6 @@ impl<'s> Pricing<'s> {
             } else {
                 low = middle;
             }
-            if high / low < 1.05 {
-                break;
-            }
         }
         Some(best)
     }
@@ -176,7 +166,7 @@ impl<'s> Pricing<'s> {
     pub fn affordable(&self, most: u128) -> Vec<Priced> {
         let (mut low, mut high) = (1.0f64, 1.0 / FINEST);
         let mut found: Vec<Priced> = Vec::new();
-        for _ in 0..2 * STEPS {
+        while high / low >= 1.02 {
             let middle = (low * high).sqrt();
             let Some(tree) = self.tree(middle) else { break };
             if tree.params <= most {
@@ -188,9 +178,6 @@ impl<'s> Pricing<'s> {
             } else {
                 high = middle;
             }
-            if high / low < 1.02 {
-                break;
-            }
         }
         found.sort_by(|a, b| a.tails.total_cmp(&b.tails));
         found.truncate(4);
@@ -201,15 +188,12 @@ impl<'s> Pricing<'s> {
     pub fn grown(&self, from: &Priced, most: u128) -> Priced {
         let mut at = from.clone();
         loop {
-            let splits = at.tree.splits();
             let raise = |e: usize| {
-                let rank = at.tree.edges[e].2;
-                let room = rank < self.spectra.side(splits[e]);
-                let tree = room.then(|| at.tree.with_rank(e, rank + 1))?;
+                let tree = at.tree.with_rank(e, at.tree.edges[e].2 + 1);
                 self.priced(tree).filter(|p| p.params <= most && p.tails < at.tails)
             };
             let rate = |p: &Priced| (at.tails - p.tails) / (p.params - at.params).max(1) as f64;
-            let raised = (0..splits.len()).filter_map(raise);
+            let raised = (0..at.tree.edges.len()).filter_map(raise);
             match raised.max_by(|a, b| rate(a).total_cmp(&rate(b))) {
                 Some(next) => at = next,
                 None => return at,
@@ -253,3 +237,6 @@ impl<'s> Pricing<'s> {
         found
     }
 }
+
+#[cfg(test)]
+mod tests;

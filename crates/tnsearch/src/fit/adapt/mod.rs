@@ -212,8 +212,9 @@ fn stopped_or_too_large<T: Scalar>(
         return FitError::Interrupted;
     }
     match super::plan::Plan::new((target, x), graph, walk, settings.max_bytes) {
+        _ if stop.is_set() => FitError::Interrupted,
         Err(error) => error,
-        Ok(_) => FitError::Interrupted,
+        Ok(_) => FitError::NoSweep,
     }
 }
 

@@ -134,6 +134,22 @@ fn a_stop_ends_it() {
 }
 
 #[test]
+fn a_start_that_costs_too_much_is_refused_and_not_said_to_be_interrupted() {
+    let graph = ModeGraph::new(3, 0, vec![(0, 1, 2), (1, 2, 2), (0, 2, 2)]);
+    let x = target::<f64>(&graph, &[3, 3, 3], 1);
+    let walk = |max_cost: f64, stop: &Stop| {
+        let by = Adapt::new(Objective::Lambda(10.0), 4, all_pairs(3));
+        let by = Adapt { max_cost: Some(max_cost), ..by };
+        adapt(&x, &graph, &settings(), &by, 1, None, stop)
+    };
+    assert_eq!(walk(1e-300, &Stop::new()), Err(FitError::NoSweep));
+    assert!(walk(1e300, &Stop::new()).is_ok());
+    let stopped = Stop::new();
+    stopped.set();
+    assert_eq!(walk(1e-300, &stopped), Err(FitError::Interrupted));
+}
+
+#[test]
 fn a_stop_is_looked_at_within_a_sweep_over_pairs_and_the_answer_is_what_it_says() {
     let dims = [30, 24, 20, 18];
     let ring = ModeGraph::new(4, 0, vec![(0, 1, 3), (1, 2, 3), (2, 3, 3), (0, 3, 3)]);

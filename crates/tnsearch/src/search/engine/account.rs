@@ -183,6 +183,25 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_points_of_the_front_the_cores_of_the_first_proposed_are_kept() {
+        let scores = [(40, 0.5), (40, 0.1), (60, 0.05), (40, 0.1), (60, 0.3)];
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 4, 0, 2, 1]] {
+            let mut account = Account::new(Objective::Lambda(1.0).check().unwrap(), true);
+            for k in order {
+                let (params, error) = scores[k];
+                let score = Score { loss: error, error, params };
+                account.keep(&job(k), score, fitted(error, k));
+            }
+            let front = account.take_front();
+            let kept: Vec<_> = front.iter().map(|(place, f)| (place.index, f.sweeps)).collect();
+            assert_eq!(kept, [(1, 1), (2, 2)], "{order:?}");
+        }
+        assert!(
+            Account::new(Objective::Lambda(1.0).check().unwrap(), false).take_front().is_empty()
+        );
+    }
+
+    #[test]
     fn a_best_from_a_journal_has_no_cores() {
         let mut account = Account::new(Objective::Lambda(1.0).check().unwrap(), false);
         let (first, second) = (job(0), job(1));

@@ -158,19 +158,16 @@ fn enough(settings: &CheckedFit, start: &Fitted) -> bool {
     start.error <= settings.stop_rse.max(settings.enough_rse)
 }
 
-/// Whether a request is the best of several starts and no more. A time limit is one for all of them.
+/// Whether a request is the best of its starts and no more. A time limit is one for all of them.
 fn splits(request: &Request) -> bool {
     let settings = &request.settings;
-    request.effort.is_full()
-        && settings.restarts > 1
-        && settings.rescue == 0
-        && settings.max_seconds.is_none()
+    request.effort.is_full() && settings.rescue == 0 && settings.max_seconds.is_none()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::FitSettings;
+    use crate::fit::{Effort, FitSettings};
     use crate::graph::{Structure, Template};
     use crate::problem::Score;
 
@@ -234,6 +231,61 @@ mod tests {
         let mut a = assembly();
         [0.9, 0.4, 0.6, 0.4].into_iter().enumerate().for_each(|(k, e)| a.land(k, start(e)));
         assert_eq!(whole(a), Some((0.4, 12, 4, 4)));
+    }
+
+    #[test]
+    fn only_starts_alone_are_made_in_parts() {
+        let of = |in_parts: bool, effort: Effort, change: &dyn Fn(&mut FitSettings)| {
+            let (a, mut settings) = (assembly(), FitSettings::default());
+            settings.restarts = 4;
+            change(&mut settings);
+            let settings = Arc::new(settings.check().unwrap());
+            let mut request = Request::new(a.job.graph.clone(), settings, 1);
+            request.effort = effort;
+            let mut made = Assembly::new(a.job.clone(), None, request, in_parts);
+            (made.parts.len(), made.send(0, Ticket(1)).start)
+        };
+        let one = (1, None);
+        assert_eq!(of(true, Effort::Full, &|_| {}), (4, Some(0)));
+        assert_eq!(of(true, Effort::Full, &|s| s.restarts = 1), one);
+        assert_eq!(of(false, Effort::Full, &|_| {}), one);
+        assert_eq!(of(true, Effort::Quick, &|_| {}), one);
+        assert_eq!(of(true, Effort::Full, &|s| s.rescue = 1), one);
+        assert_eq!(of(true, Effort::Full, &|s| s.max_seconds = Some(9.0)), one);
+    }
+
+    #[test]
+    fn an_error_counts_for_the_parts_up_to_it_and_only_then() {
+        let error = || Err(FitError::Modes { structure: 1, tensor: 2 });
+        let mut a = assembly();
+        a.land(2, error());
+        assert!(a.result().is_none(), "one before it may be good enough");
+        a.land(0, start(0.5));
+        assert!(a.result().is_none());
+        a.land(1, start(0.4));
+        assert_eq!(a.into_result(), Some((error(), 3)));
+        let mut a = assembly();
+        a.land(2, error());
+        a.land(0, start(0.05));
+        assert_eq!(whole(a), Some((0.05, 3, 1, 1)));
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_known_and_only_the_best_cores_are_kept() {
+        let mut a = assembly();
+        assert_eq!(a.send(1, Ticket(7)).start, Some(1));
+        a.send(3, Ticket(9));
+        a.send(0, Ticket(8));
+        assert_eq!(a.flying().collect::<Vec<_>>(), [Ticket(8), Ticket(7), Ticket(9)]);
+        a.land(1, start(0.5));
+        a.drop_part(3);
+        assert_eq!(a.flying().collect::<Vec<_>>(), [Ticket(8)]);
+        a.land(0, start(0.1));
+        assert!(a.best_so_far().is_none(), "all are put together");
+        assert_eq!(a.result().unwrap().as_ref().unwrap().error, 0.1);
+        // What comes later changes nothing.
+        a.land(3, start(0.0));
+        assert_eq!(whole(a), Some((0.1, 3, 1, 1)));
     }
 
     #[test]

@@ -2,11 +2,14 @@
 
 use super::run::Job;
 use super::{Best, Driver, Evaluation, Event, ParetoPoint, RunSummary, SearchResult, StoppedBy};
-use crate::bound::{Candidate, Next};
+use crate::bound::{Candidate, Next, Relaxation};
 use crate::fit::{FitError, Fitted};
 use crate::problem::{LowerBound, Reason, Score};
 use crate::search::SearchError;
 use std::sync::Arc;
+
+/// Nodes of a certificate between two looks at the stop.
+const SLICE: u64 = 10_000;
 
 /// A point of the front: its parameters, its error, and where they come from.
 type OnFront = (u128, f64, (Arc<Job>, Arc<Evaluation>));
@@ -148,21 +151,25 @@ impl Driver<'_, '_> {
         if asked() {
             return (None, false);
         }
-        let mut relaxation = make();
-        loop {
-            /// Nodes between two looks at the stop.
-            const SLICE: u64 = 10_000;
-            match relaxation.next(SLICE.min(nodes.saturating_sub(relaxation.expanded()))) {
-                Next::Spent(_)
-                    if relaxation.expanded() < nodes
-                        && !relaxation.is_full()
-                        && !relaxation.hurried()
-                        && !asked() => {}
-                Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
-                    return (Some(objective.lower_bound(value)), false);
-                }
-                Next::Nothing => return (None, true),
+        match relaxed(&mut make(), nodes, SLICE, asked) {
+            Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
+                (Some(objective.lower_bound(value)), false)
             }
+            Next::Nothing => (None, true),
+        }
+    }
+}
+
+/// Where a relaxed problem comes to within so many nodes, made slice by slice; `asked` is looked at between them.
+fn relaxed(relaxation: &mut Relaxation, nodes: u64, slice: u64, asked: impl Fn() -> bool) -> Next {
+    loop {
+        let next = relaxation.next(slice.min(nodes.saturating_sub(relaxation.expanded())));
+        let ends = relaxation.expanded() >= nodes
+            || relaxation.is_full()
+            || relaxation.hurried()
+            || asked();
+        if ends || !matches!(next, Next::Spent(_)) {
+            return next;
         }
     }
 }
@@ -171,3 +178,6 @@ fn point((params, error, (job, _)): OnFront) -> ParetoPoint {
     let (structure, run, effort) = (job.structure.clone(), job.place.run, job.effort);
     ParetoPoint { params, error, structure, run, effort }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,7 +95,7 @@ impl Driver<'_, '_> {
         match result {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
             // Not written down: with more memory it may not be refused the next time.
-            Err(FitError::Memory(_)) => self.take(k, index, Resolved::Refused),
+            Err(FitError::Memory(_) | FitError::NoSweep) => self.take(k, index, Resolved::Refused),
             Err(FitError::Time) => {
                 self.out_of_time += 1;
                 if self.out_of_time > MOST_OUT_OF_TIME && self.stopped_by.is_none() {
@@ -234,7 +234,7 @@ impl Driver<'_, '_> {
                 assembly.drop_part(part);
                 assembly.lost += 1;
                 if assembly.lost > MOST_LOST && self.stopped_by.is_none() && waited_for {
-                    self.fail(job.place, FitError::Interrupted);
+                    self.fail(job.place, lost());
                 }
             }
             result => {
@@ -418,9 +418,8 @@ impl Driver<'_, '_> {
         request: Request,
         stoppable: bool,
     ) -> Result<Fitted, FitError> {
-        let again = self.next_ticket();
-        self.flights.insert(again, Flight::Again);
-        self.executor.submit(again, request);
+        let mut times_lost = 0;
+        let mut again = self.submit_again(&request);
         let mut cancelled = false;
         loop {
             if stoppable && !cancelled && self.engine.stop.is_set() {
@@ -433,10 +432,34 @@ impl Driver<'_, '_> {
                 continue;
             }
             self.flights.remove(&again);
-            return match result {
-                Ok(fitted) if fitted.interrupted && stoppable => Err(FitError::Interrupted),
-                result => result,
-            };
+            match result {
+                Ok(fitted) if fitted.interrupted && stoppable => return Err(FitError::Interrupted),
+                // A worker was lost, perhaps; but not every time.
+                Err(FitError::Interrupted) if !cancelled => {
+                    if times_lost == MOST_LOST {
+                        return Err(lost());
+                    }
+                    times_lost += 1;
+                    again = self.submit_again(&request);
+                }
+                result => return result,
+            }
         }
     }
+
+    fn submit_again(&mut self, request: &Request) -> Ticket {
+        let ticket = self.next_ticket();
+        self.flights.insert(ticket, Flight::Again);
+        self.executor.submit(ticket, request.clone());
+        ticket
+    }
 }
+
+/// The error of a fit that was interrupted so often though nobody asked for that.
+fn lost() -> FitError {
+    let times = MOST_LOST + 1;
+    FitError::Elsewhere(format!("a fit was given up {times} times, though nobody asked for that"))
+}
+
+#[cfg(test)]
+mod tests;

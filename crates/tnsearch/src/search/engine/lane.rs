@@ -89,3 +89,95 @@ impl Lane {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Objective;
+    use crate::search::engine::Driver;
+    use crate::search::engine::bench::{Bench, Branching, engine, job, structure};
+    use crate::search::engine::run::Parent;
+
+    /// Jobs of these least losses, drawn around a structure or not.
+    fn jobs(losses: &[f64], carried: bool) -> Vec<Arc<Job>> {
+        let mut bench = Bench::new(1);
+        let driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
+        let parent = Arc::new(Parent { structure: structure(1), near: carried.then_some(9.0) });
+        let make = |(k, &loss): (usize, &f64)| {
+            let mut job = job(&driver, k, k);
+            (job.at_best.loss, job.parent) = (loss, Some(parent.clone()));
+            Arc::new(job)
+        };
+        losses.iter().enumerate().map(make).collect()
+    }
+
+    fn objective() -> CheckedObjective {
+        Objective::Lambda(1.0).check().unwrap()
+    }
+
+    fn score(loss: f64) -> Score {
+        Score { loss, error: 0.1, params: 10 }
+    }
+
+    /// What is handed out and what is pruned.
+    fn next(lane: &mut Lane, limit: usize) -> (Vec<usize>, Vec<usize>) {
+        let mut pruned = Vec::new();
+        (lane.next(objective(), limit, |job| pruned.push(job)), pruned)
+    }
+
+    #[test]
+    fn only_what_can_neither_move_the_strategy_nor_be_the_answer_is_pruned() {
+        // The least loss of a job, that which matters, the least of the round, the best of the run; whether it is pruned.
+        let cases = [
+            (5.0, Some(4.0), 3.0, Some(2.0), true),
+            // It may move the strategy: below what matters, and at least as good as what the round has.
+            (3.0, Some(4.0), 3.0, Some(2.0), false),
+            (3.5, Some(4.0), 3.0, Some(2.0), true),
+            (2.5, Some(4.0), 3.0, Some(2.0), false),
+            (4.0, Some(4.0), 9.0, Some(2.0), true),
+            (3.9, Some(4.0), 9.0, Some(2.0), false),
+            // It may be the answer.
+            (5.0, Some(4.0), 3.0, Some(6.0), false),
+            (5.0, Some(4.0), 3.0, Some(5.0), true),
+            (5.0, Some(4.0), 3.0, None, false),
+            // Every loss matters.
+            (5.0, None, 3.0, Some(2.0), false),
+        ];
+        for (loss, only_below, low, best, prunes) in cases {
+            let mut lane = Lane::new(jobs(&[loss], false), only_below, low, best.map(score));
+            let expected = if prunes { (vec![], vec![0]) } else { (vec![0], vec![]) };
+            assert_eq!(next(&mut lane, 9), expected, "{loss} {only_below:?} {low} {best:?}");
+            assert!(lane.is_empty());
+        }
+    }
+
+    #[test]
+    fn so_many_are_handed_out_at_a_time_the_most_promising_first() {
+        let losses: Vec<f64> = (0..40).map(|k| f64::from((k * 7) % 40)).collect();
+        let mut sorted: Vec<usize> = (0..40).collect();
+        sorted.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+        for (only_below, carried, wave) in
+            [(Some(99.0), false, WAVE), (Some(99.0), true, WIDE_WAVE), (None, true, 40)]
+        {
+            for limit in [1, 2, 3, 31, 33, 99] {
+                let mut lane = Lane::new(jobs(&losses, carried), only_below, 99.0, None);
+                let order: Vec<usize> =
+                    if only_below.is_some() { sorted.clone() } else { (0..40).collect() };
+                let (taken, pruned) = next(&mut lane, limit);
+                assert_eq!((&taken[..], pruned), (&order[..wave.min(limit)], vec![]));
+                assert_eq!(lane.is_empty(), taken.len() == 40);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_learnt_prunes_the_rest() {
+        let mut lane = Lane::new(jobs(&[1.0, 2.0, 3.0, 4.0], false), Some(99.0), 99.0, None);
+        assert_eq!(next(&mut lane, 1), (vec![0], vec![]));
+        lane.learn(objective(), score(3.0));
+        assert_eq!(next(&mut lane, 1), (vec![1], vec![]));
+        // Neither a worse result nor the order of results makes a difference.
+        lane.learn(objective(), score(5.0));
+        assert_eq!(next(&mut lane, 9), (vec![2], vec![3]));
+    }
+}

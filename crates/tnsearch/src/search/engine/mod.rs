@@ -12,6 +12,8 @@
 
 mod account;
 mod assembly;
+#[cfg(test)]
+mod bench;
 mod carry;
 mod event;
 mod finish;
@@ -25,6 +27,8 @@ mod result;
 mod rules;
 mod run;
 mod speculate;
+#[cfg(test)]
+mod tests;
 mod walks;
 mod warm;
 

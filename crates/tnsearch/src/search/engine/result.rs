@@ -157,3 +157,18 @@ impl SearchResult {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_search_ended_has_one_name_everywhere() {
+        use StoppedBy::{Finished, Interrupted, MaxEvaluations, MaxSeconds};
+        let names = ["finished", "max_evaluations", "max_seconds", "interrupted"];
+        for (why, name) in [Finished, MaxEvaluations, MaxSeconds, Interrupted].iter().zip(names) {
+            assert_eq!((why.name(), why.to_string()), (name, name.to_owned()));
+            assert_eq!(serde_json::to_value(why).unwrap(), name);
+        }
+    }
+}

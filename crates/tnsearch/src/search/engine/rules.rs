@@ -138,3 +138,78 @@ impl Rules {
         Outcome { loss, error, params: job.params, source }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::{CutBound, Spectra, SpectraSettings};
+    use crate::graph::Template;
+    use crate::problem::{Objective, Target};
+    use crate::rng::stream;
+    use crate::tensor::{Scalar, Tensor};
+
+    /// Powers of two, so that a cost is so many times the entries to the last bit.
+    const DIMS: [usize; 4] = [2, 4, 2, 4];
+
+    fn rules(max_phi: f64, max_cost: Option<f64>) -> Rules {
+        Rules {
+            dims: DIMS.to_vec(),
+            data_dims: DIMS.to_vec(),
+            objective: Objective::Lambda(1.0).check().unwrap(),
+            bound: None,
+            max_phi,
+            carry: true,
+            max_cost,
+            cuts_in_order: false,
+        }
+    }
+
+    fn job(template: &str, ranks: &[usize], effort: Effort) -> Job {
+        let template = Arc::new(Template::parse(template, 4).unwrap());
+        let structure = Structure::identity(template, ranks.to_vec()).unwrap();
+        let place = Place { generation: 1, run: 0, index: 0 };
+        rules(9.0, None).job(place, structure, effort, None, false).unwrap()
+    }
+
+    #[test]
+    fn a_structure_is_refused_where_a_sweep_takes_more_than_it_may() {
+        let (ring, path) = (|e| job("ring", &[2, 3, 2, 3], e), |e| job("path", &[2, 3, 2], e));
+        let per_entry = |job: &Job| sweep_cost(&job.graph, &DIMS) / 64.0;
+        for effort in [Effort::Full, Effort::Quick, Effort::Direct] {
+            for (job, is_path) in [(ring(effort), false), (path(effort), true)] {
+                // Direct starts cost what they can afford, quick ones of trees are SVDs.
+                let swept = effort == Effort::Full || effort == Effort::Quick && !is_path;
+                let verdict = |cost: f64| rules(9.0, Some(cost)).verdict_without_fit(&job);
+                let exactly = per_entry(&job);
+                assert_eq!(verdict(exactly), None);
+                let less = verdict(exactly * (1.0 - 1e-12));
+                assert_eq!(
+                    less.map(|o| (o.source, o.error)),
+                    swept.then_some((Source::Refused, None))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_structure_is_refused_from_the_largest_phi_on() {
+        let job = job("ring", &[2, 2, 2, 2], Effort::Full);
+        assert_eq!((job.params, job.phi), (48, 0.75));
+        assert_eq!(rules(0.76, None).verdict_without_fit(&job), None);
+        let refused = rules(0.75, None).verdict_without_fit(&job).unwrap();
+        // Worth as much as the zero network.
+        assert_eq!((refused.loss, refused.source), (0.75 + 1.0, Source::Refused));
+    }
+
+    #[test]
+    fn a_cut_bound_is_a_bound_on_errors() {
+        let mut rng = stream(1, b"cut bound");
+        let data = (0..64).map(|_| f64::normal(&mut rng)).collect();
+        let target = Target::new(Tensor::new(DIMS.to_vec(), data).unwrap()).unwrap();
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+        let graph = job("ring", &[1, 1, 1, 1], Effort::Full).graph;
+        let error = ErrorBound::error(&bound, &graph, f64::INFINITY);
+        assert!(error > 0.1 && error < 1.0, "{error}");
+        assert_eq!(error, bound.rse(&graph, f64::INFINITY));
+    }
+}

@@ -376,7 +376,8 @@ impl Run {
         }
         // More effort starts anew, and may end worse.
         let earlier = self.memory.get(&job.graph).map(|&(_, outcome)| outcome);
-        let better = earlier.filter(|e| e.loss < outcome.loss).unwrap_or(*outcome);
+        let both = [*outcome].into_iter().chain(earlier);
+        let better = both.min_by(|a, b| a.loss.total_cmp(&b.loss)).unwrap_or(*outcome);
         self.memory.insert(job.graph.clone(), (job.effort, better));
         self.remember_best(rules, outcome);
     }
@@ -405,5 +406,56 @@ impl Counts {
             Source::Pruned => &mut self.pruned,
             Source::Refused => &mut self.refused,
         } += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::engine::bench::{Bench, Listing, code, engine, fitted, structure};
+    use std::sync::Mutex;
+
+    /// Keeps what it is told.
+    #[derive(Clone)]
+    struct Heard(Listing, Arc<Mutex<Vec<Outcome>>>);
+
+    impl Strategy for Heard {
+        fn name(&self) -> &str {
+            "heard"
+        }
+
+        fn ask(&mut self) -> Ask {
+            self.0.ask()
+        }
+
+        fn tell(&mut self, outcomes: &[Outcome]) {
+            self.1.lock().unwrap().extend(outcomes);
+        }
+    }
+
+    /// More effort starts anew and may end worse: the better of both is remembered.
+    #[test]
+    fn what_was_known_is_not_forgotten_for_a_worse_fit() {
+        for (quick, full) in [(0.25, 0.5), (0.5, 0.25), (0.5, 0.5)] {
+            let ask = |effort| Generation::new(vec![structure(7)]).effort(effort);
+            let efforts = [Effort::Quick, Effort::Quick, Effort::Full, Effort::Full, Effort::Quick];
+            let heard = Arc::default();
+            let strategy = Heard(Listing(efforts.map(ask).to_vec()), Arc::clone(&heard));
+            let mut bench = Bench::new(1).replying(move |_, request, _| {
+                assert_eq!(code(&request.graph), 7);
+                let error = if request.effort.is_full() { full } else { quick };
+                Some(Ok(fitted(&request.graph, error)))
+            });
+            let result = engine(1, strategy).run(&mut bench).unwrap();
+            assert_eq!((result.counts.evaluations, result.counts.cached), (2, 3));
+            let told: Vec<(f64, Source)> =
+                heard.lock().unwrap().iter().map(|o| (o.error.unwrap(), o.source)).collect();
+            use Source::{Cached, Evaluated};
+            let best = quick.min(full);
+            let sources = [Evaluated, Cached, Evaluated, Cached, Cached];
+            let errors = [quick, quick, full, best, best];
+            assert_eq!(told, errors.into_iter().zip(sources).collect::<Vec<_>>());
+            assert_eq!(result.best.unwrap().score.error, best);
+        }
     }
 }

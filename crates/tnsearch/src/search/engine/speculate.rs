@@ -77,10 +77,8 @@ impl Driver<'_, '_> {
             }
         }
         let waiting = self.ready.len() + self.flights.len().saturating_sub(workers);
-        if waiting > 0 {
-            let given_up = self.flights.values().filter(|f| matches!(f, Flight::Nothing)).count();
-            self.make_room(waiting.saturating_sub(given_up));
-        }
+        let given_up = self.flights.values().filter(|f| matches!(f, Flight::Nothing)).count();
+        self.make_room(waiting.saturating_sub(given_up));
         // One worker has enough to do with what is asked for.
         if !self.engine.speculates || workers == 1 {
             return false;
@@ -306,3 +304,6 @@ fn evaluated(rules: &Rules, job: &Job, error: f64) -> Resolved {
         format: None,
     }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,6 +123,8 @@ fn filled<T: Scalar>(core: &Tensor<T>, shape: Vec<usize>, sigma: f64, rng: &mut 
 mod tests {
     use super::*;
     use crate::graph::Template;
+    use crate::search::engine::Driver;
+    use crate::search::engine::bench::{Bench, Branching, DIMS, engine, fitted, job, structure};
     use rand::RngExt as _;
     use rand_distr::StandardNormal;
 
@@ -171,6 +173,76 @@ mod tests {
         let new = Structure::new(ring, vec![1, 0, 2], vec![2; 3]).unwrap();
         assert_eq!(grown(&parent, &new, 1), None);
         assert_eq!(grown(&parent, &old, 1), None, "nothing has grown");
+    }
+
+    #[test]
+    fn a_network_grows_only_from_smaller_ranks_on_the_same_places() {
+        let ring = Arc::new(Template::ring(3).unwrap());
+        let line = Arc::new(Template::parse("path", 3).unwrap());
+        let of = |t: &Arc<Template>, p: [usize; 3], r: &[usize]| {
+            Structure::new(t.clone(), p.to_vec(), r.to_vec()).unwrap()
+        };
+        let old = of(&ring, [0, 1, 2], &[2, 2, 2]);
+        for (new, grows) in [
+            (of(&ring, [0, 1, 2], &[2, 3, 2]), true),
+            (of(&ring, [0, 1, 2], &[3, 3, 3]), true),
+            (of(&ring, [0, 1, 2], &[2, 2, 2]), false),
+            (of(&ring, [0, 1, 2], &[3, 1, 2]), false),
+            (of(&ring, [1, 0, 2], &[3, 3, 3]), false),
+            (of(&ring, [1, 0, 2], &[2, 2, 2]), false),
+            (of(&line, [0, 1, 2], &[3, 3]), false),
+        ] {
+            assert_eq!(can_grow(&old, &new), grows, "{new:?}");
+        }
+    }
+
+    /// A ring of rank k, fitted with that loss at that place.
+    fn lineage(order: &[(usize, f64, usize)]) -> Lineage {
+        let mut bench = Bench::new(1);
+        let driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
+        let mut lineage = Lineage::default();
+        for &(code, loss, index) in order {
+            let job = job(&driver, code, index);
+            lineage.fitted(&job, loss, &fitted(&job.graph, 0.5).cores);
+        }
+        lineage
+    }
+
+    #[test]
+    fn the_best_of_a_generation_is_at_hand_whenever_it_was_fitted() {
+        let fits = [(1, 0.5, 0), (2, 0.3, 1), (3, 0.3, 2), (4, 0.4, 3)];
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [2, 1, 0, 3]] {
+            let at_hand = |code: usize| {
+                let network = lineage(&order.map(|k| fits[k])).network(&structure(code), &DIMS);
+                network.is_some_and(|n| *n.structure() == structure(code))
+            };
+            assert_eq!([1, 2, 3, 4].map(at_hand), [false, true, false, false], "{order:?}");
+        }
+        // It is held from then on, until another one is.
+        let mut held = lineage(&fits);
+        assert!(held.network(&structure(2), &DIMS).is_some());
+        assert!(held.network(&structure(2), &DIMS).is_some());
+        let cores = fitted(&structure(9).canonical().graph, 0.5).cores;
+        assert!(held.hold(&structure(9), &DIMS, cores).is_some());
+        assert!(held.network(&structure(2), &DIMS).is_none());
+        assert!(held.network(&structure(9), &DIMS).is_some());
+    }
+
+    #[test]
+    fn the_first_parent_that_fits_is_the_parent() {
+        let mut bench = Bench::new(1);
+        let driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
+        let mut lineage = Lineage::default();
+        let mut plan = |code: usize, parent: usize, near: Option<f64>| {
+            let mut job = job(&driver, code, 0);
+            job.parent = Some(Arc::new(Parent { structure: structure(parent), near }));
+            lineage.planned(&job);
+            lineage.parent_of(&structure(code)).map(|p| p.structure.clone())
+        };
+        assert_eq!(plan(2222, 3333, None), None, "it is larger");
+        assert_eq!(plan(2222, 1111, None), Some(structure(1111)));
+        assert_eq!(plan(2222, 1112, None), Some(structure(1111)));
+        assert_eq!(plan(1111, 3333, Some(0.5)), Some(structure(3333)));
     }
 
     #[test]

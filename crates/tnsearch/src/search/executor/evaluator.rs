@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// Fits structures. Called from several threads at once.
 ///
-/// The result must be a pure function of the request. [`FitError::Memory`] says that this structure is too large,
-/// [`FitError::Time`] that it is for the time left (the search goes on without it), [`FitError::Interrupted`] that the stop was seen; every other error ends the
+/// The result must be a pure function of the request. [`FitError::Memory`] and [`FitError::NoSweep`] say that this
+/// structure is too large, [`FitError::Time`] that it is for the time left (the search goes on without it), [`FitError::Interrupted`] that the stop was seen; every other error ends the
 /// search.
 pub trait Evaluator: Send + Sync {
     /// Fits the cores of one structure.

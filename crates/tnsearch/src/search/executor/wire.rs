@@ -351,6 +351,7 @@ mod tests {
             FitError::Modes { structure: 3, tensor: 4 },
             FitError::Memory(MemoryError { what: "it".into(), needed: f64::INFINITY, limit: 1.0 }),
             FitError::Time,
+            FitError::NoSweep,
             FitError::WarmStart { vertex: 1, found: vec![2], expected: vec![3, 4] },
             FitError::WarmKind { vertex: 0, found: Kind::C32, expected: Kind::F64 },
             FitError::Holes("so it is".into()),

@@ -109,6 +109,8 @@ fn nothing_beyond_the_parameter_budget_is_fitted() {
     assert!(result.target_reached && result.best.unwrap().score.params <= 80);
 
     let least = DIMS.iter().sum::<usize>() as u128;
+    let smallest = engine(Objective::MaxParams(least)).runs(5, 1, tnls).run(&mut threads).unwrap();
+    assert!(smallest.best.is_none_or(|best| best.score.params == least));
     let engine = engine(Objective::MaxParams(least - 1)).runs(5, 2, tnls);
     let error = engine.run(&mut threads).unwrap_err();
     assert_eq!(error, SearchError::TooFewParams { max_params: 14, least: 15 });
