@@ -142,7 +142,10 @@ pub(super) fn solve<T: Scalar>(
     let centre = mean_slice(leaf, core);
     let room = || Room::new(width, halt);
     let step = |room: &mut Room<T>, (index, g): (usize, &mut [T])| {
-        if !leaf.slice(index).is_empty() && !halt.seen() {
+        // Many short slices are long work together.
+        let (entries, w) = (leaf.slice(index).len() as f64, width as f64);
+        let halted = room.pace.halted(entries * w * w / 2.0 + w.powi(3) / 3.0);
+        if !leaf.slice(index).is_empty() && !halted {
             room.solve((leaf, index), g, &centre, (rows, x), (ridge * mean, mean, spread));
         }
     };
@@ -180,6 +183,7 @@ fn mean_slice<T: Scalar>(leaf: &Leaf, core: &[T]) -> Vec<T> {
 /// What the solve of a slice writes to.
 struct Room<'h, T> {
     halt: &'h Halt,
+    pace: Pace<'h>,
     gram: Vec<T>,
     factor: Vec<T>,
     cholesky: Cholesky,
@@ -190,6 +194,7 @@ impl<'h, T: Scalar> Room<'h, T> {
     fn new(width: usize, halt: &'h Halt) -> Self {
         Room {
             halt,
+            pace: halt.pace(),
             gram: Vec::new(),
             factor: vec![T::ZERO; width * width],
             cholesky: Cholesky::new::<T>(width, 1),

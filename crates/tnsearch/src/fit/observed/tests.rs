@@ -410,7 +410,7 @@ fn a_stop_is_looked_at_within_a_sweep_and_the_answer_is_what_it_says() {
         };
         let (whole, looks) = made(1 << 40);
         let whole = whole.unwrap();
-        assert!(looks > 25 || method == Method::Adam, "{method}: {looks} looks");
+        assert!(looks > 8 || method == Method::Adam, "{method}: {looks} looks");
         for at in (0..looks + 3).step_by(1 + looks as usize / 40) {
             let (fitted, looked) = made(at);
             // A few more to see that it is over, whatever was left to do.
