@@ -9,7 +9,7 @@ import pytest
 from memory import ALLOWANCE, commands, data, empty, peak, structure
 
 # Large enough that one copy of the tensor too many is seen beside the allowance.
-SHAPE = (40, 40, 40, 40)
+SHAPE = (50, 50, 50, 50)
 
 
 @pytest.fixture(scope="module")

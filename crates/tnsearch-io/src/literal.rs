@@ -134,4 +134,27 @@ mod tests {
         assert_eq!(Literal::parse(&"(".repeat(100_000)), None);
         assert_eq!(Literal::parse("99999999999999999999999"), None);
     }
+
+    #[test]
+    fn values_nest_to_a_depth_and_no_deeper() {
+        // The value inside 32 others is the last that is read, whatever these are.
+        let nested = |depth: usize, [open, close]: [&str; 2]| {
+            Literal::parse(&format!("{}None{}", open.repeat(depth), close.repeat(depth)))
+        };
+        for pair in [["(", ",)"], ["[", "]"], ["{'a':", "}"], ["{", ": 1}"]] {
+            let mut value = nested(32, pair);
+            for _ in 0..32 {
+                value = match value.unwrap() {
+                    Sequence(mut items) => items.pop(),
+                    Literal::Dict(mut pairs) => {
+                        let (key, value) = pairs.pop().unwrap();
+                        Some(if pair[0] == "{" { key } else { value })
+                    }
+                    other => panic!("{other:?}"),
+                };
+            }
+            assert_eq!(value, Some(Literal::None), "{pair:?}");
+            assert_eq!(nested(33, pair), None, "{pair:?}");
+        }
+    }
 }

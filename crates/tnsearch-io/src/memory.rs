@@ -120,6 +120,18 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn without_a_limit_it_is_what_the_system_has() {
+        let MemoryLimit { bytes, why } = MemoryLimit::new(None);
+        assert_eq!(why, Some("available"));
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap();
+        let total = text.lines().find_map(|l| l.strip_prefix("MemTotal:")).unwrap();
+        let kib: u64 = total.trim().trim_end_matches("kB").trim().parse().unwrap();
+        // Given in KiB; no machine that runs this has a thousandth of its memory left.
+        assert!(bytes <= kib * 1024 && bytes >= kib, "{bytes} of {kib} KiB");
+    }
+
     #[test]
     fn refusals_name_figures_that_mean_something() {
         let limit = MemoryLimit::new(Some(1_000));
@@ -142,7 +154,9 @@ mod tests {
             "its 1.0e20 entries need 8.0e11 GB of memory as 64-bit numbers, and the system does \
              not give as much"
         );
-        // The system may refuse what is within the limit.
+        // The system may refuse what is within the limit, up to the last byte.
+        let text = limit.refused(125, Kind::F64).to_string();
+        assert!(text.ends_with("the system does not give as much"), "{text}");
         let text = MemoryLimit::new(Some(1 << 40)).refused(1000, Kind::F64).to_string();
         assert!(
             text.ends_with(

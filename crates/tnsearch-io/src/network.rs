@@ -417,8 +417,24 @@ mod tests {
         assert!(edited("\"dims\":\"[4,5,6]\"", "\"dims\":\"[4,6,5]\"").contains("has shape"));
         assert!(edited("[4,5,6]", "[4,0,6]").contains("dimension 0"));
         assert!(edited("\\\"ring\\\"", "\\\"rong\\\"").contains("bad 'structure'"));
+        for rse in ["infinity", "-1.25e-3"] {
+            assert!(edited("1.25e-30", rse).contains("bad 'rse': no error is "), "{rse}");
+        }
         let plain = b"\x02\0\0\0\0\0\0\0{}";
         assert!(read_bytes(plain).unwrap_err().to_string().contains("not a network"));
+    }
+
+    #[test]
+    fn a_network_is_known_by_its_mark() {
+        let dir = tempfile::tempdir().unwrap();
+        let is = |name: &str, bytes: &[u8]| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            is_network(&path).unwrap()
+        };
+        assert!(is("net.safetensors", &bytes(&example())));
+        assert!(!is("plain.safetensors", b"\x02\0\0\0\0\0\0\0{}"));
+        assert!(is_network(&dir.path().join("nothing")).is_err());
     }
 
     #[test]

@@ -235,8 +235,7 @@ mod tests {
         let said = Output::check(&socket).unwrap_err().to_string();
         assert!(said.starts_with("cannot write ") && said.contains("socket: "), "{said}");
         // Nobody reads from it: to open it would wait for ever.
-        let pipe = dir.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        let pipe = pipe_in(dir.path());
         assert_eq!(Output::check(&pipe).unwrap().path(), pipe);
     }
 
@@ -262,9 +261,20 @@ mod tests {
         assert!(!output.remove().unwrap());
         output.write(|w| w.write_all(b"old")).unwrap();
         assert!(output.remove().unwrap() && !path.exists());
-        // A device stays as it is.
+        // A pipe stays as it is.
         #[cfg(unix)]
-        assert!(!Output::check(std::path::Path::new("/dev/null")).unwrap().remove().unwrap());
+        {
+            let pipe = pipe_in(dir.path());
+            assert!(!Output::check(&pipe).unwrap().remove().unwrap() && pipe.exists());
+        }
+    }
+
+    /// A pipe of a test's own: as root even a device of the machine could be replaced.
+    #[cfg(unix)]
+    fn pipe_in(folder: &Path) -> std::path::PathBuf {
+        let pipe = folder.join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        pipe
     }
 
     #[test]
@@ -329,7 +339,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_and_devices_stay_what_they_are() {
+    fn links_and_pipes_stay_what_they_are() {
         let dir = tempfile::tempdir().unwrap();
         let (real, link) = (dir.path().join("real"), dir.path().join("link"));
         fs::write(&real, "old").unwrap();
@@ -337,7 +347,14 @@ mod tests {
         Output::check(&link).unwrap().write(|w| w.write_all(b"new")).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"new");
-        let null = Output::check("/dev/null".as_ref()).unwrap();
-        null.write(|w| w.write_all(b"gone")).unwrap();
+        let pipe = pipe_in(dir.path());
+        let read = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        Output::check(&pipe).unwrap().write(|w| w.write_all(b"gone")).unwrap();
+        // Had it been replaced, nobody would ever write into the pipe that is being read.
+        assert!(!fs::metadata(&pipe).unwrap().is_file());
+        assert_eq!(read.join().unwrap(), b"gone");
     }
 }

@@ -134,10 +134,20 @@ pub fn outcome(id: usize, tests: &[Test], most: f64) -> Result<Outcome> {
     Ok(Outcome::Missed)
 }
 
+/// What begins a test. A mutant that writes where it must not is not to replace a device of this machine, which root may: there a
+/// device is a place of its own while it runs, and nothing can be moved over it.
+const GUARD: &str = r#"
+if [ "$(id -u)" = 0 ]; then
+    exec unshare --mount sh -c '
+        for device in /dev/null /dev/full /dev/zero; do mount --bind $device $device || exit 125; done
+        ulimit -v 8388608; exec "$@"' sh "$@"
+fi
+ulimit -v 8388608; exec "$@""#;
+
 /// These tests of a program, one after the other, with a mutant turned on; within 8 GB.
 fn call(test: &Test, names: &[&str], mutant: usize) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -v 8388608; exec \"$@\"", "sh"]).arg(&test.program);
+    command.args(["-c", GUARD, "sh"]).arg(&test.program);
     command.args(["--exact", "--test-threads", "1"]).args(names).current_dir(&test.folder);
     command.env("TNSEARCH_MUTANT", mutant.to_string()).env("RUST_BACKTRACE", "0");
     command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
@@ -158,5 +168,31 @@ fn ends(command: &mut Command, seconds: f64) -> Result<Option<bool>> {
             return Ok(None);
         }
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_stays_where_it_is_and_the_rest_runs_as_it_would() {
+        let said = |script: &str| {
+            let output = Command::new("sh").args(["-c", GUARD, "sh", "sh", "-c", script]).output();
+            let output = output.unwrap();
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        if said("true").0 == Some(125) || !cfg!(target_os = "linux") {
+            eprintln!("skipped: nothing can be mounted here");
+            return;
+        }
+        assert_eq!(said("ulimit -v; exit 3"), (Some(3), "8388608\n".into()));
+        let file = std::env::temp_dir().join(format!("tnsearch-guard-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        // Neither root nor anybody else.
+        let moved = said(&format!("mv -f {} /dev/null 2>&1", file.display()));
+        assert_ne!(moved.0, Some(0), "{}", moved.1);
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+        std::fs::remove_file(&file).unwrap();
     }
 }

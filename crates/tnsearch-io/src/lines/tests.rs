@@ -284,3 +284,16 @@ fn a_full_disk_is_an_error_and_a_device_has_no_disk() {
     null.append(&note(1)).unwrap();
     null.sync().unwrap();
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_longer_than_half_of_the_memory_is_refused_before_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long");
+    let file = std::fs::File::create(&path).unwrap();
+    // It takes no room on the disk.
+    if file.set_len(4 * MemoryLimit::new(None).bytes()).is_ok() {
+        let said = refusal(&path, &header(1), true);
+        assert!(said.contains("longer than"), "{said}");
+    }
+}
