@@ -384,3 +384,18 @@ def test_indices_too_large_are_no_negative_ones():
     network = tnsearch.Network(tnsearch.Structure("path", [0, 1], [[0, 1, 1]]), [np.ones((1, 2)), np.ones((1, 2))])
     with pytest.raises(IndexError):
         network.entries(np.array([[2**64 - 1, 0]], dtype="u8"))
+
+
+@pytest.mark.parametrize("field", ["\n", "a\x1b[2J", "\r\u202e"])
+def test_names_of_fields_are_told_in_one_line(field):
+    X = np.ones((2, 2, 2))
+    for call in (
+        lambda: tnsearch.compress(X, max_re={field: b""}),
+        lambda: tnsearch.search(X, max_re={field: b""}),
+        lambda: tnsearch.search(X, max_re={field: 1}),
+        lambda: tnsearch.Structure({field: None}, [0, 1, 2], []),
+        lambda: tnsearch.fit(X, {field: None}),
+    ):
+        with pytest.raises((TypeError, ValueError)) as raised:
+            call()
+        assert str(raised.value).isprintable(), str(raised.value)

@@ -9,6 +9,7 @@ use serde::de::{
     MapAccess, SeqAccess, Unexpected, Visitor,
 };
 use serde::{Deserialize, forward_to_deserialize_any};
+use tnsearch_io::text::shown;
 use tnsearch_io::{MemoryLimit, parse_memory};
 
 /// Options of a function: a dict of plain values. A value of the wrong type is a `TypeError` that names the option.
@@ -67,7 +68,7 @@ fn named(
     let name: String = name.extract()?;
     let item =
         item(value, depth).map_err(|e| match e.is_instance_of::<PyTypeError>(value.py()) {
-            true => PyTypeError::new_err(format!("{name}: {}", e.value(value.py()))),
+            true => PyTypeError::new_err(format!("{}: {}", shown(&name), e.value(value.py()))),
             false => e,
         })?;
     Ok((name, item))
@@ -130,7 +131,7 @@ impl std::error::Error for Wrong {}
 
 impl serde::de::Error for Wrong {
     fn custom<T: std::fmt::Display>(text: T) -> Self {
-        Wrong { text: text.to_string(), value: false }
+        Wrong { text: shown(&text.to_string()), value: false }
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {

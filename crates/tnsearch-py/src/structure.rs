@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tnsearch::graph::{Structure, StructureFile};
+use tnsearch_io::text::shown;
 
 /// A structure, as the files of the command line have it.
 #[pyclass(name = "Structure", module = "tnsearch", frozen, from_py_object)]
@@ -54,6 +55,8 @@ fn plain(numbers: Vec<Whole>) -> Vec<usize> {
 impl PyStructure {
     fn parse(text: &str) -> PyResult<Self> {
         let file: StructureFile = serde_json::from_str(text).map_err(|e| {
+            // It names fields as they were given.
+            let e = shown(&e.to_string());
             PyValueError::new_err(format!(
                 "no structure: {e}; it must be like {{\"template\": \"ring\", \"permutation\": [0, 1, 2], \"edges\": [[0, 1, 2]]}}"
             ))

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::path::Path;
 use tnsearch::graph::{GraphError, Template};
+use tnsearch_io::text::shown;
 
 /// The template that is named, given as a dict `{"vertices": ..., "edges": ...}`, or in a JSON file, for a tensor of that
 /// order.
@@ -35,5 +36,6 @@ fn read(path: &Path) -> PyResult<Template> {
     let name = path.display().to_string();
     let text =
         tnsearch_io::small::read_text(path).map_err(|e| PyOSError::new_err(e.to_string()))?;
-    Template::from_json(&name, &text).map_err(|e| PyValueError::new_err(format!("{name}: {e}")))
+    Template::from_json(&name, &text)
+        .map_err(|e| PyValueError::new_err(shown(&format!("{name}: {e}"))))
 }
