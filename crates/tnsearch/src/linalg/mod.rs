@@ -9,6 +9,7 @@ mod cholesky;
 mod narrow;
 mod product;
 mod spectral;
+mod triangle;
 
 pub(crate) use cholesky::{Cholesky, Route, inverse};
 pub use cholesky::{cholesky, cholesky_solve};
@@ -16,3 +17,7 @@ pub(crate) use narrow::narrowed;
 pub use product::{Factor, Strides, matmul, matmul_until};
 pub use spectral::{eigen, eigenvalues, gram, gram_until, left_singular, singular_values};
 pub(crate) use spectral::{eigen_bytes, left_singular_bytes};
+pub(crate) use triangle::{
+    columns_at_a_time, precise_bytes, precise_left_singular, precise_singular_values, triangle,
+    triangle_until,
+};

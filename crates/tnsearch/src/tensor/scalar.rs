@@ -51,7 +51,7 @@ pub trait Scalar:
     + 'static
 {
     /// The same with parts of 64 bits.
-    type Wide: Scalar;
+    type Wide: Scalar<Wide = Self::Wide>;
 
     /// Which one it is.
     const KIND: Kind;
