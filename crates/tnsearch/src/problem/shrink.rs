@@ -12,7 +12,8 @@
 //! within the range of P has an error of at most `||X - P X||^2` more than the best one, since P Z has it.
 //!
 //! The modes are projected one after the other, each on the leading eigenvectors of the Gram matrix of what is left
-//! (sequentially truncated HOSVD): the losses add up.
+//! (sequentially truncated HOSVD): the losses add up. A Gram matrix does not see what is below a few ulp of `||X||^2`:
+//! where less may be lost, what a basis loses is computed, and where that is too much the basis comes from an SVD.
 
 mod along;
 
@@ -31,8 +32,16 @@ const MIN_LEN: usize = 4;
 const MAX_SIDE: usize = 1024;
 /// What may be lost, as a part of what can matter.
 const PART: f64 = 0.01;
-/// What counts as lost by rounding alone, for every objective; far below what counts as a difference of errors.
-const ROUNDING: f64 = 1e-13;
+/// What rounding alone loses, in ulp of `||X||`: what data of a low rank have beyond it.
+const ROUNDING: f64 = 4.0;
+/// The same for all modes together, where no error is asked for.
+const ALL_ROUNDING: f64 = 16.0;
+/// The same where numbers have 32 bits, as an RSE.
+const ROUNDING_32: f64 = 1e-13;
+/// Where a mode may lose less than so many times what a Gram matrix does not see, what it loses is computed.
+const DOUBT: f64 = 100.0;
+/// Entries that a precise spectrum takes, in squares of the mode's length.
+const PRECISE: usize = 32;
 
 /// What shrinking may use.
 #[derive(Debug, Clone, Default)]
@@ -110,7 +119,8 @@ impl Target {
     /// what can matter. For an error to be reached, a hundredth of it. For a number of parameters P, a hundredth of an
     /// error that no network has less than: the core of mode n has at most P entries, so the mode a rank of at most
     /// `P / I_n`. For `phi + lambda * RSE`, a hundredth of a loss that no network has less than, by the same argument.
-    /// Modes that are rank-deficient up to rounding are shrunk in any case.
+    /// Modes that are rank-deficient up to rounding are shrunk in any case. In no case is more lost than that, whatever
+    /// Gram matrices can tell apart.
     ///
     /// ```
     /// use tnsearch::problem::{Objective, ShrinkLimits, Target};
@@ -132,13 +142,16 @@ impl Target {
         // Two tensors that are smaller than X, and some Gram matrices.
         let bytes = 2.0 * (self.kind().bytes() * entries) as f64
             + (wide.bytes() * 12 * MAX_SIDE.min(self.widest()).pow(2)) as f64;
-        if limits.max_bytes.is_some_and(|limit| bytes + self.held_bytes() as f64 > limit as f64) {
+        let limit = limits.max_bytes.map_or(f64::INFINITY, |limit| limit as f64);
+        let room = limit - bytes - self.held_bytes() as f64;
+        if room < 0.0 {
             return None;
         }
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = limits.threads.unwrap_or_else(processors);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()?;
-        let work = || dispatch!(self.tensor(), x => self.shrink_of(x, objective, &limits.stop));
+        let work =
+            || dispatch!(self.tensor(), x => self.shrink_of(x, objective, (&limits.stop, room)));
         pool.install(work)
     }
 
@@ -150,7 +163,7 @@ impl Target {
         &self,
         x: &Tensor<T>,
         objective: Objective,
-        stop: &Stop,
+        (stop, room): (&Stop, f64),
     ) -> Option<Target> {
         let dims = x.dims();
         let mut modes: Vec<usize> = (0..dims.len()).filter(|&n| dims[n] >= MIN_LEN).collect();
@@ -164,7 +177,7 @@ impl Target {
         let mut small: Cow<Tensor<T>> = Cow::Borrowed(x);
         let mut bases: Vec<Option<Tensor<T>>> = vec![None; dims.len()];
         for mode in modes {
-            let basis = leading(&small, mode, &mut allowance, self.norm_squared(), stop)?;
+            let basis = leading(&small, mode, &mut allowance, self.norm_squared(), (stop, room))?;
             let Some(basis) = basis else { continue };
             let along = Along::new(small.dims(), mode);
             let mut dims = small.dims().to_vec();
@@ -177,7 +190,7 @@ impl Target {
             return None;
         }
         let lost = distance(x, &small, &bases) / self.norm_squared();
-        if lost > allowance.total.max(ROUNDING) {
+        if lost > allowance.most(self.kind()) {
             return None;
         }
         let bases = bases.into_iter().map(|basis| basis.map(AnyTensor::from)).collect();
@@ -187,6 +200,7 @@ impl Target {
 }
 
 /// What may be lost in all, relative to `||X||^2`, and by whom.
+#[derive(Clone)]
 struct Allowance {
     objective: Objective,
     entries: f64,
@@ -210,10 +224,11 @@ impl Allowance {
         (self.total - self.spent).max(0.0) / self.modes.max(1) as f64
     }
 
-    /// Learns from the spectrum of a mode what no network can go below: `tails[r]` is what is beyond rank r.
-    fn learn(&mut self, mode: usize, tails: &[f64]) {
+    /// Learns from the spectrum of a mode what no network can go below: `tails[r]` is what is beyond rank r, known to
+    /// `floor`.
+    fn learn(&mut self, mode: usize, tails: &[f64], floor: f64) {
         let len = self.full_dims[mode] as f64;
-        let tail = |r: usize| tails.get(r).copied().unwrap_or(0.0);
+        let tail = |r: usize| tails.get(r).map_or(0.0, |tail| (tail - floor).max(0.0));
         let matters = match self.objective {
             Objective::MaxError(eps) => eps,
             Objective::MaxParams(params) => tail((params as f64 / len) as usize),
@@ -223,6 +238,20 @@ impl Allowance {
             }
         };
         self.total = self.total.max(PART * matters);
+    }
+
+    /// What may be lost in all, rounding included. An error that was asked for leaves nothing to it.
+    fn most(&self, kind: Kind) -> f64 {
+        let rounding = match self.objective.max_error() {
+            Some(_) => (ROUNDING * f64::EPSILON).powi(2),
+            None if kind.epsilon() > f64::EPSILON => ROUNDING_32,
+            None => (ALL_ROUNDING * f64::EPSILON).powi(2) * self.widest().sqrt(),
+        };
+        self.total.max(rounding)
+    }
+
+    fn widest(&self) -> f64 {
+        self.full_dims.iter().copied().max().unwrap_or(1) as f64
     }
 
     fn spend(&mut self, lost: f64) {
@@ -238,7 +267,7 @@ fn leading<T: Scalar>(
     mode: usize,
     allowance: &mut Allowance,
     norm_squared: f64,
-    stop: &Stop,
+    (stop, room): (&Stop, f64),
 ) -> Option<Option<Tensor<T>>> {
     let along = Along::new(x.dims(), mode);
     let (len, rest) = (along.len(), along.rest());
@@ -262,20 +291,51 @@ fn leading<T: Scalar>(
         }
         false => along.spread_of_tall(x.data())?,
     };
-    let Spread::Known { squares, vectors } = spread else {
+    let before = allowance.clone();
+    let found = choose(mode, len, spread, allowance, norm_squared, floor);
+    let share = Allowance { total: allowance.total, ..before.clone() }.share();
+    let Some(basis) = found.as_ref().filter(|_| share < DOUBT * floor) else {
+        return Some(found);
+    };
+    // Less may be lost than squares tell apart.
+    let least = (ROUNDING * f64::EPSILON).powi(2) * (len as f64).sqrt();
+    if along.outside(x.data(), basis.data(), stop)? <= share.max(least) * norm_squared {
+        return Some(found);
+    }
+    let flops = flops + 4.0 * (x.len() * side) as f64;
+    *allowance = before;
+    if !stop.has_time_for(flops) || (PRECISE * T::Wide::KIND.bytes() * side * side) as f64 > room {
         allowance.spend(0.0);
         return Some(None);
+    }
+    let spread = along.precise_spread(x.data(), stop)?;
+    Some(choose(mode, len, spread, allowance, norm_squared, least))
+}
+
+/// The leading vectors of a mode, as many as its share asks for, I_n x d_n; none where it has to stay as it is. Of what is
+/// below `floor` nothing is known.
+fn choose<T: Scalar>(
+    mode: usize,
+    len: usize,
+    spread: Spread<T::Wide>,
+    allowance: &mut Allowance,
+    norm_squared: f64,
+    floor: f64,
+) -> Option<Tensor<T>> {
+    let Spread::Known { squares, vectors } = spread else {
+        allowance.spend(0.0);
+        return None;
     };
     let mut tails = vec![0.0; squares.len() + 1];
     for k in (0..squares.len()).rev() {
         tails[k] = tails[k + 1] + squares[k] / norm_squared;
     }
-    allowance.learn(mode, &tails);
+    allowance.learn(mode, &tails, floor);
     let share = allowance.share().max(floor);
     let rank = tails.partition_point(|&tail| tail > share).max(1);
     allowance.spend(tails[rank]);
     if rank == len {
-        return Some(None);
+        return None;
     }
     // The vectors lie one after the other.
     let entry = |at: usize| {
@@ -283,7 +343,7 @@ fn leading<T: Scalar>(
         T::from_parts(v.re(), v.im())
     };
     let basis = Tensor::new(vec![len, rank], (0..len * rank).map(entry).collect());
-    Some(Some(basis.unwrap_or_else(|e| unreachable!("{e}"))))
+    Some(basis.unwrap_or_else(|e| unreachable!("{e}")))
 }
 
 /// `||X - U C||^2`, entry by entry; the full tensor is formed in stripes of its first mode.

@@ -2,7 +2,7 @@
 
 use crate::linalg::{self, Factor, matmul};
 use crate::problem::Stop;
-use crate::tensor::Scalar;
+use crate::tensor::{Scalar, sum_of_squares};
 use rayon::prelude::*;
 
 /// Entries of an unfolding that are worked on at a time, about.
@@ -11,6 +11,8 @@ const BLOCK: usize = 1 << 16;
 const GROUP: usize = 8;
 /// Up to this length it is looked at every now and then whether a mode has to stay as it is.
 const LOOKS: usize = 128;
+/// Blocks of longer modes are large, and fewer are worked on at a time.
+const LONG: usize = 256;
 
 /// A mode of a tensor: entry (o, i, j) lies at `(o * len + i) * inner + j`, i along the mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,6 +94,71 @@ impl Along {
         let (values, vectors) = linalg::left_singular(&unfolded, self.len, self.rest())?;
         let squares = values.iter().map(|s| s * s).collect();
         Some(Spread::Known { squares, vectors })
+    }
+
+    /// The same for either shape without squares: each singular value is known to a few ulp of the largest, where the
+    /// Gram matrix knows its square to a few ulp of the sum of all. None where a stop came first.
+    pub fn precise_spread<T: Scalar>(&self, x: &[T], stop: &Stop) -> Option<Spread<T::Wide>> {
+        let (len, rest) = (self.len, self.rest());
+        let found = if len > rest {
+            let unfolded: Vec<T::Wide> = self.columns(x, 0, rest);
+            linalg::precise_left_singular(&unfolded, (len, rest), Some(&|| stop.is_set()))?
+        } else {
+            let columns = linalg::columns_at_a_time(len).min(rest);
+            let blocks = rest.div_ceil(columns);
+            let mut triangle: Vec<T::Wide> = Vec::new();
+            let group = if len > LONG { 2 } else { GROUP };
+            for first in (0..blocks).step_by(group) {
+                if stop.is_set() {
+                    return None;
+                }
+                let block = |k: usize| {
+                    let to = ((k + 1) * columns).min(rest);
+                    let count = to - k * columns;
+                    let part = self.columns(x, k * columns, to);
+                    linalg::triangle(&[], part.chunks_exact(count), count)
+                };
+                let parts: Vec<Vec<T::Wide>> =
+                    (first..blocks.min(first + group)).into_par_iter().map(block).collect();
+                // All side by side.
+                let row = |i: usize| parts.iter().flat_map(move |p| &p[i * len..(i + 1) * len]);
+                let rows: Vec<Vec<T::Wide>> = (0..len).map(|i| row(i).copied().collect()).collect();
+                let rows = rows.iter().map(|row| &row[..]);
+                triangle = linalg::triangle(&triangle, rows, parts.len() * len);
+            }
+            let flops = 25.0 * (len as f64).powi(3);
+            stop.wait_for(flops, move || linalg::left_singular(&triangle, len, len))??
+        };
+        let (values, vectors) = found;
+        let squares = values.iter().map(|s| s * s).collect();
+        Some(Spread::Known { squares, vectors })
+    }
+
+    /// `||X - U U^H X||^2` along the mode for a basis U (len x rank, row-major), entry by entry, with 64 bits. None where a
+    /// stop came first.
+    pub fn outside<T: Scalar>(&self, x: &[T], basis: &[T], stop: &Stop) -> Option<f64> {
+        let (len, rank) = (self.len, basis.len() / self.len);
+        let u: Vec<T::Wide> = basis.iter().map(|u| u.widen()).collect();
+        let u = Factor::row_major(&u, rank);
+        let columns = (BLOCK / len).max(256).min(self.rest());
+        let block = |k: usize| {
+            let to = ((k + 1) * columns).min(self.rest());
+            let count = to - k * columns;
+            if stop.is_set() {
+                return None;
+            }
+            let mut rest: Vec<T::Wide> = self.columns(x, k * columns, to);
+            let mut inner = vec![T::Wide::ZERO; rank * count];
+            let whole = Factor::row_major(&rest, count);
+            matmul((rank, count, len), &mut inner, u.transposed().conj(), whole);
+            let mut inside = vec![T::Wide::ZERO; len * count];
+            matmul((len, count, rank), &mut inside, u, Factor::row_major(&inner, count));
+            rest.iter_mut().zip(inside).for_each(|(x, z)| *x -= z);
+            Some(sum_of_squares(&rest))
+        };
+        let blocks = 0..self.rest().div_ceil(columns);
+        let parts: Vec<Option<f64>> = blocks.into_par_iter().map(block).collect();
+        parts.into_iter().sum()
     }
 
     /// Some columns of the unfolding, len x count, row-major.
