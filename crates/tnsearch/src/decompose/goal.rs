@@ -1,12 +1,16 @@
 //! What a decomposition is to reach, and what it may use.
 
-use super::DecomposeError;
+use super::{DecomposeError, Decomposition};
 use crate::problem::Stop;
 use crate::tensor::{Kind, Scalar};
 use crate::{MemoryError, SettingError};
 
-/// What rounding adds to the residual of a network of 64-bit numbers, relative to `||X||`.
-const ROUNDING: f64 = 1e-14;
+/// What rounding adds to the residual of a network of 64-bit numbers, relative to `||X||`, about; see [`keeping`].
+const ROUNDING: f64 = 4e-16;
+/// At least this part of an error (RE) is shared out, however near it is to rounding.
+const LEAST: f64 = 0.5;
+/// So often a little less is asked for where rounding takes a network beyond the error.
+const TRIES: usize = 3;
 
 /// What a decomposition is to reach: an error, or given ranks. Checked when it is made.
 ///
@@ -109,7 +113,9 @@ impl Budget {
     /// A budget of `eps * ||X||^2`, less the rounding of the residual, for this many truncations.
     pub fn new(eps: f64, norm_squared: f64, edges: usize, kind: Kind) -> Self {
         let rounding = kind.tolerance(ROUNDING);
-        Budget { left: (eps.sqrt() - rounding).max(0.0).powi(2) * norm_squared, edges }
+        // It is no part of what truncations lose: the squares add up.
+        let left = (eps - rounding.powi(2)).max(LEAST.powi(2) * eps);
+        Budget { left: left * norm_squared, edges }
     }
 
     /// What is left of it.
@@ -132,6 +138,40 @@ impl Budget {
         self.left = (self.left - lost).max(0.0);
         self.edges = self.edges.saturating_sub(weight);
     }
+}
+
+/// Makes a decomposition that keeps its error: where rounding takes it beyond, a little less is asked for. Where that
+/// does not help either, the nearest.
+pub(super) fn keeping(
+    goal: &Goal,
+    limits: &Limits,
+    mut method: impl FnMut(&Goal) -> Result<Decomposition, DecomposeError>,
+) -> Result<Decomposition, DecomposeError> {
+    let mut best = method(goal)?;
+    let Some(eps) = goal.rse() else { return Ok(best) };
+    let mut asked = eps.sqrt();
+    let mut last = best.rse;
+    for _ in 0..TRIES {
+        if best.rse <= eps || best.interrupted || limits.stop.is_set() {
+            break;
+        }
+        asked -= 1.5 * (last.sqrt() - eps.sqrt()).max(0.0);
+        if asked < LEAST * eps.sqrt() {
+            break;
+        }
+        let less = Goal { aim: Aim::MaxRse(asked.powi(2)), ..goal.clone() };
+        match method(&less) {
+            Err(DecomposeError::Interrupted) => break,
+            found => {
+                let found = found?;
+                last = found.rse;
+                if found.rse < best.rse {
+                    best = found;
+                }
+            }
+        }
+    }
+    Ok(best)
 }
 
 /// What a decomposition may use.

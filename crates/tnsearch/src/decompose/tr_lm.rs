@@ -3,6 +3,7 @@
 
 use super::compress::compressed;
 use super::error::check_whole;
+use super::goal::keeping;
 use super::spend::Choice;
 use super::tr_svd::{Opened, Taken, ring_template};
 use super::truncate::Keep;
@@ -42,20 +43,30 @@ pub fn tr_lm(
         return tree_svd(target, &template, permutation, goal, limits);
     }
     if goal.shares == Shares::Equal {
-        return dispatch!(target.tensor(), x => {
-            smallest((target, x), &template, permutation, eps, limits)
+        return keeping(goal, limits, |goal| {
+            let eps = goal.needs_rse("tr-lm")?;
+            dispatch!(target.tensor(), x => {
+                smallest((target, x), &template, permutation, eps, limits)
+            })
         });
     }
     let plain = tr_svd(target, permutation, goal, limits)?;
-    let found = compressed(target, eps, limits, |(target, dims), eps| {
-        dispatch!(target.tensor(), x => {
-            of_all_openings((target, x), dims, &template, permutation, eps, limits)
+    let found = keeping(goal, limits, |goal| {
+        compressed(target, goal.needs_rse("tr-lm")?, limits, |(target, dims), eps| {
+            dispatch!(target.tensor(), x => {
+                of_all_openings((target, x), dims, &template, permutation, eps, limits)
+            })
         })
     });
     Ok(match found {
         Err(DecomposeError::Interrupted) => plain,
         found => match found? {
-            found if found.network.params() < plain.network.params() => found,
+            found
+                if found.network.params() < plain.network.params()
+                    && (found.rse <= eps || found.rse <= plain.rse) =>
+            {
+                found
+            }
             found => Decomposition { interrupted: found.interrupted, ..plain },
         },
     })

@@ -2,7 +2,7 @@
 
 use super::compress::compressed;
 use super::error::check_whole;
-use super::goal::{Aim, Budget, Shares};
+use super::goal::{Aim, Budget, Shares, keeping};
 use super::ring::{along_ring, modes_along, ring_network};
 use super::spend::{Choice, FINE, Made, passes, smaller_of, spend};
 use super::truncate::{Basis, Keep, expand, left_basis, project};
@@ -48,18 +48,20 @@ pub fn tr_svd(
     if target.dims().len() == 2 {
         return tree_svd(target, &template, permutation, goal, limits);
     }
-    if let (Aim::MaxRse(eps), Shares::Optimal) = (&goal.aim, goal.shares) {
-        return compressed(target, *eps, limits, |small, eps| {
-            let (target, dims) = small;
-            dispatch!(target.tensor(), x => {
-                let ring = Opened::new((target, x), &template, permutation, 0, limits)?;
-                let taken = ring.smallest(dims, eps, |rank| vec![balanced(rank)])?;
-                Ok(Decomposition { interrupted: limits.stop.is_set(), ..ring.finish(taken) })
-            })
-        });
-    }
-    dispatch!(target.tensor(), x => {
-        take_apart(goal, Opened::new((target, x), &template, permutation, 0, limits)?)
+    keeping(goal, limits, |goal| {
+        if let (Aim::MaxRse(eps), Shares::Optimal) = (&goal.aim, goal.shares) {
+            return compressed(target, *eps, limits, |small, eps| {
+                let (target, dims) = small;
+                dispatch!(target.tensor(), x => {
+                    let ring = Opened::new((target, x), &template, permutation, 0, limits)?;
+                    let taken = ring.smallest(dims, eps, |rank| vec![balanced(rank)])?;
+                    Ok(Decomposition { interrupted: limits.stop.is_set(), ..ring.finish(taken) })
+                })
+            });
+        }
+        dispatch!(target.tensor(), x => {
+            take_apart(goal, Opened::new((target, x), &template, permutation, 0, limits)?)
+        })
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::compress::compressed;
 use super::error::check_whole;
-use super::goal::{Aim, Budget, Shares};
+use super::goal::{Aim, Budget, Shares, keeping};
 use super::rooted::Rooted;
 use super::spend::{Choice, Made, passes, smaller_of, spend};
 use super::truncate::{Basis, expand, left_basis, project};
@@ -52,7 +52,7 @@ pub fn tree_svd(
 ) -> Result<Decomposition, DecomposeError> {
     let placed = place(target, template, permutation)?;
     let rooted = Rooted::at_centre(template, &placed_dims(target.dims(), &placed))?;
-    take_apart(target, &placed, &rooted, goal, limits)
+    keeping(goal, limits, |goal| take_apart(target, &placed, &rooted, goal, limits))
 }
 
 /// The dimension of the modes at each vertex together, 1 where there are none.
@@ -84,7 +84,7 @@ pub fn tt_svd(
         }
         _ => Rooted::at(&template, template.vertices() - 1)?,
     };
-    take_apart(target, &placed, &rooted, goal, limits)
+    keeping(goal, limits, |goal| take_apart(target, &placed, &rooted, goal, limits))
 }
 
 /// Hierarchical Tucker by HSVD: [`tree_svd`] on [`Template::ht`]. `permutation[n]` is the leaf of mode `n`.

@@ -8,6 +8,10 @@ use crate::tensor::{Scalar, sum_of_squares};
 /// A given rank is taken from the Gram matrix only if its last squared singular value is at least this
 /// fraction of all: then what rounding adds to the error is below 1e-24 of the whole. 1e5 ulp where that is more.
 const CLEAR: f64 = 1e-6;
+/// What is lost by so many ulp of `||A||` is lost by rounding: the matrix has that rank.
+const EXACT: f64 = 8.0;
+/// Entries of a residual that are computed at a time.
+const STRIPE: usize = 1 << 18;
 
 /// How many singular vectors to keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,8 +40,8 @@ pub(super) struct Basis<T> {
 /// The leading left singular vectors of `a` (m x n, row-major).
 ///
 /// Where the rows are few and the accuracy allows it they come from the Gram matrix `A A^H`, which knows each
-/// squared singular value to a few ulp of `||A||^2`; else from an SVD, which knows each singular value to a few
-/// ulp of the largest. Either way the rounding is counted as lost.
+/// squared singular value to a few ulp of `||A||^2`; its rounding is counted as lost. Else from an SVD, which knows each
+/// singular value to a few ulp of the largest; what such a basis loses is computed entry by entry.
 pub(super) fn left_basis<T: Scalar>(
     a: &[T],
     (m, n): (usize, usize),
@@ -66,8 +70,15 @@ pub(super) fn left_basis<T: Scalar>(
         if matches!(keep, Keep::Within(_)) || squares[rank - 1] >= clear * all {
             // Eigenvectors come in the order of rising eigenvalues.
             let column = |j: usize| &vectors[(m - 1 - j) * m..(m - j) * m];
-            return Ok(Basis { u: from_columns(m, rank, column), rank, lost, squares });
+            let basis = Basis { u: from_columns(m, rank, column), rank, lost, squares };
+            // Of a given rank what is lost may be less than squares tell apart.
+            let unseen = !matches!(keep, Keep::Within(_)) && lost > 0.0 && lost < 100.0 * eta * all;
+            let lost = if unseen { outside(a, &basis, (m, n)) } else { lost };
+            return Ok(Basis { lost, ..basis });
         }
+    }
+    if !precise && matches!(keep, Keep::Within(budget) if budget > 0.0) {
+        return precise_basis(a, (m, n), keep, limits);
     }
     let (values, vectors) = thin_svd(a, m, n, limits)?;
     let squares: Vec<f64> = values.iter().map(|s| s * s).collect();
@@ -77,7 +88,68 @@ pub(super) fn left_basis<T: Scalar>(
     let round = |tail: f64| tail + 2.0 * error * (count * tail).sqrt() + count * error * error;
     let (rank, lost) = choose(&squares, keep, round, error * error);
     let u = from_columns(m, rank, |j| &vectors[j * m..(j + 1) * m]);
-    Ok(Basis { u, rank, lost, squares })
+    let basis = Basis { u, rank, lost, squares };
+    // The kernels' SVD of a long matrix takes what is below `16 n` ulp for zero.
+    let blind = (16.0 * m.max(n) as f64 * T::KIND.epsilon()).powi(2) * all;
+    if matches!(keep, Keep::Within(_)) || lost == 0.0 || lost > 100.0 * blind {
+        return Ok(basis);
+    }
+    let lost = outside(a, &basis, (m, n));
+    match lost <= (EXACT * T::KIND.epsilon()).powi(2) * all {
+        true => Ok(Basis { lost, ..basis }),
+        false => precise_basis(a, (m, n), keep, limits),
+    }
+}
+
+/// The same by an SVD that is right to a few ulp of the largest singular value, with 64 bits; what is lost is that of the
+/// basis as it is.
+fn precise_basis<T: Scalar>(
+    a: &[T],
+    (m, n): (usize, usize),
+    keep: Keep,
+    limits: &Limits,
+) -> Result<Basis<T>, DecomposeError> {
+    let (values, vectors) = precise_svd(a, (m, n), limits)?;
+    let squares: Vec<f64> = values.iter().map(|s| s * s).collect();
+    let narrow = |x: &T::Wide| T::from_parts(x.re(), x.im());
+    let of_rank = |rank: usize| {
+        let columns: Vec<T> = vectors[..rank * m].iter().map(narrow).collect();
+        let u = from_columns(m, rank, |j| &columns[j * m..(j + 1) * m]);
+        let basis = Basis { u, rank, lost: 0.0, squares: squares.clone() };
+        let lost = if rank == squares.len() { 0.0 } else { outside(a, &basis, (m, n)) };
+        Basis { lost, ..basis }
+    };
+    let (mut rank, mut tail) = choose(&squares, keep, |tail| tail, 0.0);
+    let mut basis = of_rank(rank);
+    let Keep::Within(budget) = keep else { return Ok(basis) };
+    // Beyond what rounding alone loses, one more vector may be needed.
+    while basis.lost > budget && rank < squares.len() && tail > 0.01 * basis.lost {
+        limits.check_stop()?;
+        rank += 1;
+        tail = squares[rank..].iter().rev().sum();
+        basis = of_rank(rank);
+    }
+    Ok(basis)
+}
+
+/// `||A - U U^H A||^2`, entry by entry, some columns at a time.
+fn outside<T: Scalar>(a: &[T], basis: &Basis<T>, (m, n): (usize, usize)) -> f64 {
+    let rank = basis.rank;
+    let u = Factor::row_major(&basis.u, rank);
+    let step = (STRIPE / m).clamp(1, n);
+    let stripe = |from: usize| {
+        let columns = step.min(n - from);
+        let part = Factor::row_major(&a[from..], n);
+        let mut inner = vec![T::ZERO; rank * columns];
+        matmul((rank, columns, m), &mut inner, u.transposed().conj(), part);
+        let mut z = vec![T::ZERO; m * columns];
+        matmul((m, columns, rank), &mut z, u, Factor::row_major(&inner, columns));
+        for (i, z) in z.chunks_exact_mut(columns).enumerate() {
+            z.iter_mut().zip(&a[i * n + from..]).for_each(|(z, a)| *z = *a - *z);
+        }
+        sum_of_squares(&z)
+    };
+    (0..n).step_by(step).map(stripe).sum()
 }
 
 /// The rank to keep and what is lost with it, from squared singular values in falling order. `round` adds the
@@ -154,6 +226,32 @@ fn thin_svd<T: Scalar>(
         .ok_or(DecomposeError::NoConvergence { rows: m, columns: n })
 }
 
+/// The same with 64 bits, each value to a few ulp of the largest.
+fn precise_svd<T: Scalar>(
+    a: &[T],
+    (m, n): (usize, usize),
+    limits: &Limits,
+) -> Result<Values<T::Wide>, DecomposeError> {
+    let side = m.min(n);
+    // The matrix and what it comes from, the basis twice, and what is beside them.
+    let own = linalg::precise_bytes::<T>(m, n) / T::KIND.bytes() as f64;
+    limits.check_entries::<T>(2.0 * (m as f64) * n as f64 + 2.0 * (m * side) as f64 + own)?;
+    let flops = 25.0 * (side as f64).powi(3);
+    limits.check_time(4.0 * (a.len() * side) as f64 + flops)?;
+    let stopped = || limits.stop.is_set();
+    let found = match m <= n {
+        true => {
+            let triangle = linalg::triangle_until(a, (m, n), Some(&stopped));
+            let triangle = triangle.ok_or(DecomposeError::Interrupted)?;
+            limits.stop.wait_for(flops, move || linalg::left_singular(&triangle, m, m))
+        }
+        false => Some(linalg::precise_left_singular(a, (m, n), None)),
+    };
+    found
+        .ok_or(DecomposeError::Interrupted)?
+        .ok_or(DecomposeError::NoConvergence { rows: m, columns: n })
+}
+
 /// Row-major m x rank from columns.
 fn from_columns<'c, T: Scalar>(m: usize, rank: usize, column: impl Fn(usize) -> &'c [T]) -> Vec<T> {
     let mut u = vec![T::ZERO; m * rank];
@@ -219,6 +317,7 @@ pub(super) fn expand<T: Scalar>(basis: &Basis<T>, c: &[T], (m, n): (usize, usize
 mod tests {
     use super::*;
     use crate::rng::stream;
+    use crate::tensor::Complex;
     use rand_distr::{Distribution, StandardNormal};
 
     fn normal(n: usize, seed: u64) -> Vec<f64> {
@@ -267,6 +366,49 @@ mod tests {
         assert_eq!(rank(Keep::Within(0.0)), 2, "1e-20 cannot be told from zero");
         let two = left_basis(&a, (3, 5), Keep::Rank(2), &Limits::none()).unwrap();
         assert!(distance(&a, &two, (3, 5)) < 1e-34);
+    }
+
+    /// `x_ij = 1 / (1 + i + j)` with its columns in a row that is much longer than it is high: its singular values fall by
+    /// a factor of 20 or so each, down to rounding.
+    fn hilbert<T: Scalar>(m: usize, n: usize) -> Vec<T> {
+        let entry = |k: usize| 1.0 / (1.0 + (k / n) as f64 / m as f64 + (k % n) as f64 / n as f64);
+        (0..m * n).map(|k| T::from_parts(entry(k), 0.1 * entry(k) * entry(k))).collect()
+    }
+
+    fn every_budget_is_kept<T: Scalar>() {
+        let rounding = (2.0 * T::KIND.epsilon()).powi(2);
+        for (m, n) in [(20, 3000), (20, 25), (3000, 20)] {
+            let a = hilbert::<T>(m, n);
+            let all = sum_of_squares(&a);
+            let exact = linalg::precise_singular_values(&a, (m, n), None).unwrap();
+            let tail = |r: usize| exact[r..].iter().map(|s| s * s).sum::<f64>() / all;
+            for digits in 1..15 {
+                let eps = 10f64.powi(-2 * digits);
+                if eps < 4.0 * rounding {
+                    break;
+                }
+                let keep = Keep::Within(eps * all);
+                let basis = left_basis(&a, (m, n), keep, &Limits::none()).unwrap();
+                let lost = outside(&a, &basis, (m, n)) / all;
+                assert!(lost <= eps, "{} {m}x{n} 1e-{digits}: {lost}", T::KIND);
+                assert!(basis.lost / all >= 0.9 * lost - rounding && basis.lost <= eps * all);
+                // As few as there can be, up to what rounding adds to a tail right at the budget.
+                let least = (1..).find(|&r| tail(r) <= 0.8 * eps - rounding).unwrap();
+                assert!(basis.rank <= least, "{} {m}x{n} 1e-{digits}", T::KIND);
+                // The same by its rank.
+                let ranked = left_basis(&a, (m, n), Keep::Rank(basis.rank), &Limits::none());
+                let ranked = outside(&a, &ranked.unwrap(), (m, n)) / all;
+                assert!(ranked <= 1.01 * lost + rounding, "{} {m}x{n} 1e-{digits}", T::KIND);
+            }
+        }
+    }
+
+    #[test]
+    fn budgets_down_to_rounding_are_kept_with_the_fewest_vectors() {
+        every_budget_is_kept::<f32>();
+        every_budget_is_kept::<f64>();
+        every_budget_is_kept::<Complex<f32>>();
+        every_budget_is_kept::<Complex<f64>>();
     }
 
     #[test]
