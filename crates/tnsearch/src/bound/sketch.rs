@@ -5,7 +5,7 @@
 //! `A^H A = B^H B + E^H E`, the k largest squares of A sum to at most those of B and `||E||^2`: so tails are
 //! bounded from both sides whatever the random numbers were.
 
-use crate::linalg::{Factor, eigenvalues, gram, matmul};
+use crate::linalg::{Factor, eigenvalues, gram, matmul, precise_singular_values};
 use crate::rng;
 use crate::tensor::{Scalar, sum_of_squares};
 use rand::Rng as _;
@@ -14,6 +14,8 @@ use rand::Rng as _;
 pub(super) const FIRST: usize = 16;
 /// A column that keeps less than this of its length adds nothing to the basis.
 const GONE: f64 = 1e-10;
+/// Entries of the residual that are computed at a time.
+const STRIPE: usize = 1 << 18;
 
 /// What a sketch knows of a matrix.
 pub(super) struct Sketch {
@@ -24,12 +26,14 @@ pub(super) struct Sketch {
 }
 
 /// Sketches a row-major `side x long` matrix, doubling the basis until `enough` says so. Ends without an answer where
-/// `most` columns are not enough, or a factorisation fails.
+/// `most` columns are not enough, or a factorisation fails. A precise one goes without squares: what it misses is that of
+/// the residual, and singular values come from an SVD.
 pub(super) fn sketch<T: Scalar>(
     a: &[T],
     (side, long): (usize, usize),
     seed: u64,
     most: usize,
+    precise: bool,
     mut enough: impl FnMut(&Sketch) -> bool,
 ) -> Option<Sketch> {
     let mut rng = rng::stream(seed, b"sketch");
@@ -59,6 +63,20 @@ pub(super) fn sketch<T: Scalar>(
             q.extend(y);
         }
         let count = q.len() / side;
+        if precise {
+            missed = outside(a, (side, long), &q, &b);
+            let values = match count {
+                0 => Vec::new(),
+                _ => precise_singular_values(&b, (count, long), None)?,
+            };
+            let found = Sketch { squares: values.iter().map(|s| s * s).collect(), missed };
+            match enough(&found) || count == side || missed == 0.0 {
+                true => return Some(found),
+                // What is left is too small for columns to show, and may still matter.
+                false if added < columns => return None,
+                false => continue,
+            }
+        }
         let squares = match count {
             0 => Vec::new(),
             _ => eigenvalues(&gram(&b, count, long), count)?,
@@ -69,6 +87,24 @@ pub(super) fn sketch<T: Scalar>(
             return Some(found);
         }
     }
+}
+
+/// `||A - Q B||^2`, entry by entry: a difference of squares would lose what is small in rounding.
+fn outside<T: Scalar>(a: &[T], (side, long): (usize, usize), q: &[T], b: &[T]) -> f64 {
+    let count = q.len() / side;
+    if count == 0 {
+        return sum_of_squares(a);
+    }
+    let step = (STRIPE / long).clamp(1, side);
+    let stripe = |from: usize| {
+        let rows = step.min(side - from);
+        let mut z = vec![T::ZERO; rows * long];
+        let q = Factor::row_major(&q[from..], side).transposed();
+        matmul((rows, long, count), &mut z, q, Factor::row_major(b, long));
+        z.iter_mut().zip(&a[from * long..]).for_each(|(z, a)| *z = *a - *z);
+        sum_of_squares(&z)
+    };
+    (0..side).step_by(step).map(stripe).sum()
 }
 
 /// Random signs.
@@ -143,12 +179,13 @@ mod tests {
         a
     }
 
-    fn bounds_tails<T: Scalar>() {
+    fn bounds_tails<T: Scalar>(precise: bool) {
         let (side, long) = (90, 130);
         for (fall, part) in [(0.5, 1e-3), (0.5, 1e-9), (0.9, 0.05), (0.0, 1e-12)] {
             let a = falling::<T>(side, long, fall);
             let all = sum_of_squares(&a);
-            let found = sketch(&a, (side, long), 1, 60, |s| s.missed <= part * all).unwrap();
+            let enough = |s: &Sketch| s.missed <= part * all;
+            let found = sketch(&a, (side, long), 1, 60, precise, enough).unwrap();
             let values = singular_values(&a, side, long).unwrap();
             assert!(found.missed <= part * all + 1e-13 * all);
             let rounding = 1e3 * T::KIND.epsilon() * all;
@@ -163,8 +200,27 @@ mod tests {
 
     #[test]
     fn tails_lie_between_the_two_sides() {
-        bounds_tails::<f64>();
-        bounds_tails::<Complex<f64>>();
+        for precise in [false, true] {
+            bounds_tails::<f64>(precise);
+            bounds_tails::<Complex<f64>>(precise);
+        }
+    }
+
+    #[test]
+    fn a_precise_sketch_sees_below_the_rounding_of_squares() {
+        // Squares fall to 1e-26 of the largest within 44 terms; a difference of squares sees nothing below 1e-16.
+        let (side, long) = (90, 130);
+        let a = falling::<f64>(side, long, 0.25);
+        let all = sum_of_squares(&a);
+        let values = singular_values(&a, side, long).unwrap();
+        let enough = |s: &Sketch| s.missed <= 1e-22 * all;
+        let found = sketch(&a, (side, long), 1, 60, true, enough).unwrap();
+        assert!(found.missed <= 1e-22 * all && found.missed > 0.0);
+        for k in 0..18 {
+            let tail: f64 = values[k..].iter().map(|s| s * s).sum();
+            let below: f64 = found.squares[k..].iter().sum();
+            assert!(below <= tail * (1.0 + 1e-2) && tail <= (below + found.missed) * 1.01, "{k}");
+        }
     }
 
     #[test]
@@ -193,17 +249,23 @@ mod tests {
 
     #[test]
     fn nothing_is_sketched_exactly() {
-        let found = sketch(&[0.0f64; 40 * 50], (40, 50), 1, 20, |_| false).unwrap();
-        assert_eq!((found.squares.len(), found.missed), (0, 0.0));
+        for precise in [false, true] {
+            let zeros = [0.0f64; 40 * 50];
+            let found = sketch(&zeros, (40, 50), 1, 20, precise, |_| false).unwrap();
+            assert_eq!((found.squares.len(), found.missed), (0, 0.0));
+        }
     }
 
     #[test]
     fn what_a_sketch_cannot_reach_is_not_answered() {
         let a = falling::<f64>(60, 60, 0.99);
         let all = sum_of_squares(&a);
-        assert!(sketch(&a, (60, 60), 1, 20, |s| s.missed <= 1e-6 * all).is_none());
+        for precise in [false, true] {
+            assert!(sketch(&a, (60, 60), 1, 20, precise, |s| s.missed <= 1e-6 * all).is_none());
+        }
         // The exact rank ends it, with nothing missed.
-        let exact = sketch(&falling::<f64>(60, 60, 0.0), (60, 60), 1, 20, |_| false).unwrap();
+        let exact = falling::<f64>(60, 60, 0.0);
+        let exact = sketch(&exact, (60, 60), 1, 20, false, |_| false).unwrap();
         assert!(exact.squares.len() <= 2 && exact.missed < 1e-12 * all);
     }
 }

@@ -1,10 +1,10 @@
 //! Cut spectra: the singular values of the unfoldings of a tensor, computed when first asked for.
 
-use super::Spectrum;
 use super::compressed::{Compressed, Small};
 use super::sketch::{FIRST, Sketch, sketch};
 use super::table::Table;
-use crate::problem::{Stop, Target};
+use super::{Spectrum, needs_svd};
+use crate::problem::{Objective, Stop, Target};
 use crate::tensor::{AxisPlan, Kind, Scalar, Tensor, sum_of_squares};
 use crate::{dispatch, linalg};
 use rayon::prelude::*;
@@ -48,8 +48,8 @@ pub struct SpectraSettings {
     /// The error (RSE) that spectra are compared with: of large unfoldings only the singular values that can tell are
     /// computed. None: all of them, up to `max_side`.
     pub matters: Option<f64>,
-    /// Take singular values from an SVD rather than from the smaller Gram matrix. Needed only for errors
-    /// below about 1e-10: the Gram route knows each squared singular value to about 1e-15 of the sum of
+    /// Take singular values from a QR in blocks and an SVD rather than from the smaller Gram matrix. Needed only for
+    /// errors below about 1e-10: the Gram route knows each squared singular value to about 1e-15 of the sum of
     /// all, which is what an RSE is measured in.
     pub svd: bool,
 }
@@ -160,7 +160,8 @@ impl Spectra {
     /// Projects groups of modes that stand side by side in an order, where the tensor is large and an error matters: of
     /// all cuts asked for from now on the spectra are those of smaller tensors, known from two sides.
     pub(super) fn compress(&self, order: &[usize]) {
-        let Some(eps) = self.settings.matters else { return };
+        // What a projection misses is the difference of two squares: too coarse where squares are.
+        let Some(eps) = self.settings.matters.filter(|_| !self.tiny_matters()) else { return };
         self.compressed.get_or_init(|| {
             let large = self.target.entries() >= COMPRESSED;
             let budget = PROJECTED * eps * self.target.norm_squared();
@@ -230,13 +231,13 @@ impl Spectra {
     }
 
     /// Bytes that computing one cut takes: a copy of the tensor and the square of its smaller side or a sketch, of
-    /// 64-bit parts whatever the tensor has; two copies more for an SVD.
+    /// 64-bit parts whatever the tensor has; two copies and some squares more for an SVD.
     pub fn bytes(&self) -> f64 {
         let entries = self.target.entries() as f64;
         let side = entries.sqrt().min(self.settings.max_side as f64);
         let number = if self.target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
         let sketch = if self.sketches(entries.sqrt() as usize, entries) { entries } else { 0.0 };
-        let svd = if self.settings.svd { 2.0 * entries } else { 0.0 };
+        let svd = if self.settings.svd { 2.0 * entries + 5.0 * side * side } else { 0.0 };
         number.bytes() as f64 * (entries + sketch + svd + 3.0 * side * side)
     }
 
@@ -244,6 +245,11 @@ impl Spectra {
     fn sketches(&self, side: usize, entries: f64) -> bool {
         let large = || side > WHOLE_SIDE && whole_flops(side as f64, entries) > WHOLE_FLOPS;
         side > self.settings.max_side || (self.settings.matters.is_some() && large())
+    }
+
+    /// Whether an error matters that squares do not see.
+    fn tiny_matters(&self) -> bool {
+        self.settings.matters.is_some_and(|eps| needs_svd(Objective::MaxError(eps)))
     }
 
     fn compute(&self, set: ModeSet) -> Option<Spectrum> {
@@ -330,7 +336,7 @@ impl Spectra {
         let about = Rounding { side: all_values, long, by_svd: self.settings.svd, kind };
         let whole = || {
             let squares = match self.settings.svd {
-                true => squares_by_svd(data, side, long, &self.stop),
+                true => squares_by_svd(data, side, long, self.tiny_matters(), &self.stop),
                 false => squares_by_gram(data, side, long, &self.stop),
             };
             Some(spectrum(squares?, missed, self.target.norm_squared(), about))
@@ -338,7 +344,8 @@ impl Spectra {
         if !self.sketches(side, data.len() as f64) {
             return whole();
         }
-        let about = Rounding { by_svd: false, ..about };
+        let tiny = self.settings.svd && self.tiny_matters();
+        let about = Rounding { by_svd: tiny, ..about };
         let all = self.target.norm_squared();
         let made = |s: &Sketch| spectrum(s.squares.clone(), s.missed + missed, all, about);
         let eps = self.settings.matters.unwrap_or(MATTERS);
@@ -354,7 +361,7 @@ impl Spectra {
             enough || self.stop.is_set()
         };
         let most = (side / 3).max(2 * FIRST).min(side);
-        if let Some(found) = sketch(data, (side, long), set, most, enough) {
+        if let Some(found) = sketch(data, (side, long), set, most, tiny, enough) {
             return Some(made(&found));
         }
         // So many values matter that all of them are as cheap, where there is room for them.
@@ -427,13 +434,24 @@ fn squares_by_gram<T: Scalar>(
     Some(values.into_iter().rev().map(|v| v.max(0.0)).collect())
 }
 
-/// Squared singular values from an SVD, largest first.
+/// Squared singular values from an SVD, largest first. That of the kernels takes what is small for zero where a matrix is
+/// long: where a tiny error matters their values are not looked at, else they count as far as they are right.
 fn squares_by_svd<T: Scalar>(
     data: &[T],
     side: usize,
     long: usize,
+    tiny: bool,
     stop: &Stop,
 ) -> Option<Vec<f64>> {
+    let squares = |values: Vec<f64>| Some(values.into_iter().map(|v| v * v).collect());
+    let right = || -> Option<Vec<f64>> {
+        let triangle = linalg::triangle_until(data, (side, long), Some(&|| stop.is_set()))?;
+        let work = move || linalg::singular_values(&triangle, side, side);
+        stop.wait_for(10.0 * (side as f64).powi(3), work)?
+    };
+    if tiny {
+        return squares(right()?);
+    }
     let flops = 10.0 * data.len() as f64 * side as f64;
     let values = match flops < Stop::SHORT {
         true => linalg::singular_values(data, side, long)?,
@@ -442,7 +460,20 @@ fn squares_by_svd<T: Scalar>(
             stop.wait_for(flops, move || linalg::singular_values(&own, side, long))??
         }
     };
-    Some(values.into_iter().map(|v| v * v).collect())
+    if long < 2 * side {
+        return squares(values);
+    }
+    let right = right()?;
+    let norm = sum_of_squares(&values).sqrt();
+    let most = 0.5 * rounding(side, long) * norm;
+    let apart = values.iter().zip(&right).any(|(a, b)| (a - b).abs() > most);
+    squares(if apart { right } else { values })
+}
+
+/// What rounding does to a singular value in units of the root of the sum of all squares, and to a square in units of
+/// that sum: "a few ulp", taken as 4 times the number of values and the root of the length. Tests see far less.
+fn rounding(side: usize, long: usize) -> f64 {
+    4.0 * (side as f64 + (long as f64).sqrt()) * f64::EPSILON
 }
 
 /// What the rounding of a spectrum depends on: the sides, the route, and the kind of number that fits have.
@@ -455,8 +486,7 @@ struct Rounding {
 }
 
 /// Tails and their slack. Rounding moves an eigenvalue of the Gram matrix by a few ulp of `||X||^2`, and a
-/// singular value by a few ulp of the largest, eta; its square then by `2 sigma eta + eta^2`. "A few" is
-/// taken as 4 times the number of values and the root of the length: tests see far less.
+/// singular value by a few ulp of the largest, eta ([`rounding`]); its square then by `2 sigma eta + eta^2`.
 ///
 /// An error that a fit reports is rounded too, and a structure must not be ruled out for that: the entries of
 /// an ill-conditioned network come out wrong by some 1e-14 of `||X||` (tests see 4e-14). Spectra are always computed
@@ -464,7 +494,7 @@ struct Rounding {
 fn spectrum(squares: Vec<f64>, missed: f64, norm_squared: f64, about: Rounding) -> Spectrum {
     let squares: Vec<f64> = squares.into_iter().map(|s| s / norm_squared).collect();
     let count = about.side as f64;
-    let eta = 4.0 * (count + (about.long as f64).sqrt()) * f64::EPSILON;
+    let eta = rounding(about.side, about.long);
     let fit = 2.0 * about.kind.tolerance(FIT_ROUNDING);
     let slack = match about.by_svd {
         true => (count * eta * eta, 2.0 * eta * count.sqrt() + fit),

@@ -1,6 +1,6 @@
 //! What each cut of a tensor loses at each rank, within a budget of work.
 
-use crate::bound::{ModeSet, Spectra, SpectraSettings};
+use crate::bound::{ModeSet, Spectra, SpectraSettings, needs_svd};
 use crate::decompose::Limits;
 use crate::decompose::compress::shrink_limits;
 use crate::decompose::water::Curve;
@@ -43,7 +43,9 @@ impl<'c> Cuts<'c> {
             false => None,
         };
         let own = small.map(|core| {
-            let spectra = Spectra::new(&core, SpectraSettings::default());
+            let svd = eps.is_some_and(|eps| needs_svd(Objective::MaxError(eps)));
+            let spectra =
+                Spectra::new(&core, SpectraSettings { svd, ..SpectraSettings::default() });
             Source::Own(Box::new(spectra.stoppable(&limits.stop)))
         });
         let spectra = own.unwrap_or(Source::Given(given));
