@@ -36,7 +36,7 @@ impl<T: Scalar> Improve<T> for Als {
             // 64-bit numbers have digits to spare, where the cores of a swamp grow and cancel.
             let narrow = T::KIND.epsilon() > f64::EPSILON;
             let trusted = if narrow { trusted.max(10.0 * doubt) } else { trusted };
-            if rse < trusted && settings.stop_rse < trusted && !ws.halted() {
+            if rse < trusted && settings.ends_at() < trusted && !ws.halted() {
                 rse = ws.rse();
             }
             let stopped = control.stopped();

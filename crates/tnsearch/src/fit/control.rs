@@ -41,7 +41,7 @@ impl Progress {
 
     pub fn new(settings: &FitSettings) -> Self {
         Progress {
-            stop_rse: settings.stop_rse,
+            stop_rse: settings.ends_at(),
             keep: 1.0 - settings.tolerance,
             window: Self::WINDOW,
             since: 0,

@@ -132,6 +132,17 @@ impl FitSettings {
         }
     }
 
+    /// The RSE at which a start ends: an error that is asked for below [`FitSettings::stop_rse`] counts, but for 0, which
+    /// only says that all starts are to be made.
+    pub(crate) fn ends_at(&self) -> f64 {
+        if self.enough_rse > 0.0 { self.stop_rse.min(self.enough_rse) } else { self.stop_rse }
+    }
+
+    /// Whether nothing better is looked for.
+    pub(crate) fn is_enough(&self, rse: f64) -> bool {
+        rse <= self.ends_at().max(self.enough_rse)
+    }
+
     /// Checks every setting.
     pub fn check(self) -> Result<CheckedFit, SettingError> {
         for (name, starts) in [("restarts", self.restarts), ("scouts", self.scouts)] {

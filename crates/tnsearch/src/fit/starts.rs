@@ -157,7 +157,7 @@ impl<'s, T: Scalar> Starts<'s, T> {
     }
 
     pub fn enough(&self, rse: f64) -> bool {
-        rse <= self.settings.stop_rse.max(self.settings.enough_rse)
+        self.settings.is_enough(rse)
     }
 
     pub fn in_turn(&self) -> Result<Fitted, FitError> {

@@ -155,7 +155,7 @@ impl Assembly {
 }
 
 fn enough(settings: &CheckedFit, start: &Fitted) -> bool {
-    start.error <= settings.stop_rse.max(settings.enough_rse)
+    settings.is_enough(start.error)
 }
 
 /// Whether a request is the best of its starts and no more. A time limit is one for all of them.

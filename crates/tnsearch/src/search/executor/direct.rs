@@ -72,7 +72,7 @@ pub(super) fn fit_direct(
             graph: None,
         })
     };
-    if error <= settings.enough_rse.max(settings.stop_rse) || affordable < FEWEST {
+    if settings.is_enough(error) || affordable < FEWEST {
         return alone(false);
     }
     match fit(target, graph, &settings.check()?, *seed, Some(&warm), stop) {

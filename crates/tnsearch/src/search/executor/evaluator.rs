@@ -110,21 +110,29 @@ fn evaluate(
     let limits = Limits { max_bytes: target.left_of(settings.max_bytes), stop: stop.clone() };
     // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
     let svd = forest_svd(target, graph, &limits).ok().flatten();
-    let warm = match svd {
-        Some((cores, error)) if error <= settings.enough_rse.max(settings.stop_rse) => {
-            return Ok(Fitted {
-                cores,
-                error,
-                sweeps: 0,
-                restarts: 0,
-                rescued: false,
-                interrupted: false,
-                graph: None,
-            });
-        }
-        other => other.map(|(cores, _)| cores),
+    let as_it_is = |(cores, error): (Vec<AnyTensor>, f64)| Fitted {
+        cores,
+        error,
+        sweeps: 0,
+        restarts: 0,
+        rescued: false,
+        interrupted: false,
+        graph: None,
     };
-    fit::fit(target, graph, &settings.check()?, *seed, warm.as_deref(), stop)
+    let svd = match svd {
+        Some(found) if settings.is_enough(found.1) => return Ok(as_it_is(found)),
+        other => other,
+    };
+    let warm = svd.as_ref().map(|(cores, _)| &cores[..]);
+    let fitted = fit::fit(target, graph, &settings.check()?, *seed, warm, stop)?;
+    // Near rounding, sweeps may spoil what SVDs gave.
+    Ok(match svd {
+        Some(found) if found.1 < fitted.error => {
+            let Fitted { sweeps, restarts, interrupted, .. } = fitted;
+            Fitted { sweeps, restarts, interrupted, ..as_it_is(found) }
+        }
+        _ => fitted,
+    })
 }
 
 /// Fits by a loss of one's own, with [`fit::fit_loss`].
