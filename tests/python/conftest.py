@@ -28,7 +28,8 @@ def command():
     def run(*arguments, code):
         line = [program, *map(str, arguments)]
         done = subprocess.run(line, capture_output=True, text=True, timeout=HANG)
-        assert done.returncode == code, f"{line} ended with {done.returncode}:\n{done.stderr}"
+        codes = code if isinstance(code, tuple) else (code,)
+        assert done.returncode in codes, f"{line} ended with {done.returncode}:\n{done.stderr}"
         return done
 
     return run

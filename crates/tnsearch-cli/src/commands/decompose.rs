@@ -108,6 +108,8 @@ struct Summary<'a> {
     method: String,
     max_rse: Option<f64>,
     target_reached: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounding: Option<&'a str>,
     #[serde(flatten)]
     error: ErrorReport<'a>,
     sweeps: usize,
@@ -169,6 +171,8 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
     });
     let structure = found.network.structure();
     let target_reached = goal.rse().is_none_or(|eps| found.rse <= eps);
+    let rounding = goal.rse().filter(|_| !target_reached);
+    let rounding = rounding.and_then(|eps| target.kind().too_coarse_for(eps));
     let summary = Summary {
         structure: StructureReport::new(structure, dims),
         dtype: target.kind(),
@@ -176,6 +180,7 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
         method: args.method.to_string(),
         max_rse: goal.rse(),
         target_reached,
+        rounding: rounding.as_deref(),
         error: ErrorReport::new(&MEASURE, found.rse),
         sweeps: found.sweeps,
         seconds,
@@ -201,6 +206,9 @@ pub fn run(args: &Decompose) -> anyhow::Result<Exit> {
                 "not reached",
                 format!("{} <= {eps:e}; this is the best found", MEASURE.name),
             );
+        }
+        if let Some(rounding) = &rounding {
+            line(&mut out, "rounding", rounding);
         }
         if let Some(path) = &args.output {
             line(&mut out, "written", path.display());

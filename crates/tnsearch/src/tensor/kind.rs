@@ -58,6 +58,32 @@ impl Kind {
         }
     }
 
+    /// The RE that networks of such numbers come to, whatever their ranks are: what rounding the entries of their cores
+    /// costs, 4 ulp or so.
+    pub fn finest_re(self) -> f64 {
+        4.0 * self.epsilon()
+    }
+
+    /// In one line, what such numbers reach where an RSE is asked for that is less; none where it is not.
+    ///
+    /// ```
+    /// use tnsearch::tensor::Kind;
+    /// assert_eq!(Kind::F32.too_coarse_for(1e-12), None);
+    /// let said = Kind::F32.too_coarse_for(1e-16).unwrap();
+    /// assert!(said.contains("RE of about 5e-7") && said.contains("--dtype f64"));
+    /// ```
+    pub fn too_coarse_for(self, rse: f64) -> Option<String> {
+        let (least, name) = (self.finest_re(), self.name());
+        let wide = match self {
+            Kind::F32 => "; --dtype f64 comes closer",
+            Kind::C32 => "; --dtype complex128 comes closer",
+            Kind::F64 | Kind::C64 => "",
+        };
+        (rse.sqrt() < least).then(|| {
+            format!("networks of {name} numbers come to an RE of about {least:.0e}, whatever their ranks{wide}")
+        })
+    }
+
     /// What takes the place of a tolerance that was measured with 64-bit numbers: `of_f64 * epsilon / 2^-52`.
     ///
     /// ```

@@ -55,6 +55,8 @@ struct Summary<'a> {
     input: &'a str,
     objective: Named<'a, Objective>,
     target_reached: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounding: Option<String>,
     format_preserved: Option<bool>,
     run: Option<usize>,
     run_seed: Option<u64>,
@@ -271,6 +273,7 @@ impl<'a> Described<'a> {
             input: &args.tensor,
             objective: Named::new(measure, &self.settings.objective)?,
             target_reached: result.target_reached,
+            rounding: self.rounding(&result),
             format_preserved,
             run: best.map(|b| b.run),
             run_seed: best.map(|b| b.seed),
@@ -397,6 +400,15 @@ impl<'a> Described<'a> {
         out
     }
 
+    /// What the kind of number can reach, where that is why the error was missed.
+    fn rounding(&self, result: &SearchResult) -> Option<String> {
+        let eps = self.settings.objective.max_error().filter(|_| !result.target_reached)?;
+        if result.measure != Measure::RSE {
+            return None;
+        }
+        self.data.target.kind().too_coarse_for(eps)
+    }
+
     fn found_lines(&self, out: &mut String, result: &SearchResult) {
         let Some(best) = &result.best else {
             let why = match result.stopped_by {
@@ -425,6 +437,9 @@ impl<'a> Described<'a> {
             false => words::missed(best.score.error, objective, measure),
         };
         line(out, "found", found);
+        if let Some(rounding) = self.rounding(result) {
+            line(out, "rounding", rounding);
+        }
         let (dims, names) = (self.data.target.dims(), self.data.names());
         structure_lines(out, &best.structure, dims, names, measure, best.score.error);
         let (most, reached) = (self.widest(), result.target_reached);
