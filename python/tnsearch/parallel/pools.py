@@ -221,7 +221,9 @@ def _is_broken(executor: futures.ProcessPoolExecutor) -> bool:
 
 def _processes(workers: int) -> futures.ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=watch.begin)
+    # What is set while they start is set for that alone.
+    begin = (None if SAFE in os.environ else SAFE,)
+    return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=watch.begin, initargs=begin)
 
 
 def _end(executor: futures.ProcessPoolExecutor) -> None:
@@ -232,21 +234,30 @@ def _end(executor: futures.ProcessPoolExecutor) -> None:
         process.terminate()
 
 
-_main_lock = threading.Lock()
+#: Python does not look for modules in the working folder where it is set.
+SAFE = "PYTHONSAFEPATH"
+_start_lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def without_main() -> Iterator[None]:
-    """Processes that are started do not run the caller's script again, which nothing of ours is in: so scripts need no
-    `if __name__ == "__main__"`."""
-    with _main_lock:
-        main = sys.modules.get("__main__")
-        sys.modules["__main__"] = types.ModuleType("__main__")
+def starting(needs_main: bool = False) -> Iterator[None]:
+    """Processes that are started here import nothing from the working folder before they have the caller's `sys.path`
+    (they begin as `python -c`, which would look there first), and do not run the caller's script again unless
+    `needs_main`: nothing of ours is in it, so scripts need no `if __name__ == "__main__"`."""
+    with _start_lock:
+        main, safe = sys.modules.get("__main__"), os.environ.get(SAFE)
+        os.environ[SAFE] = "1"
+        if not needs_main:
+            sys.modules["__main__"] = types.ModuleType("__main__")
         try:
             yield
         finally:
             if main is not None:
                 sys.modules["__main__"] = main
+            if safe is None:
+                os.environ.pop(SAFE, None)
+            else:
+                os.environ[SAFE] = safe
 
 
 class ProcessPool(Pool):
@@ -273,7 +284,7 @@ class ProcessPool(Pool):
         flag = os.path.join(self._folder(), f"back-{next(self._numbers)}")
         # Processes are started by the first tasks.
         started = len(getattr(self._executor, "_processes", None) or {}) >= self.workers
-        with contextlib.nullcontext() if self.needs_main or started else without_main():
+        with contextlib.nullcontext() if started else starting(self.needs_main):
             future = self._executor.submit(watch.watched, flag, function, *arguments)
         self._flags[future] = flag
         future.add_done_callback(lambda done: self._flags.pop(done, None))

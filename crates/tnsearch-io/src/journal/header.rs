@@ -16,8 +16,9 @@ pub const FORMAT: &str = "tnsearch-journal";
 /// The newest version, which is written; all before are read and continued as they are.
 ///
 /// Version 1 had evaluations only. Since version 3 the first line names the graph that is searched, and evaluations do
-/// not say whether they were refused: those are not on record. Since version 4 every line has a checksum.
-pub const VERSION: u64 = 4;
+/// not say whether they were refused: those are not on record. Since version 4 every line has a checksum. Since version 5
+/// the first line has the largest rank of all, and what a function of the user's own calls itself.
+pub const VERSION: u64 = 5;
 
 /// Versions of the program whose fits are bit for bit the same: each continues journals of the others.
 pub const SAME_FITS: [&str; 2] = ["0.2.0", env!("CARGO_PKG_VERSION")];
@@ -54,6 +55,11 @@ pub struct Header {
     pub exact: Value,
     /// Those of the fits.
     pub fit: Value,
+    /// The largest rank that anything in the search may use, which may be more than that of the settings; none before
+    /// version 5.
+    pub widest_rank: Option<u64>,
+    /// What the user's own function calls itself, where one decides the errors.
+    pub own: Option<String>,
     /// Structures with this many times the tensor's entries as params are not fitted.
     pub max_phi: Option<f64>,
     /// Nor those of which a sweep takes more than this many multiply-adds per entry.
@@ -86,12 +92,16 @@ struct FirstLine {
     exact: Value,
     #[serde(default)]
     fit: Value,
+    /// Left out before version 5.
+    max_rank: Option<u64>,
+    /// Left out where there is none.
+    own: Option<String>,
     max_phi: Option<f64>,
     max_cost: Option<f64>,
-    /// Left out where it is so.
+    /// Left out before version 5 where it is so.
     #[serde(default = "yes")]
     shrink: bool,
-    /// Left out where it is not so.
+    /// Left out before version 5 where it is not so.
     #[serde(default)]
     direct: bool,
     seed: u64,
@@ -138,6 +148,8 @@ impl Header {
             settings: search.strategy_settings(),
             exact: search.exact_settings().unwrap_or(Value::Null),
             fit,
+            widest_rank: Some(settings.widest() as u64),
+            own: None,
             max_phi: Some(settings.max_phi),
             max_cost: search.max_cost(),
             shrink: settings.shrink,
@@ -208,6 +220,8 @@ impl Header {
             settings: first.settings,
             exact: first.exact,
             fit: first.fit,
+            widest_rank: first.max_rank,
+            own: first.own,
             max_phi: first.max_phi,
             max_cost: first.max_cost,
             shrink: first.shrink,
@@ -232,21 +246,28 @@ impl Header {
             "settings": self.settings,
             "exact": self.exact,
             "fit": self.fit,
+            "max_rank": self.widest_rank,
             "max_phi": self.max_phi,
             "max_cost": self.max_cost,
+            "shrink": self.shrink,
+            "direct": self.direct,
             "seed": self.seed,
             "runs": self.runs,
         });
         if self.measure != Measure::RSE {
             value["measure"] = json!(self.measure);
         }
-        if !self.shrink {
-            value["shrink"] = json!(false);
-        }
-        if self.direct {
-            value["direct"] = json!(true);
+        if let Some(own) = &self.own {
+            value["own"] = json!(own);
         }
         value
+    }
+
+    /// Whether walks would go beyond the largest rank if none was given, as 0.3.0 and before had it.
+    pub(super) fn would_go_beyond(&self, rank: u64) -> bool {
+        let finds = ["auto", "walk", "formats", "trees"].contains(&&*self.strategy);
+        let entries: f64 = self.dims.iter().map(|&d| d as f64).product();
+        self.direct && finds && entries.sqrt().min(1024.0) as u64 > rank
     }
 
     /// What the modes are called.
@@ -254,11 +275,15 @@ impl Header {
         ModeNames::new(self.reshaped.as_ref())
     }
 
-    /// The largest rank of an edge, where the settings have one.
+    /// The largest rank of an edge that strategies propose and proofs are about, where the settings have one; walks and
+    /// direct methods go up to `widest_rank`.
     pub fn max_rank(&self) -> Option<u64> {
         self.settings.get("max_rank").and_then(Value::as_u64)
     }
 }
+
+/// Settings that others follow from, the first to blame first: where one differs, the rest is not looked at.
+const FIRST: [&str; 6] = ["reshaped", "data", "measure", "direct", "template", "strategy"];
 
 /// Makes a first line of an equal program or an older version comparable with that of now.
 fn settle(then: &mut Map<String, Value>, now: &Value) {
@@ -266,16 +291,34 @@ fn settle(then: &mut Map<String, Value>, now: &Value) {
         then.get("tnsearch").and_then(Value::as_str).is_some_and(|v| SAME_FITS.contains(&v));
     let version = then.get("version").and_then(Value::as_u64);
     let older = |than: u64| version.is_some_and(|v| (1..than).contains(&v));
-    // The graph follows from these: where they differ, they are to blame.
-    let other = ["template", "strategy"].iter().any(|&name| then.get(name) != now.get(name));
-    // Before modes could be split there was no word about it; where splits differ, the data do because of that.
-    let split = then.entry("reshaped").or_insert(Value::Null) != &now["reshaped"];
-    if split {
-        then.insert("data".to_owned(), now["data"].clone());
+    // Left out once, where they had these values.
+    for (name, value) in [("reshaped", Value::Null), ("direct", false.into()), ("shrink", true.into())] {
+        then.entry(name).or_insert(value);
     }
-    let same = [("tnsearch", equal), ("version", older(VERSION)), ("searched", older(3) || other)];
+    let same = [
+        ("tnsearch", equal),
+        ("version", older(VERSION)),
+        ("searched", older(3)),
+        ("max_rank", older(5)),
+        ("own", older(5)),
+    ];
+    let of_now = |name: &str| now.get(name).cloned().unwrap_or_default();
     for (name, _) in same.into_iter().filter(|(_, same)| *same) {
-        then.insert(name.to_owned(), now.get(name).cloned().unwrap_or_default());
+        then.insert(name.to_owned(), of_now(name));
+    }
+    let of_then = |then: &Map<String, Value>, name: &str| then.get(name).cloned().unwrap_or_default();
+    let blamed = FIRST.into_iter().find(|name| of_then(then, name) != of_now(name));
+    if let (Some(name), Some(fields)) = (blamed, now.as_object()) {
+        let value = of_then(then, name);
+        *then = fields.clone();
+        then.insert(name.to_owned(), value);
+    }
+    // Another method has other defaults.
+    let method = then.get("fit").and_then(|fit| fit.get("method")).cloned();
+    if let Some(method) = method.filter(|method| *method != now["fit"]["method"]) {
+        let mut fit = now["fit"].clone();
+        fit["method"] = method;
+        then.insert("fit".to_owned(), fit);
     }
 }
 
@@ -300,6 +343,8 @@ pub(super) mod tests {
             settings: json!({"max_rank": 7}),
             exact: Value::Null,
             fit: json!({"restarts": 4}),
+            widest_rank: Some(7),
+            own: None,
             max_phi: Some(10.0),
             max_cost: None,
             shrink: true,
@@ -341,8 +386,8 @@ pub(super) mod tests {
     fn bad_first_lines_are_refused_by_name() {
         assert_eq!(refusal(|v| v["format"] = "other".into()), "not a journal of tnsearch");
         assert_eq!(
-            refusal(|v| v["version"] = 5.into()),
-            "it has version 5, and this program reads versions 1 to 4; use a newer tnsearch"
+            refusal(|v| v["version"] = 6.into()),
+            "it has version 6, and this program reads versions 1 to 5; use a newer tnsearch"
         );
         for none in [Value::Null, json!(0), json!(-1), json!("1")] {
             assert!(refusal(|v| v["version"] = none.clone()).contains("it has no version"));

@@ -2,7 +2,7 @@
 
 use super::header::KIND;
 use super::{BeginRecord, Header, JournalFile, line};
-use crate::lines::{LinesError, LinesFile, warnings};
+use crate::lines::{LinesError, LinesFile, LinesProblem, warnings};
 use serde::Serialize;
 use std::path::Path;
 use tnsearch::search::{Evaluation, Event, GenerationRecord, Listener, ListenerError};
@@ -34,6 +34,7 @@ impl JournalWriter {
             Header::from_value(first).map(JournalFile::new)
         })?;
         let mut read = read;
+        check_ranks(&read, header).map_err(|problem| problem.of(path))?;
         read.damaged = lines.damaged().to_vec();
         let generation = read.generations.last().map_or(0, |g| g.number);
         Ok((JournalWriter { lines, version: read.header.version, generation }, read))
@@ -79,6 +80,30 @@ impl JournalWriter {
         }
         self.generation = generation.number;
         self.mark(&line::generation(generation))
+    }
+}
+
+/// Before version 5 the first line does not say whether the largest rank was given, which decides how far walks go: the
+/// command and the ranks on record do.
+fn check_ranks(read: &JournalFile, now: &Header) -> Result<(), LinesProblem> {
+    let (Some(widest), Some(most)) = (now.widest_rank, now.max_rank()) else { return Ok(()) };
+    if read.header.version >= 5 {
+        return Ok(());
+    }
+    let differs = |then: String| {
+        Err(LinesProblem::Differs { name: "max_rank".to_owned(), then, now: widest.to_string() })
+    };
+    let found = read.records.iter().flat_map(|r| &r.ranks).max().map_or(0, |&rank| rank as u64);
+    if found > widest {
+        return differs(format!("{found} or more"));
+    }
+    let option = |word: &String| word == "--max-rank" || word.starts_with("--max-rank=");
+    let mut commands = read.begins.iter().map(|begin| &begin.command);
+    let first = commands.find(|command| command.first().is_some_and(|name| name == "tnsearch"));
+    match first.map(|command| command.iter().any(option)) {
+        Some(true) if widest > most => differs(most.to_string()),
+        Some(false) if widest == most && now.would_go_beyond(most) => differs("not given".to_owned()),
+        _ => Ok(()),
     }
 }
 
@@ -281,7 +306,7 @@ mod tests {
         let newer = with_header(&text, |header| header["version"] = (VERSION + 1).into());
         std::fs::write(&path, &newer).unwrap();
         let refused = JournalWriter::open(&path, &example(), true).unwrap_err().problem;
-        assert_eq!(refused.to_string(), "it was made with version 5, now version 4");
+        assert_eq!(refused.to_string(), "it was made with version 6, now version 5");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), newer);
     }
 }
