@@ -39,6 +39,10 @@ pub struct Header {
     pub reshaped: Option<Reshape>,
     /// The [`fingerprint`](super::fingerprint) of its entries.
     pub sha256: String,
+    /// The kind of its numbers; none before version 5.
+    pub dtype: Option<String>,
+    /// How many of its entries are known, where not all are.
+    pub observed: Option<u64>,
     /// The template that was asked for.
     pub template: Arc<Template>,
     /// The graph whose structures are proposed: the template, or another one with strategies that leave it.
@@ -95,6 +99,7 @@ struct FirstLine {
     /// Left out before version 5.
     max_rank: Option<u64>,
     /// Left out where there is none.
+    #[serde(rename = "fingerprint")]
     own: Option<String>,
     max_phi: Option<f64>,
     max_cost: Option<f64>,
@@ -116,6 +121,8 @@ fn yes() -> bool {
 struct Data {
     dims: Vec<usize>,
     sha256: String,
+    dtype: Option<String>,
+    observed: Option<u64>,
 }
 
 impl Header {
@@ -140,6 +147,10 @@ impl Header {
             dims: target.dims().to_vec(),
             reshaped: reshaped.cloned(),
             sha256: fingerprint(target),
+            dtype: Some(target.kind().name().to_owned()),
+            observed: target.fitted().map(|mask| {
+                mask.as_slice().iter().filter(|&&inside| inside).count() as u64
+            }),
             template: search.template().clone(),
             searched: search.searched()?,
             measure: measure.clone(),
@@ -210,6 +221,8 @@ impl Header {
             version,
             tnsearch: first.tnsearch,
             sha256: first.data.sha256,
+            dtype: first.data.dtype,
+            observed: first.data.observed,
             dims,
             reshaped: first.reshaped,
             template,
@@ -237,7 +250,12 @@ impl Header {
             "format": FORMAT,
             "version": VERSION,
             "tnsearch": self.tnsearch,
-            "data": {"dims": self.dims, "sha256": self.sha256},
+            "data": {
+                "dims": self.dims,
+                "dtype": self.dtype,
+                "observed": self.observed,
+                "sha256": self.sha256,
+            },
             "reshaped": self.reshaped,
             "template": self.template.to_ref(),
             "searched": self.searched.to_ref(),
@@ -258,14 +276,14 @@ impl Header {
             value["measure"] = json!(self.measure);
         }
         if let Some(own) = &self.own {
-            value["own"] = json!(own);
+            value["fingerprint"] = json!(own);
         }
         value
     }
 
     /// Whether walks would go beyond the largest rank if none was given, as 0.3.0 and before had it.
     pub(super) fn would_go_beyond(&self, rank: u64) -> bool {
-        let finds = ["auto", "walk", "formats", "trees"].contains(&&*self.strategy);
+        let finds = OF_TEMPLATE.contains(&&*self.strategy);
         let entries: f64 = self.dims.iter().map(|&d| d as f64).product();
         self.direct && finds && entries.sqrt().min(1024.0) as u64 > rank
     }
@@ -285,6 +303,9 @@ impl Header {
 /// Settings that others follow from, the first to blame first: where one differs, the rest is not looked at.
 const FIRST: [&str; 6] = ["reshaped", "data", "measure", "direct", "template", "strategy"];
 
+/// Strategies that follow from the template where none is asked for; the template follows from the others.
+const OF_TEMPLATE: [&str; 4] = ["auto", "walk", "formats", "trees"];
+
 /// Makes a first line of an equal program or an older version comparable with that of now.
 fn settle(then: &mut Map<String, Value>, now: &Value) {
     let equal =
@@ -300,14 +321,24 @@ fn settle(then: &mut Map<String, Value>, now: &Value) {
         ("version", older(VERSION)),
         ("searched", older(3)),
         ("max_rank", older(5)),
-        ("own", older(5)),
+        ("fingerprint", older(5)),
     ];
     let of_now = |name: &str| now.get(name).cloned().unwrap_or_default();
     for (name, _) in same.into_iter().filter(|(_, same)| *same) {
         then.insert(name.to_owned(), of_now(name));
     }
+    if let Some(data) = then.get_mut("data").and_then(Value::as_object_mut).filter(|_| older(5)) {
+        for name in ["dtype", "observed"] {
+            data.insert(name.to_owned(), now["data"][name].clone());
+        }
+    }
     let of_then = |then: &Map<String, Value>, name: &str| then.get(name).cloned().unwrap_or_default();
-    let blamed = FIRST.into_iter().find(|name| of_then(then, name) != of_now(name));
+    let asked = |strategy: Value| !OF_TEMPLATE.contains(&strategy.as_str().unwrap_or_default());
+    let mut first = FIRST;
+    if asked(of_then(then, "strategy")) || asked(of_now("strategy")) {
+        first.swap(4, 5);
+    }
+    let blamed = first.into_iter().find(|name| of_then(then, name) != of_now(name));
     if let (Some(name), Some(fields)) = (blamed, now.as_object()) {
         let value = of_then(then, name);
         *then = fields.clone();
@@ -335,6 +366,8 @@ pub(super) mod tests {
             dims: vec![3, 4, 5],
             reshaped: None,
             sha256: "00ff".to_owned(),
+            dtype: Some("f64".to_owned()),
+            observed: None,
             template: ring.clone(),
             searched: ring,
             measure: Measure::RSE,
@@ -374,10 +407,12 @@ pub(super) mod tests {
         let objective = Objective::MaxParams(u128::MAX);
         let measure = Measure::new("kl", "KL", "Kullback-Leibler divergence", None);
         let strategy = "my own".to_owned();
+        let header = Header { own: Some("v1".into()), observed: Some(17), ..header };
         let left =
             Header { searched: complete, strategy, objective, measure, shrink: false, ..header };
         let read = Header::parse(left.to_value().to_string().as_bytes()).unwrap();
-        assert_eq!(read.measure, left.measure);
+        assert_eq!((&read.measure, &read.own), (&left.measure, &left.own));
+        assert_eq!((read.observed, read.widest_rank), (Some(17), Some(7)));
         assert_eq!((read.searched.name(), read.shrink), ("complete", false));
         assert_eq!(read.objective, Objective::MaxParams(u64::MAX.into()));
     }

@@ -172,6 +172,11 @@ mod tests {
     fn old(text: &str, version: u64) -> String {
         let old = with_header(text, |header| {
             header["version"] = version.into();
+            header.remove("max_rank");
+            let data = header["data"].as_object_mut().unwrap();
+            data.remove("dtype").and(data.remove("observed"));
+            // Left out where it is so.
+            header.remove("shrink");
             if version < 3 {
                 header.remove("searched");
             }
@@ -204,7 +209,7 @@ mod tests {
     #[test]
     fn a_journal_of_an_old_version_is_continued_as_one() {
         let (_dir, path, text) = written(2);
-        for version in [1, 2, 3] {
+        for version in [1, 2, 3, 4] {
             let before = old(&text, version);
             std::fs::write(&path, &before).unwrap();
             let (mut journal, read) = JournalWriter::open(&path, &example(), true).unwrap();
@@ -291,6 +296,34 @@ mod tests {
             refusal(&|h| h.settings = json!({"max_rank": 3})),
             "it was made with settings.max_rank 7, now settings.max_rank 3"
         );
+        assert_eq!(
+            refusal(&|h| h.widest_rank = Some(31)),
+            "it was made with max_rank 7, now max_rank 31"
+        );
+        assert_eq!(
+            refusal(&|h| h.dtype = Some("f32".into())),
+            "it was made with data.dtype \"f64\", now data.dtype \"f32\""
+        );
+        assert_eq!(
+            refusal(&|h| h.own = Some("v2".into())),
+            "it was made with fingerprint null, now fingerprint \"v2\""
+        );
+        assert_eq!(refusal(&|h| h.shrink = false), "it was made with shrink true, now shrink false");
+        // What others follow from is to blame.
+        assert_eq!(
+            refusal(&|h| {
+                (h.direct, h.max_phi, h.widest_rank) = (false, Some(1.0), Some(5));
+                h.template = path_graph.clone();
+            }),
+            "it was made with direct true, now direct false"
+        );
+        assert_eq!(
+            refusal(&|h| {
+                h.strategy = "walk".into();
+                (h.max_phi, h.settings, h.fit) = (None, Value::Null, Value::Null);
+            }),
+            "it was made with strategy \"tnls\", now strategy \"walk\""
+        );
         // Another split makes other data: the split is to blame.
         let split = tnsearch::tensor::Reshape::shape(&[12, 5], vec![3, 4, 5], false).unwrap();
         let refused = refusal(&|h| {
@@ -298,6 +331,47 @@ mod tests {
             h.sha256 = "11".into();
         });
         assert!(refused.starts_with("it was made with reshaped null, now reshaped {"), "{refused}");
+    }
+
+    /// The first line of an old journal does not say whether the largest rank was given; its command and its ranks do.
+    #[test]
+    fn the_largest_rank_of_an_old_journal_is_told_from_what_it_has() {
+        let (_dir, path, text) = written(0);
+        let of = |strategy: &str, widest: u64| Header {
+            strategy: strategy.to_owned(),
+            dims: vec![30, 40, 50],
+            widest_rank: Some(widest),
+            ..example()
+        };
+        let open = |strategy: &str, command: &[&str], largest: usize, widest: u64| {
+            let header = with_header(&old(&text, 4), |header| {
+                header["strategy"] = strategy.into();
+                header["data"]["dims"] = json!([30, 40, 50]);
+            });
+            let begin = json!({"begin": {"input": "X.npy", "command": command}});
+            let (loss, params) = ((70 * largest + 50) as f64 / 60000.0 + 100.0, 70 * largest + 50);
+            let record = json!({"key": format!("3+0:0-1x{largest}"), "permutation": [0, 1, 2],
+                "ranks": [largest, 1, 1], "params": params, "rse": 0.5, "loss": loss});
+            let record = format!("{{\"run\":0,{}", &record.to_string()[1..]);
+            std::fs::write(&path, format!("{header}{begin}\n{record}\n")).unwrap();
+            let opened = JournalWriter::open(&path, &of(strategy, widest), true);
+            opened.map(|(_, read)| read.records.len()).map_err(|e| e.problem.to_string())
+        };
+        let (plain, given): (&[&str], &[&str]) =
+            (&["tnsearch", "search", "X.npy"], &["tnsearch", "search", "X.npy", "--max-rank", "7"]);
+        let refused = |then: &str, now: u64| {
+            Err(format!("it was made with max_rank {then}, now max_rank {now}"))
+        };
+        assert_eq!(open("walk", plain, 7, 244), Ok(1));
+        assert_eq!(open("walk", given, 7, 7), Ok(1));
+        assert_eq!(open("walk", plain, 7, 7), refused("not given", 7));
+        assert_eq!(open("walk", plain, 9, 7), refused("9 or more", 7));
+        assert_eq!(open("walk", given, 7, 244), refused("7", 244));
+        assert_eq!(open("walk", &["tnsearch", "search", "--max-rank=7"], 7, 244), refused("7", 244));
+        // Others have the same limit in either case, and of Python nothing is known but the ranks.
+        assert_eq!(open("tnls", plain, 7, 7), Ok(1));
+        assert_eq!(open("walk", &["python", "tnsearch.search"], 7, 7), Ok(1));
+        assert_eq!(open("walk", &["python", "tnsearch.search"], 8, 7), refused("8 or more", 7));
     }
 
     #[test]
