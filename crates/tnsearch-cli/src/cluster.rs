@@ -49,8 +49,7 @@ sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text)
 "#;
 
 /// What is said where the broker says nothing.
-const SILENT: &str =
-    "the broker of --cluster ended without a word; it needs Python 3.11 or newer";
+const SILENT: &str = "the broker of --cluster ended without a word; it needs Python 3.11 or newer";
 /// What is said where it is not understood.
 const UNKNOWN: &str = "the broker of --cluster said something unknown; is it of this version?";
 

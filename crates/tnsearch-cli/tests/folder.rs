@@ -5,7 +5,7 @@
 mod common;
 
 use common::{HANG, Place, doubles, npy};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -68,7 +68,10 @@ fn hostile() -> Place {
     }
     place.write("-c", &text);
     for program in PROGRAMS {
-        executable(&place.path(program), &format!("#!/bin/sh\necho {program} >> {}\n", ran.display()));
+        executable(
+            &place.path(program),
+            &format!("#!/bin/sh\necho {program} >> {}\n", ran.display()),
+        );
     }
     place
 }
@@ -107,7 +110,8 @@ fn no_cluster_runs_what_lies_beside_the_tensor() {
     for cluster in ["processes:1", "dask", "dask://127.0.0.1:1", "ray", "mpi", "mpi:1"] {
         // An empty part of PYTHONPATH stands for the working folder.
         for more in ["", ":", ":/nowhere", "/nowhere:"] {
-            let own = if cluster.starts_with("mpi") { format!("{lib}:{more}") } else { more.to_owned() };
+            let own =
+                if cluster.starts_with("mpi") { format!("{lib}:{more}") } else { more.to_owned() };
             let mut environment = vec![("PATH", path.clone())];
             if !own.is_empty() {
                 environment.push(("PYTHONPATH", own.clone()));
@@ -128,9 +132,9 @@ fn no_cluster_runs_what_lies_beside_the_tensor() {
 fn an_interpreter_named_by_a_relative_path_is_that_of_the_folder() {
     let place = hostile();
     std::fs::create_dir(place.path("mine")).unwrap();
-    let text = r"#!/bin/sh
+    let text = r#"#!/bin/sh
 printf '%s|' "$1" "$2" "$PYTHONPATH" "$PYTHONSAFEPATH" "$TNSEARCH_SHARED" "$(/bin/pwd)" > @
-";
+"#;
     let said = place.path("said").display().to_string();
     executable(&place.path("mine/python"), &text.replace('@', &said));
     let environment = [
@@ -153,8 +157,15 @@ fn the_command_of_max_loss_is_all_that_runs() {
     // What measures is the user's own: here it is the shell, and a program of Python without the folder.
     let python = "python3 -I -c 'import sys; print(len(sys.argv[1]) / 1e6)'";
     for command in ["printf '0.25\\n'; :", "expr 1 + 1; :", python] {
-        let args =
-            ["compress-model", "m.safetensors", "--max-loss", command, "-o", "s.safetensors", "--quiet"];
+        let args = [
+            "compress-model",
+            "m.safetensors",
+            "--max-loss",
+            command,
+            "-o",
+            "s.safetensors",
+            "--quiet",
+        ];
         let ended = tnsearch(&place, &[], &args);
         let said = String::from_utf8(ended.stderr).unwrap();
         assert!(matches!(ended.status.code(), Some(0 | 1)), "{command}: {said}");
@@ -167,7 +178,11 @@ fn names_of_files_are_no_commands() {
     let place = hostile();
     let evil = "m;touch ran;$(touch ran)`touch ran`'\"|touch ran&.safetensors";
     std::fs::rename(place.path("m.safetensors"), place.path(evil)).unwrap();
-    for command in ["printf '0.25\\n'; test -f {} || echo gone", "test -f '{}' && echo 0.25; :", "expr 1 + 1; :"] {
+    for command in [
+        "printf '0.25\\n'; test -f {} || echo gone",
+        "test -f '{}' && echo 0.25; :",
+        "expr 1 + 1; :",
+    ] {
         let output = format!("out {evil}");
         let args = ["compress-model", evil, "--max-loss", command, "-o", &output, "--quiet"];
         let ended = tnsearch(&place, &[], &args);

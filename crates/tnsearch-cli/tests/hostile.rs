@@ -207,12 +207,14 @@ fn a_command_that_is_ended_while_it_writes_leaves_nothing() {
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only builds with debug assertions can be held")]
 fn a_pipe_that_nobody_reads_from_does_not_hold_a_command_that_is_to_end() {
-    for (option, pipe) in [("-o", "pipe"), ("--json", "pipe"), ("--report", "pipe"), ("-o", "link")] {
+    for (option, pipe) in [("-o", "pipe"), ("--json", "pipe"), ("--report", "pipe"), ("-o", "link")]
+    {
         for signal in ["-TERM", "-INT"] {
             let place = Place::new();
             place.ring("x.npy", 4, 1);
             shell(&place, "mkfifo pipe; ln -s pipe link");
-            let args = format!("search x.npy --template ring --strategy tnls --quiet {option} {pipe}");
+            let args =
+                format!("search x.npy --template ring --strategy tnls --quiet {option} {pipe}");
             let held = Held::at(&place, "evaluation 2", &args);
             held.signal(signal);
             assert_eq!(held.end().code(), Some(2), "{option} {signal}");
@@ -283,7 +285,12 @@ fn a_killed_command_leaves_a_file_that_a_later_one_removes() {
     assert!(left.iter().all(|name| place.path(name).exists()), "it may still be written");
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
     for name in left.iter().map(String::as_str).chain([".tnsearch-mine"]) {
-        std::fs::File::options().write(true).open(place.path(name)).unwrap().set_modified(old).unwrap();
+        std::fs::File::options()
+            .write(true)
+            .open(place.path(name))
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
     }
     assert_eq!(place.run(&format!("{args} other.npy")).code, 0);
     assert_eq!(temporary(), [".tnsearch-mine"]);
@@ -300,7 +307,16 @@ fn what_a_summary_names_is_read_as_a_tensor_or_refused() {
     place.write("secret", "hunter2\n");
     place.write("other.npy", npy("<f8", &[2, 2], &doubles(&[1.0, 2.0, 3.0, 4.0])));
     shell(&place, "mkfifo pipe");
-    for name in ["secret", "pipe", "/dev/zero", ".", "gone.npy", "other.npy", "/proc/self/environ", "x.npy:key"] {
+    for name in [
+        "secret",
+        "pipe",
+        "/dev/zero",
+        ".",
+        "gone.npy",
+        "other.npy",
+        "/proc/self/environ",
+        "x.npy:key",
+    ] {
         let named = summary.replace("\"x.npy\"", &format!("{name:?}"));
         assert_ne!(named, summary);
         place.write("named.json", named);

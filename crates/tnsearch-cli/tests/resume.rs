@@ -45,15 +45,35 @@ const OPTIONS: &[(&str, &str, &str, Then)] = &[
     ("resize", PICTURE, "--resize 16x8", Refused("reshaped")),
     ("crop", PICTURE, "--crop --resize 16x16", Refused("reshaped")),
     ("mask", HOLES, "--mask other.npy", Refused("other entries")),
-    ("mask-marks", HOLES, "--mask-marks observed", Refused("data.observed 78, now data.observed 3")),
+    (
+        "mask-marks",
+        HOLES,
+        "--mask-marks observed",
+        Refused("data.observed 78, now data.observed 3"),
+    ),
     ("nan-missing", HOLES, "--nan-missing", Same),
     ("loss", KL, "--loss huber:0.5", Refused("measure.id \"kl\", now measure.id \"huber")),
     ("max-loss", KL, "--max-loss 0.2", Refused("objective")),
-    ("lambda", TNLS, "--lambda 6", Refused("objective {\"lambda\":5.0}, now objective {\"lambda\":6.0}")),
+    (
+        "lambda",
+        TNLS,
+        "--lambda 6",
+        Refused("objective {\"lambda\":5.0}, now objective {\"lambda\":6.0}"),
+    ),
     ("max-re", DEFAULT, "--max-re 0.3", Refused("objective {\"max_rse\"")),
     ("max-rse", DEFAULT, "--max-re --max-rse 0.3", Refused("objective {\"max_rse\"")),
-    ("max-params", DEFAULT, "--max-re --max-params 40", Refused("now objective {\"max_params\":40}")),
-    ("template", DEFAULT, "--template path", Refused("template \"formats\", now template \"path\"")),
+    (
+        "max-params",
+        DEFAULT,
+        "--max-re --max-params 40",
+        Refused("now objective {\"max_params\":40}"),
+    ),
+    (
+        "template",
+        DEFAULT,
+        "--template path",
+        Refused("template \"formats\", now template \"path\""),
+    ),
     ("max-rank", DEFAULT, "--max-rank 7", Refused("max_rank 9, now max_rank 7")),
     ("max-rank", TNLS, "--max-rank 3", Refused("max_rank 7, now max_rank 3")),
     ("strategy", TNLS, "--strategy random", Refused("strategy \"tnls\", now strategy \"random\"")),
@@ -66,7 +86,12 @@ const OPTIONS: &[(&str, &str, &str, Then)] = &[
     ("fit", TNLS, "--fit lm", Refused("fit.method \"als\", now fit.method \"lm\"")),
     ("restarts", DEFAULT, "--restarts 2", Refused("fit.restarts 4, now fit.restarts 2")),
     ("scouts", DEFAULT, "--scouts 2", Refused("fit.scouts")),
-    ("max-sweeps", DEFAULT, "--max-sweeps 90", Refused("fit.max_sweeps 200, now fit.max_sweeps 90")),
+    (
+        "max-sweeps",
+        DEFAULT,
+        "--max-sweeps 90",
+        Refused("fit.max_sweeps 200, now fit.max_sweeps 90"),
+    ),
     ("tolerance", DEFAULT, "--tolerance 0.1", Refused("fit.tolerance 0.01, now fit.tolerance 0.1")),
     ("stop-rse", DEFAULT, "--stop-rse 1e-5", Refused("fit.stop_rse")),
     ("carry", TNLS, "--carry", Refused("fit.carry")),
@@ -97,7 +122,8 @@ const OPTIONS: &[(&str, &str, &str, Then)] = &[
 /// Where the searches of this file find their data.
 fn place() -> Place {
     let place = Place::new();
-    let entry = |k: usize| 1.0 + (k as f64 * 0.7).sin() * (k as f64 * 0.31).cos() + 0.01 * (k % 7) as f64;
+    let entry =
+        |k: usize| 1.0 + (k as f64 * 0.7).sin() * (k as f64 * 0.31).cos() + 0.01 * (k % 7) as f64;
     let numbers = |n: usize| doubles(&(0..n).map(entry).collect::<Vec<_>>());
     place.write("x.npy", npy("<f8", &[3; 4], &numbers(81)));
     place.write("long.npy", npy("<f8", &[12, 9], &numbers(108)));
@@ -173,7 +199,8 @@ fn every_option_is_refused_by_its_name_or_changes_no_answer() {
     assert!(gone.is_empty(), "{gone:?} are no options any more");
     let mut made: Vec<&str> = Vec::new();
     for (name, base, change, then) in OPTIONS {
-        let journal = format!("journal-{}", made.iter().position(|b| b == base).unwrap_or(made.len()));
+        let journal =
+            format!("journal-{}", made.iter().position(|b| b == base).unwrap_or(made.len()));
         if !made.contains(base) {
             let (ended, wrote) = search(&place, base, &format!("--journal {journal}"));
             assert!(wrote.is_some(), "{base}: {ended:?}");
@@ -236,9 +263,9 @@ fn every_option_of_every_strategy_is_refused_by_its_name() {
             let (ended, _) = search(&place, &asked, &format!("{journal} --resume"));
             assert_eq!((ended.code, ended.stderr.lines().count()), (2, 1), "{asked}: {ended:?}");
             let field = option.name.replace('-', "_");
-            let named = ["settings", "exact"].iter().any(|of| {
-                ended.stderr.contains(&format!("it was made with {of}.{field} "))
-            });
+            let named = ["settings", "exact"]
+                .iter()
+                .any(|of| ended.stderr.contains(&format!("it was made with {of}.{field} ")));
             assert!(named, "{asked}: {}", ended.stderr);
         }
     }
@@ -249,8 +276,11 @@ fn kinds() -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let goals = ["--max-re 0.2", "--lambda 5", "--max-params 40"];
     // Each template with each goal; without one several formats are tried.
-    for template in ["", "path", "ring", "star", "tree", "tucker", "ht", "complete", "any", "any-tree"] {
-        let template = if template.is_empty() { String::new() } else { format!("--template {template}") };
+    for template in
+        ["", "path", "ring", "star", "tree", "tucker", "ht", "complete", "any", "any-tree"]
+    {
+        let template =
+            if template.is_empty() { String::new() } else { format!("--template {template}") };
         let most = "--max-evaluations 12";
         all.extend(goals.iter().map(|goal| format!("x.npy {template} {goal} {most}")));
     }
@@ -263,7 +293,8 @@ fn kinds() -> Vec<String> {
             _ => ["ring", "path"][k % 2],
         };
         let (name, goal) = (strategy.name, goals[k % 3]);
-        let base = format!("x.npy --template {template} --strategy {name} {goal} --max-evaluations 9");
+        let base =
+            format!("x.npy --template {template} --strategy {name} {goal} --max-evaluations 9");
         all.push(base.clone());
         all.push(format!("{base} --no-prune --runs 2 --seed 4"));
     }
@@ -295,7 +326,10 @@ fn kinds() -> Vec<String> {
 fn with_more_data() -> Place {
     let place = place();
     let complex = |k: usize| [(k as f64 * 0.37).sin(), (k as f64 * 0.91).cos()];
-    place.write("z.npy", npy("<c16", &[4, 3, 5], &doubles(&(0..60).flat_map(complex).collect::<Vec<_>>())));
+    place.write(
+        "z.npy",
+        npy("<c16", &[4, 3, 5], &doubles(&(0..60).flat_map(complex).collect::<Vec<_>>())),
+    );
     // Pairs of modes that belong together: vertices with several.
     let pairs = |k: usize| {
         let digit = |n: u32| (k / 2usize.pow(n) % 2) as f64;
@@ -316,14 +350,19 @@ fn an_untouched_journal_is_resumed_without_a_word_to_the_same_bits() {
         let first = first.unwrap_or_else(|| panic!("{args}: {ended:?}"));
         let text = String::from_utf8(place.read(&format!("{k}.jsonl"))).unwrap();
         let lines = |text: &str| text.lines().filter(|l| l.starts_with("{\"run\"")).count();
-        grouped += text.lines().filter(|l| l.starts_with("{\"run\"") && l.contains("\"key\":\"4+0/")).count();
+        grouped += text
+            .lines()
+            .filter(|l| l.starts_with("{\"run\"") && l.contains("\"key\":\"4+0/"))
+            .count();
         let (ended, again) = search(&place, args, &format!("{journal} --resume"));
         assert_eq!(ended.stderr, "", "{args}");
         assert!(again.unwrap() == first, "{args}");
         let after = String::from_utf8(place.read(&format!("{k}.jsonl"))).unwrap();
         assert!(after.starts_with(&text), "{args}");
         assert_eq!(lines(&after), lines(&text), "{args}: something was computed again");
-        for command in [format!("report {k}.jsonl -o page.html --quiet"), format!("watch {k}.jsonl")] {
+        for command in
+            [format!("report {k}.jsonl -o page.html --quiet"), format!("watch {k}.jsonl")]
+        {
             let ended = place.run_as_it_is(&command);
             assert_eq!((ended.code, &*ended.stderr), (0, ""), "{args}: {command}");
         }

@@ -102,7 +102,9 @@ fn check_ranks(read: &JournalFile, now: &Header) -> Result<(), LinesProblem> {
     let first = commands.find(|command| command.first().is_some_and(|name| name == "tnsearch"));
     match first.map(|command| command.iter().any(option)) {
         Some(true) if widest > most => differs(most.to_string()),
-        Some(false) if widest == most && now.would_go_beyond(most) => differs("not given".to_owned()),
+        Some(false) if widest == most && now.would_go_beyond(most) => {
+            differs("not given".to_owned())
+        }
         _ => Ok(()),
     }
 }
@@ -308,7 +310,10 @@ mod tests {
             refusal(&|h| h.own = Some("v2".into())),
             "it was made with fingerprint null, now fingerprint \"v2\""
         );
-        assert_eq!(refusal(&|h| h.shrink = false), "it was made with shrink true, now shrink false");
+        assert_eq!(
+            refusal(&|h| h.shrink = false),
+            "it was made with shrink true, now shrink false"
+        );
         // What others follow from is to blame.
         assert_eq!(
             refusal(&|h| {
@@ -367,7 +372,10 @@ mod tests {
         assert_eq!(open("walk", plain, 7, 7), refused("not given", 7));
         assert_eq!(open("walk", plain, 9, 7), refused("9 or more", 7));
         assert_eq!(open("walk", given, 7, 244), refused("7", 244));
-        assert_eq!(open("walk", &["tnsearch", "search", "--max-rank=7"], 7, 244), refused("7", 244));
+        assert_eq!(
+            open("walk", &["tnsearch", "search", "--max-rank=7"], 7, 244),
+            refused("7", 244)
+        );
         // Others have the same limit in either case, and of Python nothing is known but the ranks.
         assert_eq!(open("tnls", plain, 7, 7), Ok(1));
         assert_eq!(open("walk", &["python", "tnsearch.search"], 7, 7), Ok(1));

@@ -110,8 +110,9 @@ mod tests {
             let hurried = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 let (begun, began) = mpsc::channel();
-                let reader = scope.spawn(|| {
-                    let mut file = File::open(&path).unwrap();
+                let at = &path;
+                let reader = scope.spawn(move || {
+                    let mut file = File::open(at).unwrap();
                     let mut got = Vec::new();
                     file.read_exact(&mut [0]).unwrap();
                     begun.send(()).unwrap();

@@ -219,7 +219,9 @@ mod tests {
             let star: Vec<_> = (1..n).map(|v| (0, v, v + 1)).collect();
             let ring = path.iter().copied().chain((n > 2).then_some((0, n - 1, 7))).collect();
             for edges in [path.clone(), star, ring] {
-                for (home, name) in [("any-tree", "any-tree"), ("formats", "any-tree"), ("ring", "graph")] {
+                for (home, name) in
+                    [("any-tree", "any-tree"), ("formats", "any-tree"), ("ring", "graph")]
+                {
                     let home = Arc::new(Template::parse(home, 4).unwrap());
                     let s = Structure::from_groups(name, groups, &edges).unwrap();
                     let Some(format) = OtherFormat::of(&s, Some(&home)) else {
