@@ -127,6 +127,35 @@ def evaluate_own(key: str, source: Any, batch: Sequence[tuple[bytes, float]], ow
     return Done(answers, time.perf_counter() - begun)
 
 
+def fingerprint_of(work: Measured | Evaluated | None, journal: Any, resume: bool) -> str | None:
+    """What a function of the user calls itself, by which a journal knows it: its attribute ``fingerprint``. Without one
+    nothing tells whether a journal was made with this function, so it is not gone on with.
+
+    >>> def loss(network): return 0.0
+    >>> fingerprint_of(Measured(loss), "run.jsonl", False) is None
+    True
+    >>> fingerprint_of(Measured(loss), "run.jsonl", True)
+    Traceback (most recent call last):
+        ...
+    ValueError: resume: nothing says that loss is the function of the journal; give it a name that changes when it does, as in loss.fingerprint = 'perplexity, v2'
+    >>> loss.fingerprint = "perplexity, v2"
+    >>> fingerprint_of(Measured(loss), "run.jsonl", True)
+    'perplexity, v2'
+    """
+    if work is None:
+        return None
+    function = work.loss if isinstance(work, Measured) else work.evaluation
+    text = getattr(function, "fingerprint", None)
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"{work.name}.fingerprint is a {type(text).__name__}; it must be a text")
+    if text is None and journal is not None and resume:
+        raise ValueError(
+            f"resume: nothing says that {work.name} is the function of the journal; give it a name that changes when it "
+            f"does, as in {work.name}.fingerprint = 'perplexity, v2'"
+        )
+    return text
+
+
 def own_work(loss: Any, evaluate: Any) -> Measured | Evaluated | None:
     """The functions of the user, if there are any."""
     if callable(loss) and evaluate is not None:

@@ -10,7 +10,7 @@ from ._conduct import Callback, conduct
 from ._core import Engine, strategy_options
 from ._data import Shape, Split, data_options
 from ._keywords import known_options, unexpected
-from ._own import OwnEvaluation, OwnLoss, own_work
+from ._own import OwnEvaluation, OwnLoss, fingerprint_of, own_work
 from ._places import open_place
 from ._progress import Progress
 from ._result import Result
@@ -167,7 +167,9 @@ def search(
         Take the tensor in another shape: modes split into factors (``"auto"``, ``4``, ``[(4, 4), 8]``), or a shape of as
         many entries.
     journal, resume
-        Keep a record of every evaluation in this file, and go on from it. The command line reads the same files.
+        Keep a record of every evaluation in this file, and go on from it. The command line reads the same files. A
+        function of your own (``loss``, ``evaluate``) has to say which it is, so that no journal of another is gone on
+        with: by its attribute ``fingerprint``, a text.
     front
         Whether the networks along the Pareto front are returned, too.
     callback
@@ -200,7 +202,7 @@ def search(
     own = own_work(loss, evaluate)
     bar = Progress(progress, max_evaluations=max_evaluations, max_seconds=max_seconds)
     asked = order("search", settings, options, own is not None)
-    asked.update(events=callback is not None, progress=bar.shown)
+    asked.update(events=callback is not None, progress=bar.shown, fingerprint=fingerprint_of(own, journal, resume))
     place = open_place(parallel, workers, own)
     if place.threads is not None and threads is None:
         asked["search"]["threads"] = place.threads

@@ -184,6 +184,34 @@ def test_a_study_keeps_a_journal(x, tmp_path):
     assert told <= whole.evaluations - 5 + 1
 
 
+def test_a_journal_knows_the_function_it_was_made_with(x, tmp_path):
+    def one(structure, seed):
+        return evaluate(structure, seed)
+
+    def other(structure, seed):
+        return 2 * evaluate(structure, seed)
+
+    whole = tnsearch.search(x, evaluate=one, **OPTIONS)
+    journal = tmp_path / "own.jsonl"
+    one.fingerprint = "size, v1"
+    part = {**OPTIONS, "max_evaluations": 5}
+    tnsearch.search(x, evaluate=one, journal=journal, **part)
+    # Another function, the same with another name, and none: each is told in one line, and the journal stays as it is.
+    text = journal.read_text()
+    with pytest.raises(ValueError, match="nothing says that evaluate is the function of the journal"):
+        tnsearch.search(x, evaluate=other, journal=journal, resume=True, **OPTIONS)
+    other.fingerprint = "twice the size"
+    with pytest.raises(ValueError, match='made with fingerprint "size, v1", now fingerprint "twice the size"'):
+        tnsearch.search(x, evaluate=other, journal=journal, resume=True, **OPTIONS)
+    with pytest.raises(ValueError, match="made with measure"):
+        tnsearch.search(x, journal=journal, resume=True, **OPTIONS)
+    other.fingerprint = 3
+    with pytest.raises(TypeError, match="evaluate.fingerprint is a int"):
+        tnsearch.search(x, evaluate=other, journal=journal, resume=True, **OPTIONS)
+    assert journal.read_text() == text
+    assert equal(tnsearch.search(x, evaluate=one, journal=journal, resume=True, **OPTIONS), whole)
+
+
 def test_a_study_goes_on_as_soon_as_a_trial_is_told():
     """Four chains, each of one structure after the other: with three trials open and one told, the search can go on, and
     asking never says that it cannot."""

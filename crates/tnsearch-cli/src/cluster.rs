@@ -2,8 +2,9 @@
 //! (`python/tnsearch/parallel/broker.py`, which says what the frames are). The search stays here, with its journal.
 
 use anyhow::{Context as _, anyhow, bail};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, absolute};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::str::FromStr;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -13,6 +14,13 @@ use tnsearch::search::{FromWorkers, Remote, Ticket, ToWorkers};
 
 /// The interpreter that has the package, where it is not `python3`.
 const PYTHON: &str = "TNSEARCH_PYTHON";
+
+/// A folder that all machines see, where the package puts data.
+const SHARED: &str = "TNSEARCH_SHARED";
+
+/// Keeps modules of the current folder (a `numpy.py` beside the tensor) out of what Python imports. An interpreter before
+/// 3.11 does not know it and ends.
+const SAFE: &str = "-P";
 
 /// Says why where the package is not there, in the way of the broker.
 const PROGRAM: &str = r#"
@@ -41,7 +49,7 @@ sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text)
 "#;
 
 /// What is said where the broker says nothing.
-const SILENT: &str = "the broker of --cluster ended without a word";
+const SILENT: &str = "the broker of --cluster ended without a word; it needs Python 3.11 or newer";
 /// What is said where it is not understood.
 const UNKNOWN: &str = "the broker of --cluster said something unknown; is it of this version?";
 
@@ -87,17 +95,17 @@ impl Place {
     /// The command that starts the broker.
     fn command(&self, python: &OsString) -> anyhow::Result<Command> {
         let Some(workers) = self.mpi() else {
-            let mut command = Command::new(python);
-            command.args(["-c", PROGRAM, &self.0]);
+            let mut command = elsewhere(python);
+            command.args([SAFE, "-c", PROGRAM, &self.0]);
             return Ok(command);
         };
-        let mut check = Command::new(python);
-        let output = check.args(["-c", CHECK]).stdin(Stdio::null()).stderr(Stdio::null()).output();
-        let output = output.map_err(|e| no_python(python, &e))?;
+        let mut check = elsewhere(python);
+        check.args([SAFE, "-c", CHECK]).stdin(Stdio::null()).stderr(Stdio::null());
+        let output = check.output().map_err(|e| no_python(python, &e))?;
         self.heard(&read_frame(&mut &output.stdout[..]).context(SILENT)?)?;
-        let mut command = Command::new("mpiexec");
+        let mut command = elsewhere(OsStr::new("mpiexec"));
         command.args(["-n", &(workers + 1).to_string()]).arg(python);
-        command.args(["-m", "mpi4py.futures", "-c", PROGRAM, "mpi"]);
+        command.args([SAFE, "-m", "mpi4py.futures", "-c", PROGRAM, "mpi"]);
         Ok(command)
     }
 
@@ -116,6 +124,43 @@ impl Place {
             }
             _ => bail!(UNKNOWN),
         }
+    }
+}
+
+/// A command that takes nothing from the folder where it is started: neither Python nor what it starts (Ray puts the
+/// working folder on the path of its workers) finds modules there.
+fn elsewhere(program: &OsStr) -> Command {
+    let mut command = Command::new(program);
+    // For the processes that it starts, too.
+    command.env("PYTHONSAFEPATH", "1");
+    if let Some(path) = std::env::var_os("PYTHONPATH") {
+        match searched(&path) {
+            Some(path) => command.env("PYTHONPATH", path),
+            None => command.env_remove("PYTHONPATH"),
+        };
+    }
+    if let Some(folder) = std::env::var_os(SHARED).filter(|folder| !folder.is_empty()) {
+        command.env(SHARED, absolute(&folder).map_or(folder, Into::into));
+    }
+    #[cfg(unix)]
+    command.current_dir("/");
+    command
+}
+
+/// The folders of a search path, wherever it is used. An empty one stands for the working folder, mostly by accident (as
+/// in `PYTHONPATH=$PYTHONPATH:lib`): it is left out.
+fn searched(path: &OsStr) -> Option<OsString> {
+    let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
+    let folders = folders.map(|folder| absolute(&folder).unwrap_or(folder));
+    std::env::join_paths(folders).ok().filter(|path| !path.is_empty())
+}
+
+/// The interpreter: one that is named by a path is that of the folder where the command runs.
+fn python() -> OsString {
+    let named = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
+    match Path::new(&named).components().count() {
+        0 | 1 => named,
+        _ => absolute(&named).map_or(named, Into::into),
     }
 }
 
@@ -138,7 +183,7 @@ pub struct Broker {
 impl Broker {
     /// Starts it, and waits until it has workers.
     pub fn start(place: &Place) -> anyhow::Result<Self> {
-        let python = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
+        let python = python();
         let mut command = place.command(&python)?;
         // Ctrl-C is for the search, which tells its workers.
         #[cfg(unix)]
@@ -286,6 +331,18 @@ mod tests {
         ] {
             assert!(bad.parse::<Place>().unwrap_err().contains("dask://HOST:PORT"), "{bad}");
         }
+    }
+
+    #[test]
+    fn empty_folders_of_a_path_are_none_and_the_others_are_whole() {
+        let here = std::env::current_dir().unwrap();
+        let of = |path: &str| searched(OsStr::new(path)).map(|p| p.into_string().unwrap());
+        let lib = here.join("lib").display().to_string();
+        for path in [":lib", "lib:", ":lib::", "lib"] {
+            assert_eq!(of(path).as_deref(), Some(&*lib), "{path}");
+        }
+        assert_eq!(of("/a:./lib").unwrap(), format!("/a:{lib}"));
+        assert_eq!((of(""), of("::")), (None, None));
     }
 
     #[test]

@@ -22,17 +22,21 @@ const TOGETHER: Duration = Duration::from_millis(500);
 /// else is asked for here.
 pub fn watch() -> anyhow::Result<()> {
     let first: OnceLock<Instant> = OnceLock::new();
-    ctrlc::set_handler(move || match MEANING.load(Ordering::SeqCst) {
-        END => end(),
-        ASK_SILENTLY => STOP.set(),
-        _ => {
-            // One request may come as two signals: to the process, and to its group.
-            if first.get_or_init(Instant::now).elapsed() > TOGETHER {
-                end();
-            }
-            if !STOP.is_set() {
-                STOP.set();
-                terminal::note("interrupted", "writing the best so far; once more to stop at once");
+    ctrlc::set_handler(move || {
+        output::hurry();
+        match MEANING.load(Ordering::SeqCst) {
+            END => end(),
+            ASK_SILENTLY => STOP.set(),
+            _ => {
+                // One request may come as two signals: to the process, and to its group.
+                if first.get_or_init(Instant::now).elapsed() > TOGETHER {
+                    end();
+                }
+                if !STOP.is_set() {
+                    STOP.set();
+                    let said = "writing the best so far; once more to stop at once";
+                    terminal::note("interrupted", said);
+                }
             }
         }
     })

@@ -202,3 +202,129 @@ fn a_command_that_is_ended_while_it_writes_leaves_nothing() {
         let _ = std::fs::remove_file(place.path("y.npy"));
     }
 }
+
+/// Who asks a command to end is not kept waiting by a pipe that nobody reads from, or that is full.
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only builds with debug assertions can be held")]
+fn a_pipe_that_nobody_reads_from_does_not_hold_a_command_that_is_to_end() {
+    for (option, pipe) in [("-o", "pipe"), ("--json", "pipe"), ("--report", "pipe"), ("-o", "link")]
+    {
+        for signal in ["-TERM", "-INT"] {
+            let place = Place::new();
+            place.ring("x.npy", 4, 1);
+            shell(&place, "mkfifo pipe; ln -s pipe link");
+            let args =
+                format!("search x.npy --template ring --strategy tnls --quiet {option} {pipe}");
+            let held = Held::at(&place, "evaluation 2", &args);
+            held.signal(signal);
+            assert_eq!(held.end().code(), Some(2), "{option} {signal}");
+            let said = place.stderr();
+            let last = said.lines().last().unwrap_or_default();
+            let words = format!("error: cannot write {pipe}: it is a pipe that nobody reads from");
+            assert_eq!(last, words, "{option} {signal}: {said}");
+            // Neither of them has become a file.
+            let (_, types, _) = shell(&place, "stat -c %F pipe link");
+            assert_eq!(types, "fifo\nsymbolic link\n");
+        }
+    }
+}
+
+#[test]
+fn a_pipe_with_a_reader_gets_all_also_where_he_comes_late() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let args = "tnsearch fit x.npy --structure s.json --quiet";
+    place.write(
+        "s.json",
+        r#"{"template":"ring","permutation":[0,1,2,3],"edges":[[0,1,2],[1,2,2],[2,3,2],[0,3,2]]}"#,
+    );
+    let (code, _, said) = shell(&place, &format!("{args} -o file"));
+    assert_eq!((code, &*said), (0, ""));
+    let script = format!("mkfifo pipe; {args} -o pipe & cat pipe > copy; wait $!");
+    assert_eq!(shell(&place, &script), (0, String::new(), String::new()));
+    assert_eq!(place.read("copy"), place.read("file"));
+}
+
+#[test]
+fn an_output_on_a_link_to_nothing_makes_what_it_points_to() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("far")).unwrap();
+    std::os::unix::fs::symlink("far/y.npy", place.path("link")).unwrap();
+    let args = "generate --template path --order 3 --dim 3 --ranks 2..2 --seed 1 --quiet -o";
+    assert_eq!(place.run(&format!("{args} link")).code, 0);
+    assert!(std::fs::symlink_metadata(place.path("link")).unwrap().is_symlink());
+    assert_eq!(place.run(&format!("{args} plain")).code, 0);
+    assert_eq!(place.read("far/y.npy"), place.read("plain"));
+    std::os::unix::fs::symlink("no/y.npy", place.path("lost")).unwrap();
+    place.refuses(&format!("{args} lost"), "there is no directory");
+}
+
+#[test]
+fn a_killed_command_leaves_a_file_that_a_later_one_removes() {
+    let place = Place::new();
+    let args = "generate --template path --order 4 --dim 40 --ranks 2..2 --seed 1 --quiet -o";
+    assert_eq!(place.run(&format!("{args} big.npy")).code, 0);
+    let decompose = "decompose big.npy --method tt-svd --max-rse 1e-6 -o net --quiet";
+    assert_eq!(place.run(decompose).code, 0);
+    let temporary = || {
+        let mut names = place.names();
+        names.retain(|name| name.starts_with(".tnsearch-"));
+        names
+    };
+    let mut held = Held::start(&place, "reconstruct net -o y.npy --quiet");
+    let written = |name: &String| place.path(name).metadata().is_ok_and(|about| about.len() > 0);
+    // It may have been done before the kill: then what it would have left is made here.
+    held.until(|| temporary().iter().any(written));
+    held.kill();
+    if temporary().is_empty() {
+        place.write(".tnsearch-a1B2c3", "half a file");
+    }
+    let left = temporary();
+    place.write(".tnsearch-mine", "a file of the user's own");
+    assert_eq!(place.run(&format!("{args} other.npy")).code, 0);
+    assert!(left.iter().all(|name| place.path(name).exists()), "it may still be written");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    for name in left.iter().map(String::as_str).chain([".tnsearch-mine"]) {
+        std::fs::File::options()
+            .write(true)
+            .open(place.path(name))
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
+    }
+    assert_eq!(place.run(&format!("{args} other.npy")).code, 0);
+    assert_eq!(temporary(), [".tnsearch-mine"]);
+}
+
+/// `pick` reads the tensor that a summary names, whoever wrote the summary: it reads it, and does no more.
+#[test]
+fn what_a_summary_names_is_read_as_a_tensor_or_refused() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let search = "search x.npy --template ring --strategy random --iterations 1 --samples 4";
+    assert_ne!(place.run(&format!("{search} --json s.json --quiet")).code, 2);
+    let summary = String::from_utf8(place.read("s.json")).unwrap();
+    place.write("secret", "hunter2\n");
+    place.write("other.npy", npy("<f8", &[2, 2], &doubles(&[1.0, 2.0, 3.0, 4.0])));
+    shell(&place, "mkfifo pipe");
+    for name in [
+        "secret",
+        "pipe",
+        "/dev/zero",
+        ".",
+        "gone.npy",
+        "other.npy",
+        "/proc/self/environ",
+        "x.npy:key",
+    ] {
+        let named = summary.replace("\"x.npy\"", &format!("{name:?}"));
+        assert_ne!(named, summary);
+        place.write("named.json", named);
+        refuses(&place, "tnsearch pick named.json --params 1000 -o net", "");
+        let (_, _, said) = shell(&place, "tnsearch pick named.json --params 1000 -o net");
+        assert!(!said.contains("hunter2") && !place.path("net").exists(), "{name}: {said}");
+    }
+    // What is read is not written over.
+    refuses(&place, "tnsearch pick s.json --params 1000 -o x.npy", "are the same file");
+    assert_eq!(place.run("pick s.json --params 1000 -o net --quiet").code, 0);
+}

@@ -1,5 +1,10 @@
 //! Writing results: checked before the work, whole or not at all.
 
+mod pipe;
+mod stale;
+
+pub use pipe::hurry;
+
 use crate::faults::{self, Steps};
 use crate::io_text;
 use std::fs::{self, File, OpenOptions};
@@ -43,8 +48,8 @@ impl Output {
     /// Checks that a file can be written, without touching one that is there.
     pub fn check(path: &Path) -> Result<Output, OutputError> {
         let fail = |reason: String| OutputError { path: path.to_owned(), reason };
-        // A link stays a link: what it points to is replaced.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        // A link stays a link: what it points to is replaced, or made.
+        let target = target_of(path);
         let directory = folder_of(&target).to_owned();
         let in_place = || Output { path: path.to_owned(), way: Way::InPlace };
         match fs::metadata(&target) {
@@ -73,6 +78,7 @@ impl Output {
             }
             Err(e) => return Err(fail(io_text(&e))),
         }
+        stale::remove(&directory);
         let way = Way::Replace { directory, target };
         Ok(Output { path: path.to_owned(), way })
     }
@@ -108,10 +114,15 @@ impl Output {
 
     fn try_write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match &self.way {
+            Way::InPlace if fs::metadata(&self.path).is_ok_and(|about| is_pipe(&about)) => {
+                let mut pipe = BufWriter::with_capacity(1 << 16, pipe::open(&self.path)?);
+                content(&mut pipe)?;
+                pipe.flush()
+            }
             Way::InPlace => {
                 let file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
                 fill(&file, content)?;
-                // A device or a pipe has no disk below.
+                // A device has no disk below.
                 match file.metadata()?.is_file() {
                     true => file.sync_all(),
                     false => Ok(()),
@@ -170,6 +181,23 @@ pub fn abandon() {
     std::mem::forget(unfinished);
 }
 
+/// What a path stands for: the end of its links, also where nothing is there yet.
+fn target_of(path: &Path) -> PathBuf {
+    // As many links as systems follow.
+    const MOST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        if let Ok(found) = fs::canonicalize(&path) {
+            return found;
+        }
+        match fs::read_link(&path) {
+            Ok(to) => path = folder_of(&path).join(to),
+            Err(_) => return path,
+        }
+    }
+    path
+}
+
 /// The folder of a file; a name alone is one in the folder where the program runs.
 fn folder_of(file: &Path) -> &Path {
     match file.parent() {
@@ -192,13 +220,19 @@ fn sync_folder(folder: &Path) {
     let _ = folder;
 }
 
+/// How the names of temporary files begin; six letters or digits follow.
+const PREFIX: &str = ".tnsearch-";
+
 fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".tnsearch-");
+    builder.prefix(PREFIX);
     // As any new file: readable by others, as far as the umask allows.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory)
+    let file = builder.tempfile_in(directory)?;
+    // Says that somebody is writing it; where a file system knows no locks, its age does.
+    let _ = file.as_file().try_lock();
+    Ok(file)
 }
 
 #[cfg(unix)]
@@ -335,6 +369,39 @@ mod tests {
         assert!(error(&dir.path().join("no/such/file")).contains("there is no directory"));
         fs::write(dir.path().join("file"), "").unwrap();
         assert!(Output::check(&dir.path().join("file/below")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_points_to_is_made() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("other")).unwrap();
+        // To a name, to a path, and through another link from elsewhere.
+        symlink("new", at("plain")).unwrap();
+        symlink(at("other/new"), at("whole")).unwrap();
+        symlink("../second", at("other/first")).unwrap();
+        symlink("third", at("second")).unwrap();
+        for (link, target) in [("plain", "new"), ("whole", "other/new"), ("other/first", "third")] {
+            for text in ["one", "two"] {
+                Output::check(&at(link)).unwrap().write(|w| w.write_all(text.as_bytes())).unwrap();
+                assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink(), "{link}");
+                assert!(fs::symlink_metadata(at(target)).unwrap().is_file(), "{link}");
+                assert_eq!(fs::read_to_string(at(target)).unwrap(), text);
+            }
+            assert!(Output::check(&at(link)).unwrap().remove().unwrap());
+            assert!(fs::symlink_metadata(at(link)).is_ok() && !at(target).exists());
+        }
+        // Where nothing can be made, it is said before the work.
+        symlink("no/such/file", at("lost")).unwrap();
+        symlink("round", at("about")).unwrap();
+        symlink("about", at("round")).unwrap();
+        for link in ["lost", "round"] {
+            let said = Output::check(&at(link)).unwrap_err().to_string();
+            assert!(said.starts_with("cannot write ") && said.contains(link), "{said}");
+            assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink());
+        }
     }
 
     #[cfg(unix)]

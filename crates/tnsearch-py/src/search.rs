@@ -35,6 +35,8 @@ struct Options {
     workers: Option<usize>,
     /// Errors come from a function of the user.
     own: bool,
+    /// What that function calls itself.
+    fingerprint: Option<String>,
 }
 
 /// A search that is asked for and whose data are there.
@@ -116,7 +118,8 @@ impl Order {
         let mut search = search.check()?;
         let mut warnings = Vec::new();
         if let Some(path) = &options.journal {
-            let header = Header::of(&search, &target, &measure, reshape.as_ref())?;
+            let mut header = Header::of(&search, &target, &measure, reshape.as_ref())?;
+            header.own = options.fingerprint;
             let (mut writer, read) = JournalWriter::open(path, &header, options.resume)?;
             warnings = writer.warnings();
             let input = "an array".to_owned();

@@ -16,6 +16,7 @@ import signal
 import struct
 import sys
 import threading
+import types
 from typing import Any, BinaryIO, NamedTuple
 
 from .clusters import open_pool
@@ -112,6 +113,9 @@ def main() -> int:
     parser.add_argument("where", help="dask://HOST:PORT, ray://HOST:PORT, dask, ray, mpi, processes or processes:N")
     parser.add_argument("--workers", type=int, default=None)
     asked = parser.parse_args()
+    # Workers have no use for the program that this is: MPI would look for a file of its name (`-c`) and run it.
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
     # Ctrl-C is for the command, which says what is to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What libraries print is not for the command.
@@ -127,6 +131,7 @@ def main() -> int:
         return 2
     engine.send(b"H", struct.pack("<Q", pool.workers))
     Driver(engine, pool).run()
+    sys.modules["__main__"] = program
     return 0
 
 

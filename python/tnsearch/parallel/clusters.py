@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .pools import ExecutorPool, Job, Pool, ProcessPool, processors, shared, without_main
+from .pools import ExecutorPool, Job, Pool, ProcessPool, processors, shared, starting
 from .worker import Mapped
 
 
@@ -242,7 +242,7 @@ def _dask(name: str, workers: int | None) -> Pool:
         current = None
     if current is not None:
         return DaskPool(current, workers)
-    with without_main():
+    with starting():
         cluster = distributed.LocalCluster(
             n_workers=workers or processors(), threads_per_worker=1, processes=True, dashboard_address=None
         )

@@ -8,6 +8,7 @@ import itertools
 import multiprocessing
 import os
 import pickle
+import re
 import shutil
 import sys
 import tempfile
@@ -53,6 +54,8 @@ class Pool(ABC):
         self._workers = max(1, workers)
         self._job: Job | None = None
         self._directory: str | None = None
+        #: Held for as long as the folder is in use.
+        self._lock: int | None = None
         #: Names the job in the memory of workers.
         self.key = ""
         #: Whether workers need what the caller's script defines, such as a function of one's own.
@@ -84,6 +87,9 @@ class Pool(ABC):
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def is_loss(self, error: BaseException) -> bool:
         """Whether a worker was lost, not the request at fault."""
@@ -121,8 +127,11 @@ class Pool(ABC):
     def _folder(self, size: int = 0) -> str:
         """A folder for processes of this machine, in memory, where there is room; or for those of all machines."""
         if self._directory is None:
-            place = shared() or ("/dev/shm" if _has_room("/dev/shm", 2 * size) else None)
-            self._directory = tempfile.mkdtemp(prefix="tnsearch-", dir=place)
+            place = shared() or ("/dev/shm" if _has_room("/dev/shm", 2 * size) else tempfile.gettempdir())
+            if not shared():
+                remove_stale(place)
+            self._directory = tempfile.mkdtemp(prefix=PREFIX, dir=place)
+            self._lock = _lock(self._directory, new=True)
         return self._directory
 
     def _to_file(self) -> str:
@@ -147,6 +156,47 @@ def _bytes(entries: Any) -> Any:
 def shared() -> str | None:
     """A folder that all machines see, where one is named in `TNSEARCH_SHARED`: data is mapped from there."""
     return os.environ.get("TNSEARCH_SHARED") or None
+
+
+#: How the names of folders for data begin.
+PREFIX = "tnsearch-"
+
+
+def _lock(folder: str, new: bool = False) -> int | None:
+    """An open file that says that a folder is in use, until it is closed or its process ends; `None` where another
+    process has it, or nobody can."""
+    # It gets its name once it is locked: whoever finds it without a lock knows that nobody uses the folder.
+    path = os.path.join(folder, "lock.new" if new else "lock")
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT | os.O_EXCL if new else 0)
+    try:
+        import fcntl
+
+        file = os.open(path, flags, 0o600)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if new:
+            os.rename(path, os.path.join(folder, "lock"))
+    except OSError:
+        os.close(file)
+        return None
+    return file
+
+
+def remove_stale(place: str) -> None:
+    """Removes folders of data that processes of this user have left behind, by a kill or a crash."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(place):
+            with contextlib.suppress(OSError, AttributeError):
+                if not re.fullmatch(PREFIX + r"[a-z0-9_]{8}", entry.name) or not entry.is_dir(follow_symlinks=False):
+                    continue
+                if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                    continue
+                lock = _lock(entry.path)
+                if lock is not None:
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                    os.close(lock)
 
 
 def _has_room(directory: str, size: int) -> bool:
@@ -221,7 +271,11 @@ def _is_broken(executor: futures.ProcessPoolExecutor) -> bool:
 
 def _processes(workers: int) -> futures.ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=watch.begin)
+    # What is set while they start is set for that alone.
+    begin = (None if SAFE in os.environ else SAFE,)
+    # Its locks have a process that looks after them.
+    with starting():
+        return futures.ProcessPoolExecutor(workers, mp_context=context, initializer=watch.begin, initargs=begin)
 
 
 def _end(executor: futures.ProcessPoolExecutor) -> None:
@@ -232,21 +286,30 @@ def _end(executor: futures.ProcessPoolExecutor) -> None:
         process.terminate()
 
 
-_main_lock = threading.Lock()
+#: Python does not look for modules in the working folder where it is set.
+SAFE = "PYTHONSAFEPATH"
+_start_lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def without_main() -> Iterator[None]:
-    """Processes that are started do not run the caller's script again, which nothing of ours is in: so scripts need no
-    `if __name__ == "__main__"`."""
-    with _main_lock:
-        main = sys.modules.get("__main__")
-        sys.modules["__main__"] = types.ModuleType("__main__")
+def starting(needs_main: bool = False) -> Iterator[None]:
+    """Processes that are started here import nothing from the working folder before they have the caller's `sys.path`
+    (they begin as `python -c`, which would look there first), and do not run the caller's script again unless
+    `needs_main`: nothing of ours is in it, so scripts need no `if __name__ == "__main__"`."""
+    with _start_lock:
+        main, safe = sys.modules.get("__main__"), os.environ.get(SAFE)
+        os.environ[SAFE] = "1"
+        if not needs_main:
+            sys.modules["__main__"] = types.ModuleType("__main__")
         try:
             yield
         finally:
             if main is not None:
                 sys.modules["__main__"] = main
+            if safe is None:
+                os.environ.pop(SAFE, None)
+            else:
+                os.environ[SAFE] = safe
 
 
 class ProcessPool(Pool):
@@ -273,7 +336,7 @@ class ProcessPool(Pool):
         flag = os.path.join(self._folder(), f"back-{next(self._numbers)}")
         # Processes are started by the first tasks.
         started = len(getattr(self._executor, "_processes", None) or {}) >= self.workers
-        with contextlib.nullcontext() if self.needs_main or started else without_main():
+        with contextlib.nullcontext() if started else starting(self.needs_main):
             future = self._executor.submit(watch.watched, flag, function, *arguments)
         self._flags[future] = flag
         future.add_done_callback(lambda done: self._flags.pop(done, None))

@@ -25,9 +25,12 @@ _begun = threading.Event()
 _watcher: threading.Thread | None = None
 
 
-def begin() -> None:
-    """Prepares a process: Ctrl-C is for the one that searches, and its tasks can be called back."""
+def begin(unset: str | None = None) -> None:
+    """Prepares a process: Ctrl-C is for the one that searches, and its tasks can be called back. A variable that was set
+    for its start alone is gone from then on."""
     global _watcher
+    if unset is not None:
+        os.environ.pop(unset, None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGUSR1, _call_back)
     _watcher = threading.Thread(target=_watch, daemon=True)

@@ -164,6 +164,11 @@ pub fn run(args: &Pick) -> anyhow::Result<Exit> {
         true => from_journal(&args.search, args.x.as_deref(), limit)?,
         false => from_summary(&args.search, &text, args.x.as_deref(), limit)?,
     };
+    // The tensor that a search names is an input as any other.
+    check_distinct(
+        &[("the tensor", &tensor_path(&recorded.input))],
+        &[("--output", args.output.as_deref()), ("--json", args.report.json_path())],
+    )?;
     let point = args.which.point(&recorded.points)?;
     let (target, reshape) = (&recorded.target, recorded.reshape.as_ref());
     let dims = target.dims();

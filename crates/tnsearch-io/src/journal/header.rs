@@ -1,9 +1,10 @@
 //! The first line of a journal: all that decides the result of the search.
 
 use super::fingerprint;
+use super::settle::{OF_TEMPLATE, settle};
 use crate::lines::{Kind, LinesProblem, open_first};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{Measure, Objective, Target};
@@ -16,8 +17,9 @@ pub const FORMAT: &str = "tnsearch-journal";
 /// The newest version, which is written; all before are read and continued as they are.
 ///
 /// Version 1 had evaluations only. Since version 3 the first line names the graph that is searched, and evaluations do
-/// not say whether they were refused: those are not on record. Since version 4 every line has a checksum.
-pub const VERSION: u64 = 4;
+/// not say whether they were refused: those are not on record. Since version 4 every line has a checksum. Since version 5
+/// the first line has the largest rank of all, and what a function of the user's own calls itself.
+pub const VERSION: u64 = 5;
 
 /// Versions of the program whose fits are bit for bit the same: each continues journals of the others.
 pub const SAME_FITS: [&str; 2] = ["0.2.0", env!("CARGO_PKG_VERSION")];
@@ -38,6 +40,10 @@ pub struct Header {
     pub reshaped: Option<Reshape>,
     /// The [`fingerprint`](super::fingerprint) of its entries.
     pub sha256: String,
+    /// The kind of its numbers; none before version 5.
+    pub dtype: Option<String>,
+    /// How many of its entries are known, where not all are.
+    pub observed: Option<u64>,
     /// The template that was asked for.
     pub template: Arc<Template>,
     /// The graph whose structures are proposed: the template, or another one with strategies that leave it.
@@ -54,6 +60,11 @@ pub struct Header {
     pub exact: Value,
     /// Those of the fits.
     pub fit: Value,
+    /// The largest rank that anything in the search may use, which may be more than that of the settings; none before
+    /// version 5.
+    pub widest_rank: Option<u64>,
+    /// What the user's own function calls itself, where one decides the errors.
+    pub own: Option<String>,
     /// Structures with this many times the tensor's entries as params are not fitted.
     pub max_phi: Option<f64>,
     /// Nor those of which a sweep takes more than this many multiply-adds per entry.
@@ -86,12 +97,17 @@ struct FirstLine {
     exact: Value,
     #[serde(default)]
     fit: Value,
+    /// Left out before version 5.
+    max_rank: Option<u64>,
+    /// Left out where there is none.
+    #[serde(rename = "fingerprint")]
+    own: Option<String>,
     max_phi: Option<f64>,
     max_cost: Option<f64>,
-    /// Left out where it is so.
+    /// Left out before version 5 where it is so.
     #[serde(default = "yes")]
     shrink: bool,
-    /// Left out where it is not so.
+    /// Left out before version 5 where it is not so.
     #[serde(default)]
     direct: bool,
     seed: u64,
@@ -106,6 +122,8 @@ fn yes() -> bool {
 struct Data {
     dims: Vec<usize>,
     sha256: String,
+    dtype: Option<String>,
+    observed: Option<u64>,
 }
 
 impl Header {
@@ -130,6 +148,10 @@ impl Header {
             dims: target.dims().to_vec(),
             reshaped: reshaped.cloned(),
             sha256: fingerprint(target),
+            dtype: Some(target.kind().name().to_owned()),
+            observed: target
+                .fitted()
+                .map(|mask| mask.as_slice().iter().filter(|&&inside| inside).count() as u64),
             template: search.template().clone(),
             searched: search.searched()?,
             measure: measure.clone(),
@@ -138,6 +160,8 @@ impl Header {
             settings: search.strategy_settings(),
             exact: search.exact_settings().unwrap_or(Value::Null),
             fit,
+            widest_rank: Some(settings.widest() as u64),
+            own: None,
             max_phi: Some(settings.max_phi),
             max_cost: search.max_cost(),
             shrink: settings.shrink,
@@ -198,6 +222,8 @@ impl Header {
             version,
             tnsearch: first.tnsearch,
             sha256: first.data.sha256,
+            dtype: first.data.dtype,
+            observed: first.data.observed,
             dims,
             reshaped: first.reshaped,
             template,
@@ -208,6 +234,8 @@ impl Header {
             settings: first.settings,
             exact: first.exact,
             fit: first.fit,
+            widest_rank: first.max_rank,
+            own: first.own,
             max_phi: first.max_phi,
             max_cost: first.max_cost,
             shrink: first.shrink,
@@ -223,7 +251,12 @@ impl Header {
             "format": FORMAT,
             "version": VERSION,
             "tnsearch": self.tnsearch,
-            "data": {"dims": self.dims, "sha256": self.sha256},
+            "data": {
+                "dims": self.dims,
+                "dtype": self.dtype,
+                "observed": self.observed,
+                "sha256": self.sha256,
+            },
             "reshaped": self.reshaped,
             "template": self.template.to_ref(),
             "searched": self.searched.to_ref(),
@@ -232,21 +265,28 @@ impl Header {
             "settings": self.settings,
             "exact": self.exact,
             "fit": self.fit,
+            "max_rank": self.widest_rank,
             "max_phi": self.max_phi,
             "max_cost": self.max_cost,
+            "shrink": self.shrink,
+            "direct": self.direct,
             "seed": self.seed,
             "runs": self.runs,
         });
         if self.measure != Measure::RSE {
             value["measure"] = json!(self.measure);
         }
-        if !self.shrink {
-            value["shrink"] = json!(false);
-        }
-        if self.direct {
-            value["direct"] = json!(true);
+        if let Some(own) = &self.own {
+            value["fingerprint"] = json!(own);
         }
         value
+    }
+
+    /// Whether walks would go beyond the largest rank if none was given, as 0.3.0 and before had it.
+    pub(super) fn would_go_beyond(&self, rank: u64) -> bool {
+        let finds = OF_TEMPLATE.contains(&&*self.strategy);
+        let entries: f64 = self.dims.iter().map(|&d| d as f64).product();
+        self.direct && finds && entries.sqrt().min(1024.0) as u64 > rank
     }
 
     /// What the modes are called.
@@ -254,28 +294,10 @@ impl Header {
         ModeNames::new(self.reshaped.as_ref())
     }
 
-    /// The largest rank of an edge, where the settings have one.
+    /// The largest rank of an edge that strategies propose and proofs are about, where the settings have one; walks and
+    /// direct methods go up to `widest_rank`.
     pub fn max_rank(&self) -> Option<u64> {
         self.settings.get("max_rank").and_then(Value::as_u64)
-    }
-}
-
-/// Makes a first line of an equal program or an older version comparable with that of now.
-fn settle(then: &mut Map<String, Value>, now: &Value) {
-    let equal =
-        then.get("tnsearch").and_then(Value::as_str).is_some_and(|v| SAME_FITS.contains(&v));
-    let version = then.get("version").and_then(Value::as_u64);
-    let older = |than: u64| version.is_some_and(|v| (1..than).contains(&v));
-    // The graph follows from these: where they differ, they are to blame.
-    let other = ["template", "strategy"].iter().any(|&name| then.get(name) != now.get(name));
-    // Before modes could be split there was no word about it; where splits differ, the data do because of that.
-    let split = then.entry("reshaped").or_insert(Value::Null) != &now["reshaped"];
-    if split {
-        then.insert("data".to_owned(), now["data"].clone());
-    }
-    let same = [("tnsearch", equal), ("version", older(VERSION)), ("searched", older(3) || other)];
-    for (name, _) in same.into_iter().filter(|(_, same)| *same) {
-        then.insert(name.to_owned(), now.get(name).cloned().unwrap_or_default());
     }
 }
 
@@ -292,6 +314,8 @@ pub(super) mod tests {
             dims: vec![3, 4, 5],
             reshaped: None,
             sha256: "00ff".to_owned(),
+            dtype: Some("f64".to_owned()),
+            observed: None,
             template: ring.clone(),
             searched: ring,
             measure: Measure::RSE,
@@ -300,6 +324,8 @@ pub(super) mod tests {
             settings: json!({"max_rank": 7}),
             exact: Value::Null,
             fit: json!({"restarts": 4}),
+            widest_rank: Some(7),
+            own: None,
             max_phi: Some(10.0),
             max_cost: None,
             shrink: true,
@@ -329,10 +355,12 @@ pub(super) mod tests {
         let objective = Objective::MaxParams(u128::MAX);
         let measure = Measure::new("kl", "KL", "Kullback-Leibler divergence", None);
         let strategy = "my own".to_owned();
+        let header = Header { own: Some("v1".into()), observed: Some(17), ..header };
         let left =
             Header { searched: complete, strategy, objective, measure, shrink: false, ..header };
         let read = Header::parse(left.to_value().to_string().as_bytes()).unwrap();
-        assert_eq!(read.measure, left.measure);
+        assert_eq!((&read.measure, &read.own), (&left.measure, &left.own));
+        assert_eq!((read.observed, read.widest_rank), (Some(17), Some(7)));
         assert_eq!((read.searched.name(), read.shrink), ("complete", false));
         assert_eq!(read.objective, Objective::MaxParams(u64::MAX.into()));
     }
@@ -341,8 +369,8 @@ pub(super) mod tests {
     fn bad_first_lines_are_refused_by_name() {
         assert_eq!(refusal(|v| v["format"] = "other".into()), "not a journal of tnsearch");
         assert_eq!(
-            refusal(|v| v["version"] = 5.into()),
-            "it has version 5, and this program reads versions 1 to 4; use a newer tnsearch"
+            refusal(|v| v["version"] = 6.into()),
+            "it has version 6, and this program reads versions 1 to 5; use a newer tnsearch"
         );
         for none in [Value::Null, json!(0), json!(-1), json!("1")] {
             assert!(refusal(|v| v["version"] = none.clone()).contains("it has no version"));

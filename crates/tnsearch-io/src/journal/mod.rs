@@ -7,6 +7,7 @@ mod fingerprint;
 mod header;
 mod line;
 mod reader;
+mod settle;
 mod writer;
 
 pub use fingerprint::fingerprint;

@@ -250,6 +250,41 @@ mod tests {
         assert!(damage(&journal(3, "ring", "my own", &[&wrong])).contains("no such structure"));
     }
 
+    /// Lines as 0.3.0 wrote them: paths whose vertices carry several modes went by the name of all trees.
+    #[test]
+    fn a_structure_with_several_modes_at_a_vertex_is_read_from_an_old_journal() {
+        let line = |key: &str, permutation: &[usize], ranks: &[usize], params: u32| {
+            format!(
+                "{{\"run\":0,\"key\":\"{key}\",\"permutation\":{permutation:?},\"ranks\":{ranks:?},\"params\":{params},\
+                 \"rse\":0.5,\"loss\":{},\"sweeps\":0,\"restarts\":0,\"seconds\":0.5,\"effort\":\"direct\",\
+                 \"format\":{{\"name\":\"any-tree\",\"template\":\"any-tree\"}}}}",
+                f64::from(params) / 16.0 + 100.0
+            )
+        };
+        let lines = [
+            line("4+0/0.1,2.3:0-1x3", &[0, 0, 1, 1], &[3], 24),
+            line("4+0/0.3,1,2:0-1x2,1-2x3", &[0, 1, 2, 0], &[2, 3], 26),
+            line("4+0:0-1x2,1-2x2,2-3x2", &[0, 1, 2, 3], &[2, 2, 2], 24),
+            // Where a walk that began elsewhere ended.
+            line("4+0:~3.4", &[0, 0, 1, 1], &[3], 24),
+        ];
+        let refs: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let text = journal(4, "formats", "formats", &refs);
+        assert_eq!(damage(&text), "");
+        let read = JournalFile::parse(text.as_bytes()).unwrap();
+        for record in &read.records {
+            let structure = read.structure(record).unwrap();
+            assert_eq!(structure.permutation(), record.permutation);
+            assert_eq!(u128::from(record.params), structure.params(&[2; 4]));
+            assert_eq!(read.format_of(record), "any-tree");
+        }
+        // One that contradicts itself is damaged as ever.
+        let wrong = line("4+0/0.1,2.3:0-1x3", &[0, 0, 0, 1], &[3], 24);
+        assert!(damage(&journal(4, "formats", "formats", &[&wrong])).contains("its key is"));
+        let wrong = line("4+0/0.1,2.3:0-1x3", &[0, 0, 1, 1], &[3, 2], 24);
+        assert!(damage(&journal(4, "formats", "formats", &[&wrong])).contains("no such structure"));
+    }
+
     #[test]
     fn the_graph_of_an_old_journal_is_told_from_its_first_structure() {
         let four = evaluation("ring", &[2; 4], "");

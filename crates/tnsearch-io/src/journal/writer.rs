@@ -2,7 +2,7 @@
 
 use super::header::KIND;
 use super::{BeginRecord, Header, JournalFile, line};
-use crate::lines::{LinesError, LinesFile, warnings};
+use crate::lines::{LinesError, LinesFile, LinesProblem, warnings};
 use serde::Serialize;
 use std::path::Path;
 use tnsearch::search::{Evaluation, Event, GenerationRecord, Listener, ListenerError};
@@ -34,6 +34,7 @@ impl JournalWriter {
             Header::from_value(first).map(JournalFile::new)
         })?;
         let mut read = read;
+        check_ranks(&read, header).map_err(|problem| problem.of(path))?;
         read.damaged = lines.damaged().to_vec();
         let generation = read.generations.last().map_or(0, |g| g.number);
         Ok((JournalWriter { lines, version: read.header.version, generation }, read))
@@ -79,6 +80,32 @@ impl JournalWriter {
         }
         self.generation = generation.number;
         self.mark(&line::generation(generation))
+    }
+}
+
+/// Before version 5 the first line does not say whether the largest rank was given, which decides how far walks go: the
+/// command and the ranks on record do.
+fn check_ranks(read: &JournalFile, now: &Header) -> Result<(), LinesProblem> {
+    let (Some(widest), Some(most)) = (now.widest_rank, now.max_rank()) else { return Ok(()) };
+    if read.header.version >= 5 {
+        return Ok(());
+    }
+    let differs = |then: String| {
+        Err(LinesProblem::Differs { name: "max_rank".to_owned(), then, now: widest.to_string() })
+    };
+    let found = read.records.iter().flat_map(|r| &r.ranks).max().map_or(0, |&rank| rank as u64);
+    if found > widest {
+        return differs(format!("{found} or more"));
+    }
+    let option = |word: &String| word == "--max-rank" || word.starts_with("--max-rank=");
+    let mut commands = read.begins.iter().map(|begin| &begin.command);
+    let first = commands.find(|command| command.first().is_some_and(|name| name == "tnsearch"));
+    match first.map(|command| command.iter().any(option)) {
+        Some(true) if widest > most => differs(most.to_string()),
+        Some(false) if widest == most && now.would_go_beyond(most) => {
+            differs("not given".to_owned())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -147,6 +174,11 @@ mod tests {
     fn old(text: &str, version: u64) -> String {
         let old = with_header(text, |header| {
             header["version"] = version.into();
+            header.remove("max_rank");
+            let data = header["data"].as_object_mut().unwrap();
+            data.remove("dtype").and(data.remove("observed"));
+            // Left out where it is so.
+            header.remove("shrink");
             if version < 3 {
                 header.remove("searched");
             }
@@ -179,7 +211,7 @@ mod tests {
     #[test]
     fn a_journal_of_an_old_version_is_continued_as_one() {
         let (_dir, path, text) = written(2);
-        for version in [1, 2, 3] {
+        for version in [1, 2, 3, 4] {
             let before = old(&text, version);
             std::fs::write(&path, &before).unwrap();
             let (mut journal, read) = JournalWriter::open(&path, &example(), true).unwrap();
@@ -266,6 +298,37 @@ mod tests {
             refusal(&|h| h.settings = json!({"max_rank": 3})),
             "it was made with settings.max_rank 7, now settings.max_rank 3"
         );
+        assert_eq!(
+            refusal(&|h| h.widest_rank = Some(31)),
+            "it was made with max_rank 7, now max_rank 31"
+        );
+        assert_eq!(
+            refusal(&|h| h.dtype = Some("f32".into())),
+            "it was made with data.dtype \"f64\", now data.dtype \"f32\""
+        );
+        assert_eq!(
+            refusal(&|h| h.own = Some("v2".into())),
+            "it was made with fingerprint null, now fingerprint \"v2\""
+        );
+        assert_eq!(
+            refusal(&|h| h.shrink = false),
+            "it was made with shrink true, now shrink false"
+        );
+        // What others follow from is to blame.
+        assert_eq!(
+            refusal(&|h| {
+                (h.direct, h.max_phi, h.widest_rank) = (false, Some(1.0), Some(5));
+                h.template = path_graph.clone();
+            }),
+            "it was made with direct true, now direct false"
+        );
+        assert_eq!(
+            refusal(&|h| {
+                h.strategy = "walk".into();
+                (h.max_phi, h.settings, h.fit) = (None, Value::Null, Value::Null);
+            }),
+            "it was made with strategy \"tnls\", now strategy \"walk\""
+        );
         // Another split makes other data: the split is to blame.
         let split = tnsearch::tensor::Reshape::shape(&[12, 5], vec![3, 4, 5], false).unwrap();
         let refused = refusal(&|h| {
@@ -275,13 +338,57 @@ mod tests {
         assert!(refused.starts_with("it was made with reshaped null, now reshaped {"), "{refused}");
     }
 
+    /// The first line of an old journal does not say whether the largest rank was given; its command and its ranks do.
+    #[test]
+    fn the_largest_rank_of_an_old_journal_is_told_from_what_it_has() {
+        let (_dir, path, text) = written(0);
+        let of = |strategy: &str, widest: u64| Header {
+            strategy: strategy.to_owned(),
+            dims: vec![30, 40, 50],
+            widest_rank: Some(widest),
+            ..example()
+        };
+        let open = |strategy: &str, command: &[&str], largest: usize, widest: u64| {
+            let header = with_header(&old(&text, 4), |header| {
+                header["strategy"] = strategy.into();
+                header["data"]["dims"] = json!([30, 40, 50]);
+            });
+            let begin = json!({"begin": {"input": "X.npy", "command": command}});
+            let (loss, params) = ((70 * largest + 50) as f64 / 60000.0 + 100.0, 70 * largest + 50);
+            let record = json!({"key": format!("3+0:0-1x{largest}"), "permutation": [0, 1, 2],
+                "ranks": [largest, 1, 1], "params": params, "rse": 0.5, "loss": loss});
+            let record = format!("{{\"run\":0,{}", &record.to_string()[1..]);
+            std::fs::write(&path, format!("{header}{begin}\n{record}\n")).unwrap();
+            let opened = JournalWriter::open(&path, &of(strategy, widest), true);
+            opened.map(|(_, read)| read.records.len()).map_err(|e| e.problem.to_string())
+        };
+        let (plain, given): (&[&str], &[&str]) =
+            (&["tnsearch", "search", "X.npy"], &["tnsearch", "search", "X.npy", "--max-rank", "7"]);
+        let refused = |then: &str, now: u64| {
+            Err(format!("it was made with max_rank {then}, now max_rank {now}"))
+        };
+        assert_eq!(open("walk", plain, 7, 244), Ok(1));
+        assert_eq!(open("walk", given, 7, 7), Ok(1));
+        assert_eq!(open("walk", plain, 7, 7), refused("not given", 7));
+        assert_eq!(open("walk", plain, 9, 7), refused("9 or more", 7));
+        assert_eq!(open("walk", given, 7, 244), refused("7", 244));
+        assert_eq!(
+            open("walk", &["tnsearch", "search", "--max-rank=7"], 7, 244),
+            refused("7", 244)
+        );
+        // Others have the same limit in either case, and of Python nothing is known but the ranks.
+        assert_eq!(open("tnls", plain, 7, 7), Ok(1));
+        assert_eq!(open("walk", &["python", "tnsearch.search"], 7, 7), Ok(1));
+        assert_eq!(open("walk", &["python", "tnsearch.search"], 8, 7), refused("8 or more", 7));
+    }
+
     #[test]
     fn a_newer_journal_is_left_alone() {
         let (_dir, path, text) = written(1);
         let newer = with_header(&text, |header| header["version"] = (VERSION + 1).into());
         std::fs::write(&path, &newer).unwrap();
         let refused = JournalWriter::open(&path, &example(), true).unwrap_err().problem;
-        assert_eq!(refused.to_string(), "it was made with version 5, now version 4");
+        assert_eq!(refused.to_string(), "it was made with version 6, now version 5");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), newer);
     }
 }

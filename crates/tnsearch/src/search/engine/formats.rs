@@ -19,20 +19,26 @@ impl OtherFormat {
     pub fn of(structure: &Structure, home: Option<&Arc<Template>>) -> Option<Self> {
         let template = structure.template();
         let other = home.is_some_and(|home| !Arc::ptr_eq(home, template) && home != template);
-        other.then(|| OtherFormat { name: template.name().to_owned(), template: template.to_ref() })
+        // Where vertices carry several modes it goes by its graph: a name stands for one mode at each.
+        let graph = || structure.to_file().template;
+        other.then(|| OtherFormat { name: template.name().to_owned(), template: graph() })
     }
 
-    /// The structure with this permutation and these ranks of the graph's edges.
+    /// The structure with this permutation and these ranks of the graph's edges. A name stands for its graph on the
+    /// vertices that carry modes, which may be fewer than the modes: so 0.3.0 recorded paths of such vertices.
     pub fn structure(
         &self,
         permutation: &[usize],
         ranks: &[usize],
     ) -> Result<Structure, GraphError> {
-        let edges: Vec<[usize; 2]> = match &self.template {
-            TemplateRef::Graph { edges, .. } => edges.clone(),
+        let edges = match &self.template {
+            TemplateRef::Graph { edges, .. } => edges,
             TemplateRef::Name(name) => {
-                let template = Template::parse(name, permutation.len())?;
-                template.edges().iter().map(|&(u, v)| [u, v]).collect()
+                let mut carrying = permutation.to_vec();
+                carrying.sort_unstable();
+                carrying.dedup();
+                let template = Template::parse(name, carrying.len())?;
+                return Structure::new(Arc::new(template), permutation.to_vec(), ranks.to_vec());
             }
         };
         if edges.len() != ranks.len() {
@@ -193,6 +199,49 @@ mod tests {
             assert_eq!(again.params(&[2, 3, 4, 5]), s.params(&[2, 3, 4, 5]));
             assert!(back.structure(s.permutation(), &[2]).is_err());
             assert!(back.structure(&[0, 1, 2, 9], s.ranks()).is_err());
+        }
+    }
+
+    /// Several modes at a vertex, on every small graph: also on the paths that are called any-tree.
+    #[test]
+    fn a_structure_with_several_modes_at_a_vertex_survives_its_record() {
+        let groups: [&[Vec<usize>]; 5] = [
+            &[vec![0, 1, 2, 3]],
+            &[vec![0, 1], vec![2, 3]],
+            &[vec![1, 3], vec![0], vec![2]],
+            &[vec![0, 3], vec![], vec![1], vec![2]],
+            &[vec![2], vec![0], vec![3], vec![1]],
+        ];
+        let dims = [2, 3, 4, 5];
+        for (k, groups) in groups.into_iter().enumerate() {
+            let n = groups.len();
+            let path: Vec<_> = (1..n).map(|v| (v - 1, v, v + 1)).collect();
+            let star: Vec<_> = (1..n).map(|v| (0, v, v + 1)).collect();
+            let ring = path.iter().copied().chain((n > 2).then_some((0, n - 1, 7))).collect();
+            for edges in [path.clone(), star, ring] {
+                for (home, name) in
+                    [("any-tree", "any-tree"), ("formats", "any-tree"), ("ring", "graph")]
+                {
+                    let home = Arc::new(Template::parse(home, 4).unwrap());
+                    let s = Structure::from_groups(name, groups, &edges).unwrap();
+                    let Some(format) = OtherFormat::of(&s, Some(&home)) else {
+                        assert_eq!(s.template(), &home);
+                        continue;
+                    };
+                    let back: OtherFormat =
+                        serde_json::from_str(&serde_json::to_string(&format).unwrap()).unwrap();
+                    assert_eq!(back.name, name);
+                    let again = back.structure(s.permutation(), s.ranks()).unwrap();
+                    assert_eq!(again.canonical().graph, s.canonical().graph, "{k}");
+                    assert_eq!((again.edges(), again.params(&dims)), (s.edges(), s.params(&dims)));
+                    // As 0.3.0 wrote those that it called by a name.
+                    if let TemplateRef::Name(known) = s.template().to_ref() {
+                        let old = OtherFormat { template: TemplateRef::Name(known), ..back };
+                        let again = old.structure(s.permutation(), s.ranks()).unwrap();
+                        assert_eq!(again.canonical().graph, s.canonical().graph, "{k}");
+                    }
+                }
+            }
         }
     }
 
