@@ -9,8 +9,8 @@ use crate::fit::{FitError, FitSettings, fit};
 use crate::graph::{Structure, Template};
 use crate::network::{Network, NetworkError};
 use crate::problem::{
-    CheckedObjective, Known, LowerBound, Measure, Needed, Objective, Over, Reason, Score, Statement, Stop,
-    Target, Unproven,
+    CheckedObjective, Known, LowerBound, Measure, Needed, Objective, Over, Reason, Score,
+    Statement, Stop, Target, Unproven,
 };
 use serde::Serialize;
 use std::sync::Arc;

@@ -191,7 +191,8 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let measure = loss.measure();
     let about = Some(Over::new(&template, settings.max_rank));
     let mut display =
-        Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure).about(about);
+        Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure)
+            .about(about);
     let search = Run::new(target, template).settings(settings).stop(&stop).begun(begun);
     let mut search = search.loss(loss).front(args.pareto.is_some());
     if let Some(broker) = &mut broker {

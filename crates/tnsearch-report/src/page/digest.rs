@@ -2,7 +2,9 @@
 
 use super::{Peer, Search};
 use tnsearch::graph::Structure;
-use tnsearch::problem::{CheckedObjective, Known, LowerBound, Measure, Over, Score, Statement, Unproven};
+use tnsearch::problem::{
+    CheckedObjective, Known, LowerBound, Measure, Over, Score, Statement, Unproven,
+};
 use tnsearch::search::{BestOfFormats, Counts, Evaluation, FormatBest, StoppedBy};
 use tnsearch_io::journal::JournalFile;
 
@@ -167,8 +169,8 @@ fn statement(journal: &JournalFile, answer: Option<&Found>) -> Statement {
     let recorded = end.and_then(|end| end.statement.as_ref());
     let over = recorded.and_then(|said| said.over.as_ref());
     let over = over.and_then(|over| Over::from_file(over, header.dims.len()).ok());
-    let over = over
-        .or_else(|| Over::of_search(&header.template, &header.searched, header.max_rank()));
+    let over =
+        over.or_else(|| Over::of_search(&header.template, &header.searched, header.max_rank()));
     let unproven = recorded.and_then(|said| said.reason.clone());
     Statement::of(Known {
         over,

@@ -195,7 +195,9 @@ fn an_answer_that_misses_is_not_praised() {
     assert!(html.contains("X.npy: the target was not reached</title>"));
     assert!(html.contains(">best so far, target not reached<") && !html.contains(">chosen<"));
     // Others of the journal came nearer than what it calls the best.
-    assert!(html.contains("The target was NOT reached: RE 0.2, not 0.01; of the 60 structures fitted"));
+    assert!(
+        html.contains("The target was NOT reached: RE 0.2, not 0.01; of the 60 structures fitted")
+    );
     assert!(html.contains("and the nearest has RE ") && !html.contains("closest"));
 }
 
@@ -304,8 +306,13 @@ fn a_bound_over_trees_is_none_for_what_has_a_cycle() {
     };
     // The ring found has an edge of rank 1: it is a tree, but others that are drawn are not.
     let tree = plain(&text);
-    assert!(tree.contains("Every tree of any topology and ranks that reaches the error has at least 40 params"));
-    assert!(tree.contains("found is 1.200 times that") && tree.contains("none could save more than 16.7 %"));
+    assert!(tree.contains(
+        "Every tree of any topology and ranks that reaches the error has at least 40 params"
+    ));
+    assert!(
+        tree.contains("found is 1.200 times that")
+            && tree.contains("none could save more than 16.7 %")
+    );
     assert!(tree.contains("Networks with cycles are not among them"));
     // One with a cycle is neither above nor below such a bound.
     let ring = text
@@ -316,7 +323,11 @@ fn a_bound_over_trees_is_none_for_what_has_a_cycle() {
     assert!(cyclic.contains(
         "the answer is none of these: it has a cycle, so how much it could be improved is not known."
     ));
-    let small = plain(&ring.replace("{\"params\":40,", "{\"params\":70,").replace("\"params\":40", "\"params\":70"));
+    let small = plain(
+        &ring
+            .replace("{\"params\":40,", "{\"params\":70,")
+            .replace("\"params\":40", "\"params\":70"),
+    );
     assert!(small.contains("it has a cycle, and is smaller than any of these can be."));
     for html in [tree, cyclic, small] {
         for never in [

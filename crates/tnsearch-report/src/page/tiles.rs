@@ -68,13 +68,22 @@ fn proof(digest: &Digest<'_>, measure: &Measure) -> (String, String, &'static st
     let statement = &digest.statement;
     let about = escape(&statement.class());
     match (&statement.proven, statement.bound()) {
-        (Proven::Impossible(_), _) => ("impossible".into(), format!("proven for every {about}"), "bad"),
+        (Proven::Impossible(_), _) => {
+            ("impossible".into(), format!("proven for every {about}"), "bad")
+        }
         (Proven::Optimal(_), _) => {
             ("optimal ✓".to_owned(), format!("proven: no {about} is better"), "good")
         }
         (_, None) => ("–".to_owned(), "nothing is proven".to_owned(), ""),
         (_, Some(bound)) if bound.says_nothing() => {
             ("–".to_owned(), "the cuts prove nothing".to_owned(), "")
+        }
+        // Beside an answer that is none of these the bound would read as one of it.
+        (_, Some(bound))
+            if digest.target_reached && statement.gap().is_none() && outside(digest) =>
+        {
+            let least = bound.short_text(measure, number);
+            ("not about this".to_owned(), format!("proven: {least} for every {about}"), "small")
         }
         (_, Some(bound)) => match (bound.params, statement.gap()) {
             (Some(p), Some(gap)) => {
@@ -86,11 +95,17 @@ fn proof(digest: &Digest<'_>, measure: &Measure) -> (String, String, &'static st
                 let beside = found.filter(|_| bound.loss.is_some() && statement.gap().is_some());
                 let beside = beside.map(|f| format!("; found {}", number(f.loss)));
                 let of = bound.of(measure);
-                let more = format!("proven for the {of} of every {about}{}", beside.unwrap_or_default());
+                let more =
+                    format!("proven for the {of} of every {about}{}", beside.unwrap_or_default());
                 (format!("≥ {}", statement.value().unwrap_or_default()), more, "")
             }
         },
     }
+}
+
+/// Whether the answer is none of the structures that the proof is about, or that is not known.
+fn outside(digest: &Digest<'_>) -> bool {
+    digest.statement.answer.as_ref().is_some_and(|(_, at)| !at.is_inside())
 }
 
 /// What the reader must know before trusting the page.

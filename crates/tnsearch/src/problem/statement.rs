@@ -181,7 +181,9 @@ impl Statement {
 
     /// What the structures are called, to stand after "every" and "no".
     pub fn class(&self) -> String {
-        self.over.as_ref().map_or_else(|| "structure that the strategy searches".into(), Over::class)
+        self.over
+            .as_ref()
+            .map_or_else(|| "structure that the strategy searches".into(), Over::class)
     }
 
     /// What is proven about the structures, without a word about the answer.
@@ -268,10 +270,14 @@ impl Statement {
         let most = bound.value() - self.objective.margin(bound.value());
         let (than_any, none_is) = match (bound.params, bound.error) {
             (Some(_), _) => ("is smaller than any of these can be", "none of these is smaller"),
-            (_, Some(_)) => {
-                ("has a smaller error than any of these can have", "none of these has a smaller error")
-            }
-            _ => ("has a smaller loss than any of these can have", "none of these has a smaller loss"),
+            (_, Some(_)) => (
+                "has a smaller error than any of these can have",
+                "none of these has a smaller error",
+            ),
+            _ => (
+                "has a smaller loss than any of these can have",
+                "none of these has a smaller loss",
+            ),
         };
         match () {
             () if bound.says_nothing() => none,
@@ -307,11 +313,15 @@ impl Statement {
     fn nothing(&self, why: &Unproven) -> String {
         let said = match why {
             Unproven::Open => "nothing yet: no lower bound is on record",
-            Unproven::Interrupted => "nothing: the search was interrupted before anything was proven",
+            Unproven::Interrupted => {
+                "nothing: the search was interrupted before anything was proven"
+            }
             Unproven::TimeUp => "nothing: the time was up before anything was proven",
             Unproven::OtherLoss => {
                 let name = &self.measure.name;
-                return format!("nothing: the cuts of a tensor bound only the squared error, not {name}");
+                return format!(
+                    "nothing: the cuts of a tensor bound only the squared error, not {name}"
+                );
             }
             Unproven::Holes => "nothing: bounds do not hold with holes",
             Unproven::AllGraphs => {

@@ -16,8 +16,8 @@ use tnsearch::fit::{Effort, FitSettings};
 use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{LowerBound, Measure, Objective, Over, OverFile, StatementRecord, Stop};
 use tnsearch::search::{
-    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, NoAnswer, ParetoPoint, RunSummary,
-    SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
+    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, NoAnswer, ParetoPoint,
+    RunSummary, SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};

@@ -52,7 +52,9 @@ pub fn proof(result: &SearchResult) -> String {
     let (text, measure) = (result.statement.text(), &result.measure);
     let found = result.best.as_ref().filter(|_| result.target_reached);
     let bound = result.lower_bound.and_then(|bound| bound.params);
-    let (Some(best), Some(_), false) = (found, bound, result.certified_optimal) else { return text };
+    let (Some(best), Some(_), false) = (found, bound, result.certified_optimal) else {
+        return text;
+    };
     let smaller = |p: &&ParetoPoint| p.params < best.score.params;
     let nearest = result.pareto.iter().filter(smaller).max_by_key(|p| p.params);
     let tried = nearest.map_or(String::new(), |p| {

@@ -83,10 +83,16 @@ fn errors_and_losses_are_compared_by_what_was_asked_for() {
     };
     let (budget, loss) = (Objective::MaxParams(80), Objective::Lambda(2.0));
     let text = said(budget, 0.1, score(70, 0.05, 0.05));
-    assert!(text.starts_with("every ring with ranks up to 7 within the budget has RSE >= 0.100;"), "{text}");
+    assert!(
+        text.starts_with("every ring with ranks up to 7 within the budget has RSE >= 0.100;"),
+        "{text}"
+    );
     assert!(text.ends_with("and has a smaller error than any of these can have"), "{text}");
     let text = said(loss, 0.5, score(70, 0.05, 0.4));
-    assert!(text.starts_with("every ring with ranks up to 7 has a loss of at least 0.500;"), "{text}");
+    assert!(
+        text.starts_with("every ring with ranks up to 7 has a loss of at least 0.500;"),
+        "{text}"
+    );
     assert!(text.ends_with("and has a smaller loss than any of these can have"), "{text}");
     assert!(said(loss, 0.5, score(70, 0.05, 0.5)).ends_with("none of these has a smaller loss"));
     // A bound of zero is none.
@@ -133,8 +139,10 @@ fn no_figure_is_more_than_what_is_proven() {
 #[test]
 fn every_set_has_words_and_survives_its_file() {
     for order in [4usize, 6] {
-        let own = Template::from_graph("mine", vec![true; order], (1..order).map(|v| (0, v)).collect());
-        let special = [Template::any_tree(order), Template::any(order), Template::formats(order), own];
+        let own =
+            Template::from_graph("mine", vec![true; order], (1..order).map(|v| (0, v)).collect());
+        let special =
+            [Template::any_tree(order), Template::any(order), Template::formats(order), own];
         for template in testing::all(order).into_iter().chain(special.map(Result::unwrap)) {
             let template = Arc::new(template);
             let over = Over::new(&template, 3);
@@ -145,7 +153,10 @@ fn every_set_has_words_and_survives_its_file() {
             assert_eq!(over == Over::Trees, trees);
             assert_eq!(file.max_rank, (!trees).then_some(3));
             let class = over.class();
-            assert!(class.contains(if trees { "any topology" } else { "ranks up to 3" }), "{class}");
+            assert!(
+                class.contains(if trees { "any topology" } else { "ranks up to 3" }),
+                "{class}"
+            );
             assert!(!class.contains("own graph"), "{class}");
             if !trees {
                 // A structure of it with these ranks is one of them, whatever it is called.
@@ -203,5 +214,8 @@ fn a_record_says_what_the_statement_does() {
     }
     // A reason that a later version knows does not make a journal unreadable.
     let later = r#"{"proven":"nothing","over":null,"reason":"tired","text":"nothing"}"#;
-    assert_eq!(serde_json::from_str::<StatementRecord>(later).unwrap().reason, Some(Unproven::Unknown));
+    assert_eq!(
+        serde_json::from_str::<StatementRecord>(later).unwrap().reason,
+        Some(Unproven::Unknown)
+    );
 }

@@ -2,7 +2,9 @@
 
 use super::no_answer::Refusals;
 use super::run::Job;
-use super::{Best, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult, StoppedBy};
+use super::{
+    Best, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult, StoppedBy,
+};
 use crate::bound::{Candidate, Next, Relaxation};
 use crate::fit::{FitError, Fitted};
 use crate::problem::{LowerBound, Proven, Reason, Score};
@@ -38,7 +40,8 @@ impl Driver<'_, '_> {
         let rules = &self.engine.rules;
         let refusals = Refusals { memory: self.out_of_memory, time: self.out_of_time };
         let limits = (rules.max_phi, rules.max_cost);
-        let no_answer = best.is_none().then(|| NoAnswer::new(stopped_by, &counts, refusals, limits));
+        let no_answer =
+            best.is_none().then(|| NoAnswer::new(stopped_by, &counts, refusals, limits));
         let mut result = SearchResult {
             strategy: self.engine.runs[0].strategy.name().to_owned(),
             target_reached,

@@ -19,20 +19,26 @@ impl OtherFormat {
     pub fn of(structure: &Structure, home: Option<&Arc<Template>>) -> Option<Self> {
         let template = structure.template();
         let other = home.is_some_and(|home| !Arc::ptr_eq(home, template) && home != template);
-        other.then(|| OtherFormat { name: template.name().to_owned(), template: template.to_ref() })
+        // Where vertices carry several modes it goes by its graph: a name stands for one mode at each.
+        let graph = || structure.to_file().template;
+        other.then(|| OtherFormat { name: template.name().to_owned(), template: graph() })
     }
 
-    /// The structure with this permutation and these ranks of the graph's edges.
+    /// The structure with this permutation and these ranks of the graph's edges. A name stands for its graph on the
+    /// vertices that carry modes, which may be fewer than the modes: so 0.3.0 recorded paths of such vertices.
     pub fn structure(
         &self,
         permutation: &[usize],
         ranks: &[usize],
     ) -> Result<Structure, GraphError> {
-        let edges: Vec<[usize; 2]> = match &self.template {
-            TemplateRef::Graph { edges, .. } => edges.clone(),
+        let edges = match &self.template {
+            TemplateRef::Graph { edges, .. } => edges,
             TemplateRef::Name(name) => {
-                let template = Template::parse(name, permutation.len())?;
-                template.edges().iter().map(|&(u, v)| [u, v]).collect()
+                let mut carrying = permutation.to_vec();
+                carrying.sort_unstable();
+                carrying.dedup();
+                let template = Template::parse(name, carrying.len())?;
+                return Structure::new(Arc::new(template), permutation.to_vec(), ranks.to_vec());
             }
         };
         if edges.len() != ranks.len() {
@@ -215,7 +221,10 @@ mod tests {
         let said = why(eps, &[("ring", 40, 0.3), ("ht", 50, 0.5)]).unwrap();
         assert_eq!(said, "ring, because it came nearest; no format reached the target");
         let said = why(eps, &[("ring", 10, 0.301), ("ht", 90, 0.3)]).unwrap();
-        assert!(said.starts_with("ring, because it is the best in size and error together;"), "{said}");
+        assert!(
+            said.starts_with("ring, because it is the best in size and error together;"),
+            "{said}"
+        );
         let said = why(eps, &[("ring", 40, 0.03), ("ht", 40, 0.05)]).unwrap();
         assert!(
             said.starts_with("ring, because of those that are as good, ht among them"),

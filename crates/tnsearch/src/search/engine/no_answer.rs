@@ -75,18 +75,24 @@ impl NoAnswer {
             NoAnswer::Interrupted => "it was interrupted before the first fit was done".to_owned(),
             NoAnswer::TooLarge { max_phi, max_cost, memory } => {
                 let cost = max_cost.map_or_else(String::new, |cost| {
-                    format!(" or a sweep takes more than {cost} multiply-adds per entry (--max-cost)")
+                    format!(
+                        " or a sweep takes more than {cost} multiply-adds per entry (--max-cost)"
+                    )
                 });
-                let memory = if memory { "; some would have taken more memory than there is" } else { "" };
+                let memory =
+                    if memory { "; some would have taken more memory than there is" } else { "" };
                 format!(
                     "every structure proposed was too large: none is fitted that has {max_phi} times the tensor's \
                      entries as params or more (--max-phi){cost}{memory}"
                 )
             }
             NoAnswer::RuledOut => {
-                "every structure proposed was ruled out without a fit: by a bound, or by its params".to_owned()
+                "every structure proposed was ruled out without a fit: by a bound, or by its params"
+                    .to_owned()
             }
-            NoAnswer::FitsSpent => "the fits that were allowed were spent (--max-evaluations)".to_owned(),
+            NoAnswer::FitsSpent => {
+                "the fits that were allowed were spent (--max-evaluations)".to_owned()
+            }
             NoAnswer::NothingProposed => "no structure was proposed".to_owned(),
         }
     }
@@ -149,8 +155,13 @@ mod tests {
         for refused in [0, 3] {
             let said = why(StoppedBy::MaxSeconds, counts(3, refused), none);
             assert_eq!(said, NoAnswer::TimeUp { refused });
-            assert!(said.text().starts_with("the time was up") && !said.text().contains("max-rank"));
-            assert_eq!(why(StoppedBy::Interrupted, counts(3, refused), none), NoAnswer::Interrupted);
+            assert!(
+                said.text().starts_with("the time was up") && !said.text().contains("max-rank")
+            );
+            assert_eq!(
+                why(StoppedBy::Interrupted, counts(3, refused), none),
+                NoAnswer::Interrupted
+            );
         }
         // What was refused for want of time was not too large.
         let late = Refusals { time: 1, memory: 0 };
