@@ -42,7 +42,7 @@ const SHOWN: usize = 5;
   tnsearch certify X.npy --template any-tree --max-re 0.01
       how many params any tree needs at least, whatever its topology
   tnsearch certify X.npy --max-re 0.01 --net net.safetensors
-      whether the network found is the smallest there can be, and the gap if not
+      whether the network found is the smallest of its template there can be, and the gap if not
 
 Exit codes: 0 a bound was given; 1 the network does not reach the target; 2 bad input;
 130 on Ctrl-C (the bound so far is given).")]
