@@ -58,6 +58,8 @@ class Certificate:
     lower_bound
         ``{"params": ...}``, ``{"rse": ...}`` or ``{"loss": ...}``, by what was asked for; None where nothing of the
         template is possible (``proven_impossible``).
+    statement, bound_over
+        What is proven, over which structures, and how the network given stands to it; see :class:`tnsearch.Result`.
     proven_impossible, needed_rank
         Whether no structure of the template with ranks up to ``max_rank`` is what was asked for, and the rank that it
         takes: ``{"rank", "modes", "width"}``.
@@ -68,10 +70,13 @@ class Certificate:
     binding_cuts
         The cuts that hold the relaxed structure where it is, the tightest first.
     net
-        The network given, compared: ``{"params", "rse", "gap", "certified_optimal", "reaches"}``; None without one.
+        The network given, compared: ``{"params", "rse", "gap", "certified_optimal", "reaches"}``; None without one. It has
+        a gap, and is optimal, only where it is one of the structures that the bound is about.
     """
 
     lower_bound: dict[str, float] | None
+    bound_over: dict[str, Any] | None
+    statement: dict[str, Any]
     proven_impossible: bool
     needed_rank: dict[str, Any] | None
     relaxed: Structure | None
@@ -87,7 +92,7 @@ class Certificate:
 
     @property
     def certified_optimal(self) -> bool:
-        """Whether the network given is proven to be the best there can be."""
+        """Whether the network given is one of the structures that the bound is about, and none of them is better."""
         return self.net is not None and bool(self.net["certified_optimal"])
 
     @property

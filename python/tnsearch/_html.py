@@ -93,13 +93,7 @@ def result_html(result: Result) -> str:
     if result.log10_cr is not None:
         rows.append(("compression", f"{10**result.log10_cr:,.1f} times"))
     rows.append(("target", "reached" if result.target_reached else "NOT reached"))
-    if result.certified_optimal:
-        proof = "no structure of this class is better (proven)"
-    elif result.proven_impossible:
-        proof = "no structure of this class reaches the target (proven)"
-    else:
-        bounds = {name: value for name, value in (result.lower_bound or {}).items() if value is not None}
-        proof = ", ".join(f"{name} ≥ {value:,.6g}" for name, value in bounds.items()) or "none"
+    proof = result.statement["text"]
     rows.append(("proof", proof))
     rows.append(("evaluations", f"{result.evaluations:,} of {result.samples:,} samples"))
     rows.append(("stopped by", result.stopped_by))

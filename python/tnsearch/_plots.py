@@ -88,9 +88,13 @@ def plot_history(result: Result, ax: Any = None) -> Any:
         name = "RE" if measure == "rse" else measure
         other.set_ylabel(f"{name} (dashed)", color="#c2410c")
     bound = (result.lower_bound or {}).get("params")
-    if bound is not None:
+    # A bound over some structures is none for an answer that is not one of them.
+    if bound is not None and result.statement["answer"] in ("inside", None):
         ax.axhline(bound, color="black", linewidth=1, linestyle=":")
-        ax.annotate(f"proven: at least {bound:,.0f}", (0.01, bound), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
+        over = result.bound_over or {}
+        trees = over.get("template") == "any-tree"
+        what = "trees" if trees else f"ranks up to {over.get('max_rank')}"
+        ax.annotate(f"proven for {what}: at least {bound:,.0f}", (0.01, bound), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
     ax.set_xlabel("evaluations")
     ax.set_ylabel("params of the best", color=MODE)
     ax.margins(x=0.02, y=0.15)

@@ -30,14 +30,23 @@ class Result:
         What the objective minimises: ``phi + lambda_ * error``, the params, or the error.
     target_reached
         Whether it is what was asked for.
+    statement
+        What is proven, over which structures: a dict with ``proven`` (``"nothing"``, ``"lower_bound"``, ``"optimal"`` or
+        ``"impossible"``), ``over`` (the same as ``bound_over``), ``answer`` (whether the answer is one of these:
+        ``"inside"``, or why not), ``reason`` (where nothing is) and ``text``, all of it in one sentence.
+    bound_over
+        The structures that the proof is about: their ``template`` (``"any-tree"``: all trees) and their ``max_rank``
+        (None: any); None where nothing was proven. A search of several formats proves something about trees only.
     certified_optimal
-        Whether it is proven that no structure of the class searched is better.
+        Whether the answer is one of these, and it is proven that none of them is better.
     proven_impossible
-        Whether it is proven that no structure of that class is what was asked for; ``needed_rank`` then says the rank it
-        would take, and why.
+        Whether it is proven that none of these is what was asked for; ``needed_rank`` then says the rank it would take,
+        and why.
     lower_bound
-        What is proven that nothing can go below: a dict with ``params``, ``rse`` and ``loss``, one of which is a number,
-        by the objective; None where nothing was proven.
+        What none of these can go below: a dict with ``params``, ``rse`` and ``loss``, one of which is a number, by the
+        objective; None where nothing was proven.
+    no_answer
+        Why nothing was found, in words; None where something was.
     evaluations, samples, cached, pruned, refused, direct, speculative
         What became of the structures, in numbers.
     history
@@ -68,6 +77,9 @@ class Result:
     certified_optimal: bool
     proven_impossible: bool
     lower_bound: dict[str, float | None] | None
+    bound_over: dict[str, Any] | None
+    statement: dict[str, Any]
+    no_answer: str | None
     needed_rank: dict[str, Any] | None
     strategy: str
     template: str
@@ -116,13 +128,20 @@ class Result:
 
     def __repr__(self) -> str:
         if self.params is None or self.error is None:
-            return f"<Result: nothing found, stopped by {self.stopped_by}>"
-        proof = "optimal" if self.certified_optimal else "not proven optimal"
+            return f"<Result: nothing found: {self.no_answer}>"
+        proof = self._proof()
         name = self.structure.template if self.structure else self.template
         name = name if isinstance(name, str) else "network"
         error = f"re {self.re:.3g}" if self.re is not None else f"error {self.error:.3g}"
         missed = "" if self.target_reached else ", target NOT reached"
         return f"<Result: {name}, {self.params} params, {error}, {proof}{missed}>"
+
+    def _proof(self) -> str:
+        """What is proven, in a few words: of what else than trees a search of several formats proves nothing."""
+        if not self.certified_optimal:
+            return "not proven optimal"
+        trees = self.bound_over is not None and self.bound_over["template"] == "any-tree"
+        return "optimal among trees" if trees else "optimal"
 
     def _repr_html_(self) -> str:
         from ._html import result_html
@@ -171,6 +190,7 @@ def result_of(parts: tuple[dict[str, Any], Network | None, list[Network]]) -> Re
             name: values[name]
             for name in (
                 "params error loss phi target_reached certified_optimal proven_impossible needed_rank strategy template "
+                "bound_over statement no_answer "
                 "seed direct samples evaluations cached pruned refused speculative seconds stopped_by runs run run_seed "
                 "measure objective shrunk journal_error"
             ).split()

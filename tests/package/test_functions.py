@@ -146,6 +146,7 @@ def test_certificates_are_those_of_the_command_line(x, ask, options, arguments):
     if lower is not None:
         lower = {name: value for name, value in lower.items() if value is not None}
     assert found.lower_bound == lower
+    assert found.statement == report["statement"]
     assert (found.complete, found.nodes) == (report["complete"], report["nodes"])
     assert found.proven_impossible == report["proven_impossible"]
     assert found.needed_rank == report["needed_rank"]

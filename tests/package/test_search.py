@@ -1,5 +1,6 @@
 """Searches from Python: the answers of the command line, callbacks, journals, interrupts."""
 
+import html
 import json
 import os
 import signal
@@ -58,6 +59,9 @@ def test_same_answer_as_the_command_line(hidden, command, tmp_path, options):
     assert ours.structure.permutation == theirs["permutation"]
     assert ours.structure.edges == theirs["edges"]
     assert ours.lower_bound == theirs["lower_bound"]
+    # One statement, in the same words.
+    assert (ours.statement, ours.bound_over) == (theirs["statement"], theirs["bound_over"])
+    assert ours.statement["text"] in html.unescape(ours._repr_html_())
     assert [p["params"] for p in ours.pareto] == [p["params"] for p in theirs["pareto"]]
     strip = lambda points: [{k: v for k, v in p.items() if k != "seconds"} for p in points]  # noqa: E731
     assert strip(ours.history) == strip(theirs["history"])
@@ -78,7 +82,21 @@ def test_the_hidden_ring_is_found_and_certified(hidden):
     assert found.certified_optimal and found.target_reached
     assert found.params == made["params"] == found.structure.params(list(x.shape))
     assert found.lower_bound == {"params": found.params, "rse": None, "loss": None}
-    assert "optimal" in repr(found)
+    assert ", optimal" in repr(found)
+    assert found.statement["text"] == "optimal: no ring with ranks up to 7 is better"
+    # What is proven of trees is not said of a ring.
+    other = tnsearch.search(x, max_re=1e-6)
+    assert other.bound_over == {"template": "any-tree", "max_rank": None}
+    if other.statement["answer"] == "cyclic":
+        assert not other.certified_optimal and "not proven optimal" in repr(other)
+    else:
+        assert "optimal among trees" in repr(other) or not other.certified_optimal
+
+
+def test_why_nothing_was_found_is_said(hidden):
+    x, _, _ = hidden
+    found = tnsearch.search(x, template="ring", max_phi=1e-9, strategy="tnls", samples=2, iterations=1)
+    assert found.network is None and "--max-phi" in found.no_answer and found.no_answer in repr(found)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

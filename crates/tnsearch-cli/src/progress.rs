@@ -5,7 +5,7 @@ use crate::text::{duration, number};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tnsearch::problem::{Measure, Objective};
+use tnsearch::problem::{Known, Measure, Objective, Over, Statement, Unproven};
 use tnsearch::search::{Budget, Event, Listener, ListenerError, Progress};
 
 /// Time between two lines where there is no terminal.
@@ -19,6 +19,8 @@ pub struct Display {
     max_evaluations: Option<u64>,
     max_seconds: Option<f64>,
     begun: Instant,
+    /// What bounds are about.
+    over: Option<Over>,
     /// What came from the journal: it took no time now.
     resumed: Option<u64>,
 }
@@ -61,8 +63,15 @@ impl Display {
             max_evaluations: budget.max_evaluations,
             max_seconds: budget.max_seconds,
             begun: Instant::now(),
+            over: None,
             resumed: None,
         }
+    }
+
+    /// The same, with what bounds are about.
+    pub fn about(mut self, over: Option<Over>) -> Self {
+        self.over = over;
+        self
     }
 
     /// Clears the bar.
@@ -100,8 +109,17 @@ impl Display {
         }
         if let Some(bound) = p.lower_bound {
             let bound = self.objective.lower_bound(bound);
+            let said = Statement::of(Known {
+                over: self.over.clone(),
+                objective: self.objective,
+                measure: &self.measure,
+                bound: Some(bound),
+                impossible: None,
+                unproven: Unproven::Open,
+                answer: None,
+            });
             if !bound.says_nothing() {
-                parts.push(format!("proven {}", bound.short_text(&self.measure, number)));
+                parts.push(format!("proven {}", said.short()));
             }
         }
         let fraction = self.fraction(p);

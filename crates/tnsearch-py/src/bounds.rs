@@ -149,6 +149,8 @@ pub fn certify<'py>(
         "objective": objective.get(),
         "max_rank": settings.max_rank,
         "lower_bound": proof.bound,
+        "bound_over": proof.statement.bound_over().map(|over| over.to_file()),
+        "statement": proof.statement.record(),
         "nodes": proof.nodes,
         "complete": proof.complete,
         "proven_impossible": proof.impossible,

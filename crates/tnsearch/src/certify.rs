@@ -8,7 +8,10 @@ use crate::certificate::{self, Claim, NoCertificate};
 use crate::fit::{FitError, FitSettings, fit};
 use crate::graph::{Structure, Template};
 use crate::network::{Network, NetworkError};
-use crate::problem::{CheckedObjective, LowerBound, Objective, Score, Stop, Target};
+use crate::problem::{
+    CheckedObjective, Known, LowerBound, Measure, Needed, Objective, Over, Reason, Score,
+    Statement, Stop, Target, Unproven,
+};
 use serde::Serialize;
 use std::sync::Arc;
 use thiserror::Error;
@@ -65,6 +68,15 @@ pub enum Compared<'a> {
     Structure(&'a Structure),
 }
 
+impl<'a> Compared<'a> {
+    fn structure(self) -> &'a Structure {
+        match self {
+            Compared::Network(network) => network.structure(),
+            Compared::Recorded(structure, _) | Compared::Structure(structure) => structure,
+        }
+    }
+}
+
 /// A network against the bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -73,9 +85,10 @@ pub struct NetReport {
     pub params: u128,
     /// Computed from the cores; of a summary as it says, of a bare structure fitted.
     pub rse: f64,
-    /// What was found over what is proven; none where nothing, or zero, is proven.
+    /// What was found over what is proven; none where nothing, or zero, is proven, or the network is none of those that
+    /// the bound is about.
     pub gap: Option<f64>,
-    /// Whether no structure that the bound is about is better.
+    /// Whether it is one of the structures that the bound is about, and none of them is better.
     pub certified_optimal: bool,
     /// Whether it is what was asked for.
     pub reaches: bool,
@@ -85,6 +98,8 @@ pub struct NetReport {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Certificate {
+    /// What is proven, over which structures, and how the network given stands to it.
+    pub statement: Statement,
     /// What no structure of the template is better than; none where none is possible.
     pub bound: Option<LowerBound>,
     /// The best structure that no cut rules out.
@@ -166,6 +181,22 @@ pub fn certify(
     let needed = objective.max_error().filter(|_| proof.impossible);
     let needed = needed.and_then(|eps| needed_rank(template, bound.spectra(), eps));
     let by = bound.spectra().target();
+    let needed = needed.filter(|needed| needed.rank > settings.max_rank);
+    let reached = |score: &Score| objective.reached(score.params, score.error);
+    let answer = score.zip(net).filter(|(score, _)| reached(score));
+    let statement = Statement::of(Known {
+        over: Some(Over::new(template, settings.max_rank)),
+        objective: objective.get(),
+        measure: &Measure::RSE,
+        bound: proof.bound,
+        impossible: proof.impossible.then(|| needed.map(Needed::from)),
+        unproven: if stop.reason() == Some(Reason::Asked) {
+            Unproven::Interrupted
+        } else {
+            Unproven::TimeUp
+        },
+        answer: answer.map(|(score, net)| (net.structure(), score)),
+    });
     let certificate = settings.cases.map(|cases| {
         let (max_rank, objective) = (settings.max_rank, objective.get());
         let claim = Claim::new(template, max_rank, objective, proof.bound, proof.impossible)?;
@@ -174,14 +205,21 @@ pub fn certify(
     Ok(Certificate {
         certificate,
         binding: relaxed.as_ref().map_or(Vec::new(), |s| binding(&bound, s, objective.get())),
-        net: score.map(|score| compare(&score, proof.bound, objective)),
+        net: score.map(|score| NetReport {
+            params: score.params,
+            rse: score.error,
+            gap: statement.gap(),
+            certified_optimal: statement.is_optimal(),
+            reaches: reached(&score),
+        }),
+        statement,
         bound: proof.bound,
         relaxed,
         nodes: proof.nodes,
         complete: proof.complete,
         full: proof.full,
         impossible: proof.impossible,
-        needed: needed.filter(|needed| needed.rank > settings.max_rank),
+        needed,
         shrunk: by.shrunk().map(|_| (by.dims().to_vec(), by.lost())),
         left_out: bound.spectra().left_out().text(),
     })
@@ -262,15 +300,4 @@ fn prove_trees(bound: &CutBound, objective: Objective, stop: &Stop) -> Proof {
     let complete = trees.is_whole() && !stop.is_set();
     let bound = value.map(|value| objective.lower_bound(value));
     Proof { bound, relaxed, nodes: 0, complete, impossible: false, full: false }
-}
-
-fn compare(score: &Score, bound: Option<LowerBound>, objective: CheckedObjective) -> NetReport {
-    let reaches = objective.reached(score.params, score.error);
-    NetReport {
-        params: score.params,
-        rse: score.error,
-        gap: bound.filter(|_| reaches).and_then(|b| b.gap(score)),
-        certified_optimal: reaches && bound.is_some_and(|b| b.is_met_by(score)),
-        reaches,
-    }
 }

@@ -7,8 +7,10 @@ use crate::terminal;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tnsearch::certificate::{Certificate, NoCertificate};
 use tnsearch::graph::Template;
+use tnsearch::problem::Over;
 use tnsearch::tensor::Reshape;
 use tnsearch_io::output::Output;
 
@@ -56,7 +58,7 @@ struct DataFacts<'a> {
 pub fn write(
     output: &Output,
     made: &Result<Certificate, NoCertificate>,
-    template: &Template,
+    template: &Arc<Template>,
     data: &Data,
 ) -> anyhow::Result<()> {
     let made = match made {
@@ -75,7 +77,11 @@ pub fn write(
 }
 
 /// A certificate as text: a line for each field, each cut and each case.
-pub fn rendered(made: &Certificate, template: &Template, data: &Data) -> anyhow::Result<String> {
+pub fn rendered(
+    made: &Certificate,
+    template: &Arc<Template>,
+    data: &Data,
+) -> anyhow::Result<String> {
     let target = &data.target;
     let x = given::tensor(target);
     let kind = target.kind().name();
@@ -115,11 +121,9 @@ fn lines<T: Serialize>(items: &[T]) -> anyhow::Result<String> {
 }
 
 /// What it proves, in words.
-fn says(made: &Certificate, template: &Template) -> String {
-    let class = match made.max_rank {
-        None => "every tree of any topology and ranks".to_owned(),
-        Some(rank) => format!("every {} with ranks up to {rank}", template.name()),
-    };
+fn says(made: &Certificate, template: &Arc<Template>) -> String {
+    let over = Over::new(template, made.max_rank.unwrap_or(usize::MAX));
+    let class = format!("every {}", over.class());
     let eps = made.max_rse;
     match made.params {
         Some(params) => {

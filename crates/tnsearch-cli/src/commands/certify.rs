@@ -3,7 +3,7 @@
 use super::certificate::{self, CertificateOptions};
 use super::cuts::{self, Words as _};
 use super::data::{Data, ReshapeOptions};
-use super::describe::{BoundOver, MEASURE, StructureReport, line, picture_lines, size_line};
+use super::describe::{MEASURE, StructureReport, line, picture_lines, size_line};
 use super::options::{
     DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, load_graph, load_template,
     memory, real, template_help,
@@ -21,7 +21,7 @@ use std::time::Instant;
 use tnsearch::bound::{Cut, NeededReport, check_template};
 use tnsearch::certify::{Certificate, CertifySettings, Compared, NetReport, certify};
 use tnsearch::graph::Template;
-use tnsearch::problem::{LowerBound, Objective};
+use tnsearch::problem::{LowerBound, Objective, Over, OverFile, Place, Statement, StatementRecord};
 use tnsearch::tensor::{Kind, ModeNames, Reshape};
 use tnsearch_io::MemoryLimit;
 
@@ -42,7 +42,7 @@ const SHOWN: usize = 5;
   tnsearch certify X.npy --template any-tree --max-re 0.01
       how many params any tree needs at least, whatever its topology
   tnsearch certify X.npy --max-re 0.01 --net net.safetensors
-      whether the network found is the smallest there can be, and the gap if not
+      whether the network found is the smallest of its template there can be, and the gap if not
 
 Exit codes: 0 a bound was given; 1 the network does not reach the target; 2 bad input;
 130 on Ctrl-C (the bound so far is given).")]
@@ -94,7 +94,8 @@ struct Summary<'a> {
     objective: Objective,
     max_rank: usize,
     lower_bound: Option<LowerBound>,
-    bound_over: BoundOver,
+    bound_over: OverFile,
+    statement: StatementRecord,
     nodes: u64,
     complete: bool,
     proven_impossible: bool,
@@ -195,7 +196,8 @@ pub fn run(args: &Certify) -> anyhow::Result<Exit> {
         objective: objective.get(),
         max_rank: args.max_rank,
         lower_bound: proof.bound,
-        bound_over: BoundOver::new(&template, args.max_rank),
+        bound_over: Over::new(&template, args.max_rank).to_file(),
+        statement: proof.statement.record(),
         nodes: proof.nodes,
         complete: proof.complete,
         proven_impossible: proof.impossible,
@@ -240,13 +242,10 @@ fn text(
 ) -> String {
     let mut out = String::new();
     let (dims, names) = (data.target.dims(), data.names());
-    let class = match template.is_any_tree() {
-        true => "tree of any topology and ranks".to_owned(),
-        false => format!("{} with ranks up to {}", template.name(), args.max_rank),
-    };
+    let class = proof.statement.class();
     data.lines(&mut out, &args.tensor);
     line(&mut out, "asked", format!("{}; {class}", objective.text(&MEASURE)));
-    line(&mut out, "proven", proven_text(proof, objective, &class));
+    line(&mut out, "proven", proof.statement.claim());
     if let Some(hint) = args.objective.hint() {
         line(&mut out, "mind", hint);
     }
@@ -254,7 +253,7 @@ fn text(
         let name = args.net.as_deref().map_or(String::new(), |p| p.display().to_string());
         let error = MEASURE.short_text(net.rse, number);
         line(&mut out, "network", format!("{name}: {} params, {error}", net.params));
-        line(&mut out, "verdict", verdict(net, proof, &class));
+        line(&mut out, "verdict", verdict(net, proof));
     }
     if let Some(relaxed) = &proof.relaxed {
         line(
@@ -302,28 +301,24 @@ fn ended(proof: &Certificate, nodes: u64) -> &'static str {
     }
 }
 
-fn proven_text(proof: &Certificate, objective: Objective, class: &str) -> String {
-    match (&proof.bound, objective.max_error()) {
-        (Some(bound), _) => bound.text(class, &MEASURE, number),
-        (None, _) if !proof.impossible => {
-            "nothing yet: it was interrupted, or the time was up".to_owned()
-        }
-        (None, Some(eps)) => cuts::impossible(class, &MEASURE, eps, proof.needed),
-        (None, None) => format!("no {class} has so few params"),
-    }
-}
-
-fn verdict(net: &NetReport, proof: &Certificate, class: &str) -> String {
+fn verdict(net: &NetReport, proof: &Certificate) -> String {
     if !net.reaches {
         return "it does NOT reach the target".to_owned();
     }
-    if net.certified_optimal {
-        return format!("optimal: no {class} is better");
-    }
-    match net.gap {
+    let statement: &Statement = &proof.statement;
+    let class = statement.class();
+    let why = match statement.answer.as_ref().map(|(_, at)| *at) {
+        Some(Place::Inside) | None => None,
+        Some(Place::Cyclic) => Some("it has a cycle".to_owned()),
+        Some(Place::Ranks(rank)) => Some(format!("it has an edge of rank {rank}")),
+        Some(_) => Some("it is of another graph".to_owned()),
+    };
+    match (net.gap, why) {
         _ if proof.impossible => format!("it does what no {class} can"),
-        Some(gap) => format!("not proven optimal: {gap:.3} times the bound"),
-        None => "not proven optimal: nothing is proven yet".to_owned(),
+        _ if net.certified_optimal => format!("optimal: no {class} is better"),
+        (_, Some(why)) => format!("not comparable: the bound is about every {class}, and {why}"),
+        (Some(gap), None) => format!("not proven optimal: {gap:.3} times the bound"),
+        (None, None) => "not proven optimal: nothing is proven yet".to_owned(),
     }
 }
 

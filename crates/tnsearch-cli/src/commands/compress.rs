@@ -240,7 +240,7 @@ impl Compress {
                 Goal::MaxParams(params) => format!("{params} params"),
             };
             let said = format!(
-                "{asked} was NOT reached; this is the closest (more --max-seconds may help)"
+                "{asked} was NOT reached; this is the best of what was tried (more --max-seconds may help)"
             );
             line(&mut out, "mind", said);
         }

@@ -2,8 +2,7 @@
 
 use super::describe::MEASURE;
 use crate::text::number;
-use tnsearch::bound::{BoundLimits, Cut, NeededRank};
-use tnsearch::problem::Measure;
+use tnsearch::bound::{BoundLimits, Cut};
 use tnsearch::tensor::ModeNames;
 use tnsearch_io::MemoryLimit;
 
@@ -45,26 +44,11 @@ impl Words for Cut {
     }
 }
 
-/// That nothing of a class reaches an error, why, and what to do about it.
-pub fn impossible(class: &str, measure: &Measure, eps: f64, needed: Option<NeededRank>) -> String {
-    let error = match &measure.root {
-        Some(root) => format!("{} {}", root.name, number(eps.sqrt())),
-        None => format!("{} {}", measure.name, number(eps)),
-    };
-    let more = match needed {
-        Some(needed) => {
-            format!(": {}; use --max-rank {} or more", needed.because(), needed.rank)
-        }
-        None => "; it takes a larger --max-rank or another template".to_owned(),
-    };
-    format!("no {class} reaches {error}{more}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tnsearch::bound::{CutBound, CutReport, NeededReport, Spectra, SpectraSettings, binding};
+    use tnsearch::bound::{CutBound, CutReport, Spectra, SpectraSettings, binding};
     use tnsearch::graph::{Structure, Template};
     use tnsearch::problem::{Objective, Target};
     use tnsearch_lab::Synthetic;
@@ -81,19 +65,6 @@ mod tests {
         let cut = Cut::new(&CutReport { modes: 0b110, width: 4.0, rse: 0.5 });
         let names = ModeNames::new(split.as_ref());
         assert_eq!(cut.sides(3, names), "mode 0.0 against modes 0.1,1");
-    }
-
-    #[test]
-    fn the_impossible_is_said_with_the_rank_it_would_take() {
-        let needed = NeededRank { rank: 12, modes: 0b100, width: 12, edges: 1, alone: true };
-        assert_eq!(
-            impossible("ring with ranks up to 7", &MEASURE, 1e-4, Some(needed)),
-            "no ring with ranks up to 7 reaches RE 0.0100: mode 2 alone needs rank 12; use --max-rank 12 or more"
-        );
-        let said = impossible("ring with ranks up to 7", &MEASURE, 1e-4, None);
-        assert!(said.ends_with("it takes a larger --max-rank or another template"), "{said}");
-        let json = serde_json::json!(NeededReport::new(needed));
-        assert_eq!(json, serde_json::json!({"rank": 12, "modes": [2], "width": 12}));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::draw;
 use tnsearch::problem::{Objective, Target};
-use tnsearch::search::{Best, Budget, Search, SearchResult, SearchSettings, StoppedBy};
+use tnsearch::search::{Best, Budget, Search, SearchResult, StoppedBy};
 use tnsearch_io::{network, output::Output, write_tensor};
 use tnsearch_lab::Synthetic;
 
@@ -163,8 +163,7 @@ fn text(
             counts.samples, counts.evaluations
         ),
     );
-    let class = format!("ring with ranks up to {}", SearchSettings::default().max_rank);
-    line(&mut out, "proof", proof(result, Objective::MaxError(MAX_RSE), &class));
+    line(&mut out, "proof", proof(result));
     line(&mut out, "picture", picture.display());
     let next = match &args.output {
         Some(dir) => {

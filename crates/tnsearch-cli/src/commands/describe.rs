@@ -4,7 +4,7 @@ use crate::text::{number, shape};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Write as _;
-use tnsearch::graph::{Structure, Template, TemplateRef};
+use tnsearch::graph::{Structure, TemplateRef};
 use tnsearch::network::draw_named;
 use tnsearch::problem::Measure;
 use tnsearch::tensor::{ModeNames, size};
@@ -61,23 +61,6 @@ impl StructureReport {
             phi: None,
             log10_cr: None,
         }
-    }
-}
-
-/// The structures that a lower bound is about.
-#[derive(Debug, Serialize)]
-pub struct BoundOver {
-    /// Their template, `any-tree` for trees of any topology.
-    template: TemplateRef,
-    /// The largest rank of an edge; null: any.
-    max_rank: Option<usize>,
-}
-
-impl BoundOver {
-    /// The structures of a template with ranks up to the largest.
-    pub fn new(template: &Template, max_rank: usize) -> Self {
-        let max_rank = (!template.is_any_tree()).then_some(max_rank);
-        BoundOver { template: template.to_ref(), max_rank }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What only the tensor can tell about a search, for its page: peers, and the cuts that hold the answer.
 
 use std::sync::Arc;
-use tnsearch::bound::{Cut, CutBound, binding, needed_rank};
+use tnsearch::bound::{Cut, CutBound, binding};
 use tnsearch::decompose::{
     DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
 };
@@ -44,9 +44,6 @@ pub fn facts(
     original_order(&mut facts, target, bound, objective, found, limit, interrupt);
     match bound {
         Some(bound) => {
-            if journal.end.as_ref().is_some_and(|end| end.proven_impossible) {
-                facts.needed = needed(bound, journal);
-            }
             // Where no error was asked for, the cuts that hold the answer are those of its own error.
             let eps = objective.max_error().unwrap_or(found.error.max(LEAST_ERROR));
             let objective = Objective::MaxError(eps);
@@ -57,14 +54,6 @@ pub fn facts(
         ),
     }
     facts
-}
-
-/// Why no structure of the template has the error asked for, and the rank it would take.
-fn needed(bound: &CutBound, journal: &JournalFile) -> Option<String> {
-    let header = &journal.header;
-    let needed = needed_rank(&header.template, bound.spectra(), header.objective.max_error()?)?;
-    let allowed = header.max_rank().is_some_and(|most| needed.rank as u64 <= most);
-    (!allowed).then(|| format!("{}; it takes ranks of {} or more", needed.because(), needed.rank))
 }
 
 /// Methods without a search in the original order, to the error of the answer; where that is not what was asked for,

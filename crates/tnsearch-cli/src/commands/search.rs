@@ -10,7 +10,6 @@ pub use words::proof;
 use self::page::PageListener;
 use self::strategy::StrategyOptions;
 use super::certificate::CertificateOptions;
-use super::cuts::impossible;
 use super::data::ReshapeOptions;
 use super::holes::{HoleOptions, mask_path};
 use super::options::{
@@ -26,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::fit::Method;
-use tnsearch::problem::Loss as _;
+use tnsearch::problem::{Loss as _, Over};
 use tnsearch::search::wire::Job;
 use tnsearch::search::{AskedSearch, Search as Run, SearchError};
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
@@ -38,11 +37,13 @@ use tnsearch_io::{MemoryLimit, output::Output};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tnsearch search X.npy --max-re 0.01 -o net.safetensors
-      fewest params with a relative error of at most 1 %, as a tensor ring
+      fewest params with a relative error of at most 1 %, in whichever format has them
+  tnsearch search X.npy --template ring --max-re 0.01
+      the same as a tensor ring, proven optimal or with the gap that is left
   tnsearch search weights.safetensors:layer.3 --template path --max-params 20000 --max-rank 32
       smallest error with at most 20000 params, as a tensor train
   tnsearch search X.npz:x --template ring --lambda 200 --runs 5 --seed 1 --json out.json
-      the paper's objective and settings, best of five runs
+      the paper's objective on rings, best of five runs (--strategy tnls: its algorithm, too)
   tnsearch search picture.png --grey --resize 256x256 --tensorise reshape --lambda 5
       a picture as the paper takes it, 4^8; 'reconstruct' gives 256 x 256 back
   tnsearch search weights.npy --split auto --max-rse 1e-2
@@ -188,8 +189,10 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let quiet = args.report.quiet;
     let loss = args.objective.loss.spec().for_target(target)?;
     let measure = loss.measure();
+    let about = Some(Over::new(&template, settings.max_rank));
     let mut display =
-        Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure);
+        Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure)
+            .about(about);
     let search = Run::new(target, template).settings(settings).stop(&stop).begun(begun);
     let mut search = search.loss(loss).front(args.pareto.is_some());
     if let Some(broker) = &mut broker {
@@ -214,11 +217,9 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let described = summary::Described::new(args, &search, &template, &data);
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
-    if let (Some(needed), Some(eps), false) = (prepared.needed_rank(), described.max_error(), quiet)
-    {
+    if let (Some(impossible), false) = (prepared.impossible(), quiet) {
         // Before the fits that cannot get there.
-        let said = impossible(&described.class(), &measure, eps, Some(needed));
-        terminal::note("note", &said);
+        terminal::note("note", &impossible.text());
     }
     let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
     let result = prepared.run()?;

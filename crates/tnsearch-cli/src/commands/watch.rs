@@ -171,18 +171,12 @@ fn score(found: &Found) -> Score {
 
 /// What is proven, in a few words.
 fn proof(digest: &Digest<'_>) -> String {
-    let end = digest.journal().end.as_ref();
-    if end.is_some_and(|end| end.proven_impossible) {
-        return "no structure is what was asked for".to_owned();
+    let (text, statement) = (digest.statement.short(), &digest.statement);
+    let gap = statement.gap().filter(|_| !statement.is_optimal());
+    match gap.filter(|_| statement.bound().is_some_and(|bound| bound.params.is_some())) {
+        Some(gap) => format!("{text}; the best is {gap:.3} times that"),
+        None => text,
     }
-    if end.is_some_and(|end| end.certified_optimal) {
-        return "optimal".to_owned();
-    }
-    let Some(bound) = digest.lower_bound else { return "nothing yet".to_owned() };
-    let text = bound.short_text(&digest.journal().header.measure, number);
-    let found = digest.found.as_ref().filter(|_| digest.target_reached && bound.params.is_some());
-    let gap = found.and_then(|f| bound.gap(&score(f)));
-    gap.map_or(text.clone(), |gap| format!("{text}; the best is {gap:.3} times that"))
 }
 
 /// What became of the structures.

@@ -112,6 +112,9 @@ mod tests {
             lower_bound: None,
             certified_optimal: false,
             proven_impossible: false,
+            statement: None,
+            no_answer: None,
+            max_rank: None,
         };
         let text = |line: &dyn erased::Write| line.write();
         assert_eq!(Line::parse(&text(&generation(&state))).unwrap(), Line::Generation(state));

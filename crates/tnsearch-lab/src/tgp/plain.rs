@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tnsearch::decompose::{Goal, Limits, tt_svd};
 use tnsearch::graph::Template;
 use tnsearch::network::Network;
-use tnsearch::problem::{LowerBound, Stop, Target};
+use tnsearch::problem::{LowerBound, Statement, Stop, Target};
 use tnsearch::search::{Search, SearchResult, SearchSettings};
 use tnsearch::tensor::{AnyTensor, Tensor, size};
 
@@ -53,9 +53,11 @@ pub struct Plain {
     pub max_rse: f64,
     /// Its own.
     pub rse: f64,
-    /// What is proven about every network of that error.
+    /// What is proven, over which structures.
+    pub statement: Statement,
+    /// What is proven about every network of that error among these.
     pub lower_bound: Option<LowerBound>,
-    /// Whether no network of the searched graphs is smaller.
+    /// Whether it is one of these, and none of them is smaller.
     pub certified_optimal: bool,
     /// Structures fitted, in all searches.
     pub evaluations: u64,
@@ -194,6 +196,7 @@ pub(super) fn search(
                 validation_mse,
                 max_rse: eps,
                 rse: found.score.error,
+                statement: result.statement.clone(),
                 lower_bound: result.lower_bound,
                 certified_optimal: result.certified_optimal,
                 evaluations: 0,

@@ -4,7 +4,7 @@ use super::curves::{Along, Quantity, run_line};
 use super::digest::{Digest, State};
 use super::html::{Table, error_cells, error_heads, figure, raw, section as html_section};
 use super::words;
-use crate::plot::{Axis, Figure, Layer, Panel, Point, escape, number};
+use crate::plot::{Axis, Figure, Layer, Panel, Point, escape};
 use tnsearch::problem::{Measure, Score};
 use tnsearch_io::journal::Header;
 
@@ -237,12 +237,7 @@ fn table(digests: &[Digest<'_>], measure: &Measure) -> Table {
     );
     for d in digests {
         let (h, found) = (&d.journal().header, d.found.as_ref());
-        let proof = match (&d.journal().end, d.lower_bound) {
-            (Some(end), _) if end.proven_impossible => "impossible".to_owned(),
-            (Some(end), _) if end.certified_optimal => "optimal".to_owned(),
-            (_, Some(bound)) => format!("at least {}", number(bound.value())),
-            _ => "–".to_owned(),
-        };
+        let proof = d.statement.short();
         let ended = match d.state {
             State::Ended(by) => by.name(),
             State::Open => "not on record",

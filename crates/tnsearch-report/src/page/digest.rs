@@ -1,8 +1,10 @@
 //! What a journal tells, worked out once: the best, how it came about, the Pareto front.
 
-use super::Search;
+use super::{Peer, Search};
 use tnsearch::graph::Structure;
-use tnsearch::problem::{CheckedObjective, LowerBound, Measure, Score};
+use tnsearch::problem::{
+    CheckedObjective, Known, LowerBound, Measure, Over, Score, Statement, Unproven,
+};
 use tnsearch::search::{BestOfFormats, Counts, Evaluation, FormatBest, StoppedBy};
 use tnsearch_io::journal::JournalFile;
 
@@ -68,8 +70,8 @@ pub struct Digest<'a> {
     pub counts: Counts,
     /// Whether the counts of pruned and cached structures are known.
     pub counted: bool,
-    /// What is proven so far.
-    pub lower_bound: Option<LowerBound>,
+    /// What is proven so far, over which structures.
+    pub statement: Statement,
     /// Seconds so far.
     pub seconds: f64,
     /// The records at which the best so far improved, over all runs.
@@ -102,25 +104,51 @@ impl<'a> Digest<'a> {
             known.unwrap_or(Counts { samples: evaluations, evaluations, ..Counts::default() });
         let last = journal.records.iter().map(|r| r.seconds).fold(0.0, f64::max);
         let reached = |f: &Found| objective.is_some_and(|o| o.reached(f.params, f.error));
+        let target_reached = journal
+            .end
+            .as_ref()
+            .map_or_else(|| found.as_ref().is_some_and(reached), |end| end.target_reached);
         Digest {
             search,
             state: journal.end.as_ref().map_or(State::Open, |end| State::Ended(end.stopped_by)),
-            target_reached: journal
-                .end
-                .as_ref()
-                .map_or_else(|| found.as_ref().is_some_and(reached), |end| end.target_reached),
+            statement: statement(journal, found.as_ref().filter(|_| target_reached)),
+            target_reached,
             found,
             counts,
             counted: known.is_some(),
-            lower_bound: match &journal.end {
-                Some(end) => end.lower_bound,
-                None => journal.generations.iter().rev().find_map(|g| g.lower_bound),
-            },
             seconds: journal.end.as_ref().map_or(last, |end| end.seconds),
             front: front(journal),
             formats: objective.map_or(Vec::new(), |objective| formats(journal, objective)),
             improvements,
         }
+    }
+
+    /// What a plot may call a line at the bound: none where something drawn is no structure that the bound is about, since it
+    /// may well lie beyond.
+    pub(super) fn bound_line(&self) -> Option<(String, LowerBound)> {
+        let (over, journal) = (self.statement.bound_over()?, self.journal());
+        let (name, bound) = (self.statement.line()?, self.statement.bound()?);
+        let about = |record| journal.structure(record).is_some_and(|s| over.holds(&s));
+        // Peers have names of their own; none may stand where the line says that there is nothing.
+        let peer = |peer: &Peer| {
+            bound.params.is_none_or(|least| peer.params >= least)
+                && bound.error.is_none_or(|least| peer.error >= least)
+        };
+        let peers = self.search.facts.iter().flat_map(|facts| &facts.peers).all(peer);
+        (peers && journal.records.iter().all(about)).then_some((name, bound))
+    }
+
+    /// The largest rank that the answer might have, where the search was told one.
+    pub(super) fn max_rank(&self) -> Option<usize> {
+        let (header, found) = (&self.journal().header, self.found.as_ref()?);
+        if let Some(end) = self.journal().end.as_ref().filter(|end| end.statement.is_some()) {
+            return end.max_rank;
+        }
+        // Before that was on record: where direct methods began, walks went as far as was of use.
+        let most = usize::try_from(header.max_rank()?).ok()?;
+        let wider = header.direct || found.structure.ranks().iter().any(|&rank| rank > most);
+        let trees = header.template.is_any_tree() || header.template.is_formats();
+        (!wider && !trees).then_some(most)
     }
 
     /// What its errors are called.
@@ -132,6 +160,35 @@ impl<'a> Digest<'a> {
     pub fn journal(&self) -> &'a JournalFile {
         &self.search.journal
     }
+}
+
+/// What a journal proves. Before that was on record it follows from what was asked: a search of several formats, or of all
+/// trees, has bounds over trees.
+fn statement(journal: &JournalFile, answer: Option<&Found>) -> Statement {
+    let (header, end) = (&journal.header, journal.end.as_ref());
+    let recorded = end.and_then(|end| end.statement.as_ref());
+    let over = recorded.and_then(|said| said.over.as_ref());
+    let over = over.and_then(|over| Over::from_file(over, header.dims.len()).ok());
+    let over =
+        over.or_else(|| Over::of_search(&header.template, &header.searched, header.max_rank()));
+    let unproven = recorded.and_then(|said| said.reason.clone());
+    Statement::of(Known {
+        over,
+        objective: header.objective,
+        measure: &header.measure,
+        bound: match end {
+            Some(end) => end.lower_bound,
+            None => journal.generations.iter().rev().find_map(|g| g.lower_bound),
+        },
+        impossible: end
+            .filter(|end| end.proven_impossible && answer.is_none())
+            .map(|_| recorded.and_then(|said| said.needed.clone())),
+        unproven: match end {
+            None => Unproven::Open,
+            Some(_) => unproven.unwrap_or(Unproven::Unknown),
+        },
+        answer: answer.map(|found| (&found.structure, found.score())),
+    })
 }
 
 /// The records at which the best so far improved, of one run or over all.

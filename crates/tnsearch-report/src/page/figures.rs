@@ -71,18 +71,13 @@ fn caption(digest: &Digest<'_>, quantity: Quantity) -> String {
         Quantity::Loss => header.objective.loss_text(&header.measure),
         Quantity::Error => {
             let (meaning, least) = match &header.measure.root {
-                Some(root) => (capital(&root.meaning), "10⁻⁷"),
-                None => (capital(&header.measure.meaning), "10⁻¹⁴"),
+                Some(root) => (words::capital(&root.meaning), "10⁻⁷"),
+                None => (words::capital(&header.measure.meaning), "10⁻¹⁴"),
             };
             format!("{meaning}. Values below {least} are rounding and drawn there.")
         }
         Quantity::Params => "Entries of all cores together.".to_owned(),
     }
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
 }
 
 /// Dots for all evaluations, a line for the best so far, bounds and targets across.
@@ -108,14 +103,18 @@ fn progress(digest: &Digest<'_>, quantity: Quantity) -> Panel {
         .add(Layer::steps("best so far", best));
     let tips = digest.improvements.iter().map(|&k| tip(digest, k)).collect();
     panel = panel.add(Layer::dots("best so far", marks).size(3.0).tips(tips).unlisted());
-    let bound = digest.lower_bound.and_then(|b| match quantity {
-        // Once the error is reached the loss is phi, and phi follows from the params.
-        Quantity::Loss => b.loss.or(b.params.map(|p| p as f64 / size(&header.dims) as f64)),
-        Quantity::Error => b.error.filter(|e| *e > 0.0).map(|e| shown(e, &header.measure)),
-        Quantity::Params => b.params.map(|p| p as f64),
-    });
-    if let Some(bound) = bound.filter(|b| *b > 0.0) {
-        panel = panel.add(Layer::horizontal("proven lower bound", bound));
+    if let Some((name, bound)) = digest.bound_line() {
+        let bound = match quantity {
+            // Once the error is reached the loss is phi, and phi follows from the params.
+            Quantity::Loss => {
+                bound.loss.or(bound.params.map(|p| p as f64 / size(&header.dims) as f64))
+            }
+            Quantity::Error => bound.error.map(|e| shown(e, &header.measure)),
+            Quantity::Params => bound.params.map(|p| p as f64),
+        };
+        if let Some(bound) = bound.filter(|b| *b > 0.0) {
+            panel = panel.add(Layer::horizontal(&name, bound));
+        }
     }
     let objective = header.objective;
     let target = match quantity {

@@ -46,8 +46,6 @@ pub struct Facts {
     pub cuts_seen: usize,
     /// What was left out, and why.
     pub notes: Vec<String>,
-    /// Where nothing can be what was asked for: why, and the rank it would take.
-    pub needed: Option<String>,
 }
 
 /// Another way to write the tensor.

@@ -3,8 +3,9 @@
 use super::digest::{Digest, State};
 use super::html::marked_up;
 use super::words;
-use crate::plot::short as number;
+use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
+use tnsearch::problem::{Measure, Proven};
 use tnsearch::search::StoppedBy;
 use tnsearch::tensor::size;
 
@@ -22,7 +23,7 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
         let (target, more) = words::missed(digest, found);
         tile("target", target, more, "bad");
         let score = digest.journal().header.objective.score_text(&found.score(), measure, number);
-        tile("closest so far", score, String::new(), "small");
+        tile("best so far", score, String::new(), "small");
     }
     if let Some(found) = digest.found.as_ref().filter(|_| digest.target_reached) {
         let dims = &digest.journal().header.dims;
@@ -52,34 +53,7 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
             }
         }
     }
-    let end = digest.journal().end.as_ref();
-    let (proof, more, class) = match (end, digest.lower_bound, &digest.found) {
-        (Some(end), ..) if end.proven_impossible => ("impossible".into(), "proven".into(), "bad"),
-        (Some(end), ..) if end.certified_optimal => {
-            ("optimal ✓".to_owned(), "proven".to_owned(), "good")
-        }
-        (_, Some(bound), _) if bound.says_nothing() => {
-            ("–".to_owned(), "the cuts prove nothing".to_owned(), "")
-        }
-        (_, Some(bound), found) => {
-            let found = found.as_ref().filter(|_| digest.target_reached);
-            match (bound.params, found) {
-                (Some(p), Some(found)) => {
-                    let gap = found.params as f64 / p.max(1) as f64;
-                    let gap = format!("{}×", number((gap * 1000.0).round() / 1000.0));
-                    (gap, format!("above the bound of {}", number(p as f64)), "")
-                }
-                (_, found) => {
-                    let beside = found.filter(|_| bound.loss.is_some());
-                    let beside = beside.map(|f| format!("; found {}", number(f.loss)));
-                    let of = bound.of(measure);
-                    let more = format!("proven for the {of}{}", beside.unwrap_or_default());
-                    (format!("≥ {}", number(bound.value())), more, "")
-                }
-            }
-        }
-        _ => ("–".to_owned(), "no bound on record".to_owned(), ""),
-    };
+    let (proof, more, class) = proof(digest, measure);
     tile("proof", proof, more, class);
     let more = match digest.counted {
         true => format!("of {} proposed", number(digest.counts.samples as f64)),
@@ -87,6 +61,51 @@ pub(super) fn tiles(digest: &Digest<'_>) -> String {
     };
     tile("fitted", number(digest.counts.evaluations as f64), more, "");
     out + "</dl>\n"
+}
+
+/// What is proven, in a word, and about what.
+fn proof(digest: &Digest<'_>, measure: &Measure) -> (String, String, &'static str) {
+    let statement = &digest.statement;
+    let about = escape(&statement.class());
+    match (&statement.proven, statement.bound()) {
+        (Proven::Impossible(_), _) => {
+            ("impossible".into(), format!("proven for every {about}"), "bad")
+        }
+        (Proven::Optimal(_), _) => {
+            ("optimal ✓".to_owned(), format!("proven: no {about} is better"), "good")
+        }
+        (_, None) => ("–".to_owned(), "nothing is proven".to_owned(), ""),
+        (_, Some(bound)) if bound.says_nothing() => {
+            ("–".to_owned(), "the cuts prove nothing".to_owned(), "")
+        }
+        // Beside an answer that is none of these the bound would read as one of it.
+        (_, Some(bound))
+            if digest.target_reached && statement.gap().is_none() && outside(digest) =>
+        {
+            let least = bound.short_text(measure, number);
+            ("not about this".to_owned(), format!("proven: {least} for every {about}"), "small")
+        }
+        (_, Some(bound)) => match (bound.params, statement.gap()) {
+            (Some(p), Some(gap)) => {
+                let gap = format!("{}×", number((gap * 1000.0).round() / 1000.0));
+                (gap, format!("above the bound of {} for every {about}", number(p as f64)), "")
+            }
+            _ => {
+                let found = digest.found.as_ref().filter(|_| digest.target_reached);
+                let beside = found.filter(|_| bound.loss.is_some() && statement.gap().is_some());
+                let beside = beside.map(|f| format!("; found {}", number(f.loss)));
+                let of = bound.of(measure);
+                let more =
+                    format!("proven for the {of} of every {about}{}", beside.unwrap_or_default());
+                (format!("≥ {}", statement.value().unwrap_or_default()), more, "")
+            }
+        },
+    }
+}
+
+/// Whether the answer is none of the structures that the proof is about, or that is not known.
+fn outside(digest: &Digest<'_>) -> bool {
+    digest.statement.answer.as_ref().is_some_and(|(_, at)| !at.is_inside())
 }
 
 /// What the reader must know before trusting the page.

@@ -32,10 +32,12 @@ pub(super) fn section(digest: &Digest<'_>) -> String {
     if let Some(root) = &measure.root {
         caption.push(format!("{} is the square root of the {}.", root.name, measure.name));
     }
-    if digest.lower_bound.is_some_and(|b| b.params.is_some()) {
-        caption.push(
-            "Left of the proven bound there is nothing that reaches the error asked for.".into(),
-        );
+    let line = digest.bound_line().filter(|(_, bound)| bound.params.is_some());
+    if line.is_some() {
+        caption.push(format!(
+            "Left of the proven bound no {} reaches the error asked for.",
+            digest.statement.class()
+        ));
     }
     let name = match digest.formats.len() {
         0 => "Params against error",
@@ -122,7 +124,7 @@ fn with_peers(
         panel = panel.add(dot.size(5.0).tips(vec![said]));
     }
     let Some(found) = &digest.found else { return panel };
-    let name = if digest.target_reached { "chosen" } else { "closest so far" };
+    let name = if digest.target_reached { "chosen" } else { "best so far, target not reached" };
     let chosen = (found.params as f64, height(found.error));
     let tips = vec![said(name, found.params, found.error)];
     panel.add(Layer::dots(name, vec![chosen]).colour(Colour::Accent).size(6.0).tips(tips))
@@ -131,11 +133,13 @@ fn with_peers(
 /// The bound, and what was asked for.
 fn with_lines(mut panel: Panel, digest: &Digest<'_>, height: &dyn Fn(f64) -> f64) -> Panel {
     let objective = digest.journal().header.objective;
-    if let Some(p) = digest.lower_bound.and_then(|b| b.params) {
-        panel = panel.add(Layer::vertical("proven lower bound", p as f64));
-    }
-    if let Some(r) = digest.lower_bound.and_then(|b| b.error).filter(|r| *r > 0.0) {
-        panel = panel.add(Layer::horizontal("proven lower bound", height(r)));
+    if let Some((name, bound)) = digest.bound_line() {
+        if let Some(p) = bound.params {
+            panel = panel.add(Layer::vertical(&name, p as f64));
+        }
+        if let Some(r) = bound.error.filter(|r| *r > 0.0) {
+            panel = panel.add(Layer::horizontal(&name, height(r)));
+        }
     }
     let target = |layer: Layer| layer.colour(Colour::Muted);
     if let Some(eps) = objective.max_error() {

@@ -1,12 +1,13 @@
 //! The page in plain words.
 
 use super::Peer;
-use super::digest::{Digest, Found, State};
+use super::digest::{Digest, Found};
 use super::html::marked_up;
 use crate::plot::{escape, short as number};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
-use tnsearch::search::chosen_format;
+use tnsearch::problem::{Over, Proven};
+use tnsearch::search::{self, chosen_format};
 use tnsearch::tensor::{ModeNames, size};
 
 /// What the template asked for is called in a sentence.
@@ -15,22 +16,13 @@ pub(super) fn template(digest: &Digest<'_>) -> String {
     match template.name() {
         ANY_TREE => "tree".to_owned(),
         "any" => "network".to_owned(),
+        _ if template.is_formats() => "tensor network".to_owned(),
         _ => template.words(),
     }
 }
 
 /// The template that stands for all trees: no rank is too large for it.
 const ANY_TREE: &str = "any-tree";
-
-/// Which ranks were allowed, to stand after what was searched; nothing where all were.
-fn scope(digest: &Digest<'_>) -> String {
-    let header = &digest.journal().header;
-    match header.max_rank() {
-        _ if header.template.name() == ANY_TREE => " of any topology and ranks".to_owned(),
-        Some(rank) => format!(" with ranks up to {rank}"),
-        None => String::new(),
-    }
-}
 
 /// The tensor's name: as the user gave it, else the journal's.
 pub(super) fn tensor(digest: &Digest<'_>) -> String {
@@ -43,14 +35,14 @@ pub(super) fn title(digest: &Digest<'_>) -> String {
     let header = &digest.journal().header;
     let form = match header.searched == header.template {
         _ if digest.found.as_ref().is_some_and(|f| f.format.is_some()) => format(digest),
-        true => header.template.words(),
+        true => template(digest),
         // It left the format asked for, or may have.
         false => match digest
             .found
             .as_ref()
             .and_then(|f| header.template.holds(&f.structure.canonical().graph))
         {
-            Some(true) => header.template.words(),
+            Some(true) => template(digest),
             _ => "network of another format".to_owned(),
         },
     };
@@ -128,15 +120,31 @@ pub(super) fn missed(digest: &Digest<'_>, found: &Found) -> (String, String) {
     ("not reached".to_owned(), more)
 }
 
+/// That the target was missed, and what the answer is instead.
+fn nearest(digest: &Digest<'_>, found: &Found) -> String {
+    let journal = digest.journal();
+    let nearest = journal.records.iter().min_by(|a, b| a.error.total_cmp(&b.error));
+    let nearest = nearest.map(|record| (u128::from(record.params), record.error));
+    let (objective, measure) = (journal.header.objective, &journal.header.measure);
+    let fitted = journal.records.len() as u64;
+    search::missed(&found.score(), nearest, fitted, objective, measure, number)
+}
+
+/// A text with a capital.
+pub(super) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
+}
+
 /// That edges stand at the largest rank allowed, where some do that could use a larger one.
 fn capped(digest: &Digest<'_>, found: &Found) -> Option<String> {
     let header = &digest.journal().header;
-    let most = usize::try_from(header.max_rank()?).ok()?;
+    let most = digest.max_rank()?;
     // A tree of any topology has the ranks it needs.
     if found.format.as_deref() == Some(ANY_TREE) {
         return None;
     }
-    let optimal = digest.journal().end.as_ref().is_some_and(|end| end.certified_optimal);
+    let optimal = digest.statement.is_optimal();
     let at = found.structure.edges_at(most, &header.dims);
     let may = match (digest.target_reached, header.objective.max_error()) {
         (false, _) => "may reach the target",
@@ -187,6 +195,15 @@ fn chosen(digest: &Digest<'_>) -> Option<String> {
     ))
 }
 
+/// Which ranks were allowed, to stand after what was searched; nothing where all were.
+fn ranks_asked(digest: &Digest<'_>) -> String {
+    match digest.max_rank() {
+        _ if digest.journal().header.template.is_any_tree() => " of any topology and ranks".into(),
+        Some(rank) => format!(" with ranks up to {rank}"),
+        None => String::new(),
+    }
+}
+
 fn asked(digest: &Digest<'_>) -> String {
     let header = &digest.journal().header;
     let dims = &header.dims;
@@ -196,7 +213,8 @@ fn asked(digest: &Digest<'_>) -> String {
     };
     let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
     let as_what = match digest.formats.len() {
-        0 | 1 => format!("as a {}{}", escape(&template(digest)), scope(digest)),
+        _ if header.template.is_formats() => "as a tensor network of any format".to_owned(),
+        0 | 1 => format!("as a {}{}", escape(&template(digest)), ranks_asked(digest)),
         n => format!("in one of {n} formats"),
     };
     let aim = header.objective.aim(&marked_up(&header.measure), number);
@@ -213,7 +231,9 @@ fn asked(digest: &Digest<'_>) -> String {
 fn found(digest: &Digest<'_>) -> String {
     let header = &digest.journal().header;
     let Some(found) = &digest.found else {
-        return "Nothing: no structure was fitted.".to_owned();
+        let why = digest.journal().end.as_ref().and_then(|end| end.no_answer);
+        let why = why.map_or_else(|| "no structure was fitted".to_owned(), |why| why.text());
+        return format!("Nothing: {}.", escape(&why));
     };
     let phi = found.structure.phi(&header.dims);
     let ratio = match phi < 1.0 {
@@ -222,8 +242,8 @@ fn found(digest: &Digest<'_>) -> String {
         false => format!("{} times more numbers than the tensor has", number(phi)),
     };
     let start = match digest.target_reached {
-        true => "A network with",
-        false => "The target was <b>not reached</b>. The closest network has",
+        true => "A network with".to_owned(),
+        false => format!("{}. It has", escape(&capital(&nearest(digest, found)))),
     };
     let format = match header.searched == header.template {
         true => "",
@@ -304,50 +324,41 @@ fn against(digest: &Digest<'_>, found: &Found, peer: &Peer) -> String {
     format!("needs {params} parameters, {relation}.")
 }
 
-/// What is proven about the answer, as markup.
+/// What is proven, as markup: the statement's own words, and how far the answer is from the bound where it is one of the
+/// structures that the bound is about.
 pub(super) fn certificate(digest: &Digest<'_>) -> String {
-    let journal = digest.journal();
-    let header = &journal.header;
-    let scope = scope(digest);
-    let what = escape(&template(digest));
-    if journal.end.as_ref().is_some_and(|end| end.proven_impossible) {
-        let why = digest.search.facts.as_ref().and_then(|facts| facts.needed.as_ref());
-        let why = why.map_or(String::new(), |why| format!(": {}", escape(why)));
-        return format!("It is proven that <b>no {what}{scope}</b> is what was asked for{why}.");
-    }
-    let Some(bound) = digest.lower_bound else {
-        return match digest.state {
-            State::Open => "Nothing yet: the journal has no lower bound on record.".to_owned(),
-            State::Ended(_) => "Nothing: no lower bound was computed.".to_owned(),
-        };
-    };
-    if journal.end.as_ref().is_some_and(|end| end.certified_optimal) {
-        return format!(
-            "<b>Optimal.</b> The singular values of the tensor's unfoldings rule out every better {what}{scope}: \
-             whoever searches longer will find none."
-        );
-    }
-    if bound.says_nothing() {
-        return format!(
-            "Nothing: the singular values of the tensor's unfoldings rule out no {what}{scope}{}.",
-            bound.about()
-        );
-    }
-    let found = digest.found.as_ref().filter(|_| digest.target_reached);
-    let gap = match (found, bound.params) {
-        (Some(found), Some(params)) => {
-            let gap = found.params as f64 / params.max(1) as f64;
-            let save = 100.0 * (1.0 - 1.0 / gap);
-            format!(
-                " The one found has {} times that: at most {} % could still be saved.",
-                number((gap * 1000.0).round() / 1000.0),
-                number((save * 10.0).round() / 10.0)
-            )
-        }
+    let statement = &digest.statement;
+    let said = escape(&statement.sentence());
+    let params = statement.bound().and_then(|bound| bound.params);
+    let why = match &statement.proven {
+        Proven::Optimal(_) => format!(
+            " The singular values of the tensor's unfoldings rule out every better one: whoever searches those longer \
+             will find none.{}",
+            beyond(digest)
+        ),
+        Proven::AtLeast(_) => match statement.gap().filter(|_| params.is_some()) {
+            Some(gap) => {
+                let save = 100.0 * (1.0 - 1.0 / gap);
+                format!(
+                    " Of such networks none could save more than {} % of the parameters found.{}",
+                    number((save * 10.0).ceil() / 10.0),
+                    beyond(digest)
+                )
+            }
+            None => String::new(),
+        },
         _ => String::new(),
     };
-    let (of, least) = bound.claim(&marked_up(&header.measure), number);
-    format!("Every {what}{scope}{} has {of}<b>{least}</b>.{gap}", bound.about())
+    format!("<b>{said}</b>{why}")
+}
+
+/// That a proof over trees is none over others, where others were searched.
+fn beyond(digest: &Digest<'_>) -> &'static str {
+    let formats = digest.journal().header.template.is_formats();
+    match digest.statement.over == Some(Over::Trees) && formats {
+        true => " Networks with cycles are not among them: about those nothing is proven.",
+        false => "",
+    }
 }
 
 fn effort(digest: &Digest<'_>) -> String {

@@ -1,4 +1,5 @@
-//! What is asked: the data, how far from it a network is, what counts as the best, and when to stop.
+//! What is asked: the data, how far from it a network is, what counts as the best, and when to stop; and what can be said
+//! of an answer, the [`Statement`].
 //!
 //! Everything that computes knows this module and nothing above it: [`crate::fit`] and [`crate::bound`] take the
 //! data and a [`Stop`]; strategies, engine, journal and report ask the [`Objective`] and the [`Loss`] for names and
@@ -11,7 +12,9 @@ mod loss;
 mod losses;
 mod mask;
 mod objective;
+mod over;
 mod shrink;
+mod statement;
 mod stop;
 mod words;
 
@@ -27,5 +30,7 @@ pub use losses::{
 };
 pub use mask::{Mask, MaskError};
 pub use objective::{CheckedObjective, LowerBound, Objective, Score};
+pub use over::{Over, OverFile, Place};
 pub use shrink::{ShrinkLimits, Shrunk};
+pub use statement::{Known, Needed, Proven, Statement, StatementRecord, Unproven};
 pub use stop::{Reason, Stop};

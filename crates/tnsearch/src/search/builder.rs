@@ -1,10 +1,10 @@
 //! The one call that wires a search: spectra, pruning, strategy, runs, resume, certificate.
 
 use super::description::{Bounds, Context, Description, Graphs, Plan};
-use super::engine::{Engine, Evaluation, Listener, SearchResult, ShrunkSummary};
+use super::engine::{Engine, Evaluation, Grounds, Listener, SearchResult, ShrunkSummary};
 use super::executor::{Evaluator, Executor, Local, evaluator_for};
 use super::incumbents::{starts, usual_formats, usual_trees};
-use super::{Begin, Best, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
+use super::{Begin, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
 use crate::SettingError;
 use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
 use crate::decompose::Limits;
@@ -12,7 +12,8 @@ use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
 use crate::problem::{
-    CheckedObjective, Loss, Objective, ShrinkLimits, SquaredError, Stop, Target, check_domain,
+    CheckedObjective, Known, Loss, Objective, Over, ShrinkLimits, SquaredError, Statement, Stop,
+    Target, Unproven, check_domain,
 };
 use crate::rng;
 use crate::tensor::size;
@@ -417,6 +418,16 @@ impl<'a> CheckedSearch<'a> {
         Ok(PreparedSearch { checked: self, shrunk, bound, late, hurry, begun })
     }
 
+    /// The structures that bounds of this search are about; none where its strategy leaves the template.
+    pub fn over(&self) -> Option<Over> {
+        let Search { template, settings, .. } = &self.search;
+        match self.graphs {
+            Graphs::Trees | Graphs::Formats => Some(Over::Trees),
+            Graphs::Template => Some(Over::new(template, settings.max_rank)),
+            Graphs::All => None,
+        }
+    }
+
     /// Whether a lower bound is to be proven: one over the template says nothing about other graphs.
     fn certifies(&self) -> bool {
         self.search.settings.certificate_nodes > 0
@@ -449,6 +460,20 @@ impl PreparedSearch<'_> {
         self.bound.as_ref()
     }
 
+    /// Why nothing can be proven, where that is known by now.
+    fn unproven(&self) -> Option<Unproven> {
+        let CheckedSearch { search, graphs, .. } = &self.checked;
+        match () {
+            () if !search.loss.is_squared_error() => Some(Unproven::OtherLoss),
+            () if !search.target.is_whole() => Some(Unproven::Holes),
+            () if *graphs == Graphs::All => Some(Unproven::AllGraphs),
+            () if self.late.is_set() => None,
+            () if search.settings.certificate_nodes == 0 => Some(Unproven::NotAsked),
+            () if self.bound.is_none() => Some(Unproven::TooLarge),
+            () => None,
+        }
+    }
+
     /// The rank that the template needs at least for the error asked for, where that is above the largest allowed: then
     /// nothing can be the answer, which is known before the first fit.
     pub fn needed_rank(&self) -> Option<NeededRank> {
@@ -459,10 +484,25 @@ impl PreparedSearch<'_> {
             .filter(|needed| templates && needed.rank > settings.widest())
     }
 
+    /// That nothing can be the answer, where that is known before the first fit.
+    pub fn impossible(&self) -> Option<Statement> {
+        let needed = self.needed_rank()?;
+        Some(Statement::of(Known {
+            over: self.checked.over(),
+            objective: self.checked.objective.get(),
+            measure: &self.checked.search.loss.measure(),
+            bound: None,
+            impossible: Some(Some(needed.into())),
+            unproven: Unproven::Unknown,
+            answer: None,
+        }))
+    }
+
     /// Runs the search.
     pub fn run(self) -> Result<SearchResult, SearchError> {
         let certifies = self.checked.certifies();
         let searched = self.checked.searched()?;
+        let (over, unproven) = (self.checked.over(), self.unproven());
         let PreparedSearch { checked, shrunk, bound, late, hurry, begun } = self;
         let CheckedSearch { search, objective, fit, plan, max_cost, graphs, .. } = checked;
         let Search {
@@ -555,6 +595,19 @@ impl PreparedSearch<'_> {
             .home(searched.clone())
             .stop(&ending)
             .begun(begun);
+        let needed = || {
+            let (eps, bound) = (settings.objective.max_error()?, bound.as_ref()?);
+            let needed = needed_rank(&template, bound.spectra(), eps);
+            needed.filter(|needed| needed.rank > settings.max_rank)
+        };
+        engine = engine.grounds(Grounds {
+            over,
+            wider: widest_rank > settings.max_rank,
+            max_rank: Some(settings.max_rank)
+                .filter(|_| settings.widest_rank.is_none() && graphs_have_limits(graphs)),
+            unproven,
+            needed: Some(Box::new(needed)),
+        });
         for listener in listeners {
             engine = engine.listen(listener);
         }
@@ -572,21 +625,6 @@ impl PreparedSearch<'_> {
                 engine = engine.certify(|| relaxation(bound, &late), settings.certificate_nodes);
             }
         }
-        let said = |mut result: SearchResult| {
-            // What is proven for ranks up to the largest says nothing about larger ones, which walks take.
-            result.proven_impossible &= !result.target_reached && widest_rank == settings.max_rank;
-            // A bound over all trees is one for trees only.
-            let cyclic = |best: &Best| best.graph.edges().len() >= best.graph.vertices();
-            result.certified_optimal &=
-                graphs != Graphs::Formats || !result.best.as_ref().is_some_and(cyclic);
-            if let (Some(eps), Some(bound)) = (settings.objective.max_error(), bound.as_ref())
-                && result.proven_impossible
-            {
-                let needed = needed_rank(&template, bound.spectra(), eps);
-                result.needed_rank = needed.filter(|needed| needed.rank > settings.max_rank);
-            }
-            result
-        };
         let mut made: Box<dyn Executor + '_>;
         let executor = match executor {
             Some(Elsewhere::Given(executor)) => executor,
@@ -603,7 +641,7 @@ impl PreparedSearch<'_> {
                 &mut *made
             }
         };
-        let mut result = engine.run(executor).map(said)?;
+        let mut result = engine.run(executor)?;
         result.shrunk = shrunk.map(|(small, seconds)| ShrunkSummary {
             dims: small.dims().to_vec(),
             lost: small.lost(),
@@ -611,6 +649,11 @@ impl PreparedSearch<'_> {
         });
         Ok(result)
     }
+}
+
+/// Whether ranks are held to the largest: trees of any topology have the ranks they need.
+fn graphs_have_limits(graphs: Graphs) -> bool {
+    !matches!(graphs, Graphs::Trees | Graphs::Formats)
 }
 
 /// The strategy of a template by the name of the one asked for: what stands for several graphs has strategies of its own.

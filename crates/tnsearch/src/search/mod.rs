@@ -24,8 +24,9 @@ pub use description::{
 };
 pub use engine::{
     Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
-    GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,
-    RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
+    GenerationRecord, Grounds, HistoryPoint, Listener, ListenerError, NoAnswer, OtherFormat,
+    ParetoPoint, Progress, RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
+    missed, nearest,
 };
 pub(crate) use engine::{carried, grown};
 pub use error::SearchError;

@@ -4,9 +4,7 @@ use super::{Search, words};
 use crate::Exit;
 use crate::commands::certificate;
 use crate::commands::data::Data;
-use crate::commands::describe::{
-    BoundOver, ErrorReport, Named, StructureReport, line, structure_lines,
-};
+use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
 use crate::commands::outputs::{Folder, Report};
 use crate::text::{duration, number, shape};
 use serde::Serialize;
@@ -16,10 +14,10 @@ use tnsearch::bound::{CutBound, NeededReport};
 use tnsearch::certificate::{Claim, NoCertificate, prove};
 use tnsearch::fit::{Effort, FitSettings};
 use tnsearch::graph::{Template, TemplateRef};
-use tnsearch::problem::{LowerBound, Measure, Objective, Stop};
+use tnsearch::problem::{LowerBound, Measure, Objective, Over, OverFile, StatementRecord, Stop};
 use tnsearch::search::{
-    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, ParetoPoint, RunSummary,
-    SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
+    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, NoAnswer, ParetoPoint,
+    RunSummary, SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
@@ -43,7 +41,9 @@ struct Summary<'a> {
     shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<'a, Option<LowerBound>>,
-    bound_over: Option<BoundOver>,
+    bound_over: Option<OverFile>,
+    statement: StatementRecord,
+    no_answer: Option<NoAnswer>,
     certified_optimal: bool,
     proven_impossible: bool,
     needed_rank: Option<NeededReport>,
@@ -165,16 +165,6 @@ impl<'a> Described<'a> {
         }
     }
 
-    /// What is searched, for a sentence.
-    pub fn class(&self) -> String {
-        match self.all_trees {
-            true => "tree of any topology and ranks".to_owned(),
-            false => {
-                format!("{} with ranks up to {}", self.template.name(), self.settings.max_rank)
-            }
-        }
-    }
-
     /// What a lower bound is about.
     fn bounded(&self) -> anyhow::Result<Arc<Template>> {
         Ok(match self.all_trees {
@@ -200,16 +190,6 @@ impl<'a> Described<'a> {
                 .and_then(|claim| prove(&claim, bound, self.args.proof.cases(), stop)),
         };
         certificate::write(output, &made, &template, self.data)
-    }
-
-    /// The largest rank that was tried.
-    fn widest(&self) -> usize {
-        self.settings.widest_rank.unwrap_or(self.settings.max_rank)
-    }
-
-    /// The error asked for, if one was.
-    pub fn max_error(&self) -> Option<f64> {
-        self.settings.objective.max_error()
     }
 
     /// Writes the network and the reports.
@@ -258,14 +238,14 @@ impl<'a> Described<'a> {
             shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,
-            bound_over: Some(BoundOver::new(&*self.bounded()?, self.settings.max_rank))
-                .filter(|_| result.lower_bound.is_some() || result.proven_impossible),
+            bound_over: result.statement.bound_over().map(Over::to_file),
+            statement: result.statement.record(),
+            no_answer: result.no_answer,
             certified_optimal: result.certified_optimal,
             proven_impossible: result.proven_impossible,
             needed_rank: result.needed_rank.map(NeededReport::new),
             edges_at_max_rank: best
-                .filter(|_| !self.all_trees)
-                .and_then(|b| words::edges_at(&b.structure, dims, self.widest())),
+                .and_then(|b| Some(b.structure.edges_at(result.max_rank?, dims))),
             history: Named::new(measure, &result.history)?,
             pareto: Named::new(measure, &pareto)?,
             formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
@@ -375,7 +355,7 @@ impl<'a> Described<'a> {
             };
             line(&mut out, "format", preserved);
         }
-        line(&mut out, "proof", words::proof(result, settings.objective, &self.class()));
+        line(&mut out, "proof", words::proof(result));
         if result.runs.len() > 1 {
             let reached = result.runs.iter().filter(|r| r.target_reached).count();
             let found =
@@ -411,44 +391,26 @@ impl<'a> Described<'a> {
 
     fn found_lines(&self, out: &mut String, result: &SearchResult) {
         let Some(best) = &result.best else {
-            let why = match result.stopped_by {
-                _ if result.counts.evaluations + result.counts.refused > 0 => {
-                    match (self.args.max_phi, self.args.max_cost) {
-                        (Some(_), _) => {
-                            "every structure proposed was too large for --max-phi; try a larger one"
-                        }
-                        (None, Some(_)) => {
-                            "every structure proposed was too costly for --max-cost; try a larger one"
-                        }
-                        (None, None) => {
-                            "every structure proposed was too large; try a smaller --max-rank or more --iterations"
-                        }
-                    }
-                }
-                StoppedBy::Interrupted => "it was interrupted before the first fit was done",
-                StoppedBy::MaxSeconds => "the time was up before the first fit was done",
-                _ => "no structure was proposed",
-            };
+            let why = result.no_answer.map_or_else(String::new, |why| why.text());
             return line(out, "found", format!("nothing: {why}"));
         };
         let (objective, measure) = (self.settings.objective, &result.measure);
-        let found = match result.target_reached {
-            true => objective.score_text(&best.score, measure, number),
-            false => words::missed(best.score.error, objective, measure),
-        };
+        let found = result
+            .missed_text(number)
+            .unwrap_or_else(|| objective.score_text(&best.score, measure, number));
         line(out, "found", found);
         if let Some(rounding) = self.rounding(result) {
             line(out, "rounding", rounding);
         }
         let (dims, names) = (self.data.target.dims(), self.data.names());
         structure_lines(out, &best.structure, dims, names, measure, best.score.error);
-        let (most, reached) = (self.widest(), result.target_reached);
-        let capped = match self.all_trees {
-            false => words::capped(&best.structure, dims, most, objective, reached),
-            true if best.structure.template().vertices() == 1 => Some(
+        let reached = result.target_reached;
+        let capped = match result.max_rank {
+            Some(most) => words::capped(&best.structure, dims, most, objective, reached),
+            None if best.structure.template().vertices() == 1 => Some(
                 "only the tensor itself, as one core, is small enough and near enough".to_owned(),
             ),
-            true => None,
+            None => None,
         };
         // What is proven best is so for these ranks, and where it is impossible the proof says what it takes.
         if let Some(capped) = capped

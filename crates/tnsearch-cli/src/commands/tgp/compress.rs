@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::problem::LowerBound;
+use tnsearch::problem::{LowerBound, Over, OverFile, StatementRecord};
 use tnsearch::tensor::ModeNames;
 use tnsearch_io::{MemoryLimit, output::Output, table};
 use tnsearch_lab::tgp::{CompressSettings, Figures, FrontPoint, Model, compress};
@@ -89,6 +89,8 @@ struct PlainSummary {
     rse: f64,
     max_rse: f64,
     lower_bound: Option<LowerBound>,
+    bound_over: Option<OverFile>,
+    statement: StatementRecord,
     certified_optimal: bool,
     evaluations: u64,
 }
@@ -128,6 +130,8 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
         rse: p.rse,
         max_rse: p.max_rse,
         lower_bound: p.lower_bound,
+        bound_over: p.statement.bound_over().map(Over::to_file),
+        statement: p.statement.record(),
         certified_optimal: p.certified_optimal,
         evaluations: p.evaluations,
     });
@@ -160,11 +164,10 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
             format!("{} params, MSE {}", before.params, Measured::new(before).text()),
         );
         if let Some(p) = &summary.plain {
-            // What is proven over several formats is proven for trees.
-            let what = args.template.as_deref().unwrap_or("tree");
-            let bound = p.lower_bound.and_then(|b| b.params).map_or(String::new(), |b| {
-                format!("; no {what} of RSE {} has fewer than {b}", number(p.max_rse))
-            });
+            let bound = match p.bound_over {
+                Some(_) => format!("; at RSE {}: {}", number(p.max_rse), p.statement.text),
+                None => String::new(),
+            };
             line(
                 &mut out,
                 "the tensor",

@@ -1,10 +1,13 @@
 //! The end of a search: its answer, its cores, its certificate.
 
+use super::no_answer::Refusals;
 use super::run::Job;
-use super::{Best, Driver, Evaluation, Event, ParetoPoint, RunSummary, SearchResult, StoppedBy};
+use super::{
+    Best, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult, StoppedBy,
+};
 use crate::bound::{Candidate, Next, Relaxation};
 use crate::fit::{FitError, Fitted};
-use crate::problem::{LowerBound, Reason, Score};
+use crate::problem::{LowerBound, Proven, Reason, Score};
 use crate::search::SearchError;
 use std::sync::Arc;
 
@@ -19,13 +22,13 @@ impl Driver<'_, '_> {
         let best = self.best()?;
         let points = std::mem::take(&mut self.account.pareto).into_points();
         let front = self.front(&points)?;
-        let (lower_bound, proven_impossible) = self.certificate();
+        let proven = self.certificate();
         let objective = self.engine.rules.objective;
         let reached =
             |score: Option<&Score>| score.is_some_and(|s| objective.reached(s.params, s.error));
-        let met = |best: &Best| lower_bound.is_some_and(|bound| bound.is_met_by(&best.score));
         let target_reached = reached(best.as_ref().map(|b| &b.score));
-        let certified_optimal = target_reached && best.as_ref().is_some_and(met);
+        let stopped_by = self.stopped_by.unwrap_or(StoppedBy::Finished);
+        let (statement, needed_rank) = self.statement(proven, best.as_ref(), stopped_by);
         let (seconds, counts) = (self.seconds(), self.account.counts);
         let runs = self.engine.runs.iter().map(|run| RunSummary {
             seed: run.seed,
@@ -34,22 +37,30 @@ impl Driver<'_, '_> {
             target_reached: reached(run.best.as_ref()),
         });
         let history = std::mem::take(&mut self.account.history);
+        let rules = &self.engine.rules;
+        let refusals = Refusals { memory: self.out_of_memory, time: self.out_of_time };
+        let limits = (rules.max_phi, rules.max_cost);
+        let no_answer =
+            best.is_none().then(|| NoAnswer::new(stopped_by, &counts, refusals, limits));
         let mut result = SearchResult {
             strategy: self.engine.runs[0].strategy.name().to_owned(),
             target_reached,
             best,
             counts,
             runs: runs.collect(),
-            stopped_by: self.stopped_by.unwrap_or(StoppedBy::Finished),
+            no_answer,
+            stopped_by,
             seconds,
             history: history.finish(counts.evaluations, counts.samples, seconds),
             pareto: points.into_iter().map(point).collect(),
             front,
             formats: std::mem::take(&mut self.account.formats).finish(objective),
-            lower_bound,
-            proven_impossible,
-            needed_rank: None,
-            certified_optimal,
+            lower_bound: statement.bound(),
+            proven_impossible: matches!(statement.proven, Proven::Impossible(_)),
+            needed_rank,
+            certified_optimal: statement.is_optimal(),
+            statement,
+            max_rank: self.engine.grounds.max_rank,
             speculative: self.speculative,
             measure: self.engine.measure.clone(),
             shrunk: None,

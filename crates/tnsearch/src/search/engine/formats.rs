@@ -120,7 +120,12 @@ pub fn chosen_format(
     let [best, next, ..] = formats else { return None };
     let (name, other) = (&best.format, &next.format);
     if !best.target_reached {
-        return Some(format!("{name}, because it came nearest; no format reached the target"));
+        let nearer = formats.iter().any(|other| other.score.error < best.score.error);
+        let why = match nearer {
+            true => "it is the best in size and error together",
+            false => "it came nearest",
+        };
+        return Some(format!("{name}, because {why}; no format reached the target"));
     }
     if !next.target_reached {
         return Some(format!("{name}, because no other format reached the target"));
@@ -258,6 +263,11 @@ mod tests {
         assert_eq!(said, "ring, because no other format reached the target");
         let said = why(eps, &[("ring", 40, 0.3), ("ht", 50, 0.5)]).unwrap();
         assert_eq!(said, "ring, because it came nearest; no format reached the target");
+        let said = why(eps, &[("ring", 10, 0.301), ("ht", 90, 0.3)]).unwrap();
+        assert!(
+            said.starts_with("ring, because it is the best in size and error together;"),
+            "{said}"
+        );
         let said = why(eps, &[("ring", 40, 0.03), ("ht", 40, 0.05)]).unwrap();
         assert!(
             said.starts_with("ring, because of those that are as good, ht among them"),

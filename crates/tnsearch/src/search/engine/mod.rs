@@ -19,8 +19,10 @@ mod event;
 mod finish;
 mod flight;
 mod formats;
+mod grounds;
 mod history;
 mod lane;
+mod no_answer;
 mod progress;
 mod record;
 mod result;
@@ -35,7 +37,9 @@ mod warm;
 pub(crate) use carry::carried;
 pub use event::{Event, Listener, ListenerError, Progress};
 pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
+pub use grounds::Grounds;
 pub use history::{HistoryPoint, ParetoPoint};
+pub use no_answer::{NoAnswer, missed, nearest};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
 pub use rules::ErrorBound;
@@ -101,6 +105,7 @@ pub struct Engine<'a> {
     speculates: bool,
     keeps_front: bool,
     measure: Measure,
+    grounds: Grounds<'a>,
     home: Option<Arc<Template>>,
     stop: Stop,
     begun: Instant,
@@ -131,6 +136,7 @@ impl<'a> Engine<'a> {
             speculates: true,
             keeps_front: false,
             measure: Measure::RSE,
+            grounds: Grounds::default(),
             home: None,
             stop: Stop::new(),
             begun: Instant::now(),
@@ -236,6 +242,12 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// What the bounds of its strategies and of its certificate speak of.
+    pub fn grounds(mut self, grounds: Grounds<'a>) -> Self {
+        self.grounds = grounds;
+        self
+    }
+
     /// The graph searched: a structure of another is recorded with its own.
     pub fn home(mut self, template: Arc<Template>) -> Self {
         self.home = Some(template);
@@ -301,6 +313,8 @@ struct Driver<'a, 'e> {
     stopped_by: Option<StoppedBy>,
     /// Fits refused because they would take longer than the time left.
     out_of_time: u32,
+    /// Fits refused because they would take more memory than there is.
+    out_of_memory: u32,
     /// Of several errors of fits the first in order, so that the message is the same every time.
     failure: Option<(run::Place, FitError)>,
     listener_error: Option<ListenerError>,
@@ -330,6 +344,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             speculative: 0,
             stopped_by: None,
             out_of_time: 0,
+            out_of_memory: 0,
             failure: None,
             listener_error: None,
             cut_short: None,

@@ -1,9 +1,9 @@
 //! One record of a fitted structure, unchanged from the fit to the journal and the report; and the other things
 //! that a search tells those who listen.
 
-use super::{OtherFormat, StoppedBy};
+use super::{NoAnswer, OtherFormat, StoppedBy};
 use crate::fit::Effort;
-use crate::problem::{LowerBound, Score};
+use crate::problem::{LowerBound, Score, StatementRecord};
 use serde::{Deserialize, Serialize};
 
 /// One finished evaluation.
@@ -106,4 +106,13 @@ pub struct EndRecord {
     pub certified_optimal: bool,
     /// Whether it is proven that no structure is what was asked for.
     pub proven_impossible: bool,
+    /// What is proven, over which structures. Left out before version 0.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<StatementRecord>,
+    /// Why there is no answer, where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_answer: Option<NoAnswer>,
+    /// The largest rank that the answer might have, where the search was told one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rank: Option<usize>,
 }

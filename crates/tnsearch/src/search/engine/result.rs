@@ -1,11 +1,14 @@
 //! What a search returns.
 
-use super::{Counts, EndRecord, Evaluation, FormatBest, HistoryPoint, ListenerError, ParetoPoint};
+use super::{
+    Counts, EndRecord, Evaluation, FormatBest, HistoryPoint, ListenerError, NoAnswer, ParetoPoint,
+    missed, nearest,
+};
 use crate::bound::NeededRank;
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::{Network, NetworkError};
-use crate::problem::{LowerBound, Measure, Score};
+use crate::problem::{LowerBound, Measure, Score, Statement};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -104,6 +107,8 @@ pub struct SearchResult {
     /// The answer; none where nothing could be fitted (interrupted before the first fit was done, or
     /// every structure refused or beyond the budget).
     pub best: Option<Best>,
+    /// Why there is none, where there is none.
+    pub no_answer: Option<NoAnswer>,
     /// Whether the answer is what was asked for (always so for `Lambda`, if there is an answer).
     pub target_reached: bool,
     /// What became of the structures, over all runs.
@@ -123,14 +128,18 @@ pub struct SearchResult {
     pub front: Vec<Best>,
     /// The best of each format, the best first, where structures of several were fitted; else empty.
     pub formats: Vec<FormatBest>,
-    /// A proven lower bound, where one was computed.
+    /// What is proven, over which structures, and how the answer stands to it: the next four follow from it.
+    pub statement: Statement,
+    /// A proven lower bound over [the structures it is about](Statement::over), where one was computed.
     pub lower_bound: Option<LowerBound>,
-    /// Whether it is proven that no structure is what was asked for.
+    /// Whether it is proven that none of those structures is what was asked for.
     pub proven_impossible: bool,
     /// Where that is proven: the rank that the template needs at least, if it is above the largest allowed.
     pub needed_rank: Option<NeededRank>,
-    /// Whether the answer is proven optimal.
+    /// Whether the answer is one of those structures, and none of them is better.
     pub certified_optimal: bool,
+    /// The largest rank that the answer may have, where it was told one.
+    pub max_rank: Option<usize>,
     /// Fits made by idle workers that nothing asked for in the end. Depends on the number of workers.
     pub speculative: u64,
     /// What the error is called.
@@ -154,7 +163,20 @@ impl SearchResult {
             lower_bound: self.lower_bound,
             certified_optimal: self.certified_optimal,
             proven_impossible: self.proven_impossible,
+            statement: Some(self.statement.record()),
+            no_answer: self.no_answer,
+            max_rank: self.max_rank,
         }
+    }
+
+    /// That what was asked for was missed, by how much, and what the answer is instead; none where it was reached, or
+    /// nothing was fitted.
+    pub fn missed_text(&self, number: impl Fn(f64) -> String) -> Option<String> {
+        let best = self.best.as_ref().filter(|_| !self.target_reached)?;
+        let (fitted, objective) =
+            (self.counts.evaluations + self.counts.direct, self.statement.objective);
+        let nearest = nearest(&self.pareto);
+        Some(missed(&best.score, nearest, fitted, objective, &self.measure, number))
     }
 }
 
