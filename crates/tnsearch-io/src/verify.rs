@@ -50,11 +50,16 @@ pub fn network(given: &Network) -> tnsearch_verify::Network {
 }
 
 /// A network and what its file says of it.
-pub fn stored(given: &Network, rse: Option<f64>) -> serde_json::Result<claims::Stored> {
+pub fn stored(
+    given: &Network,
+    reshape: Option<&Reshape>,
+    rse: Option<f64>,
+) -> serde_json::Result<claims::Stored> {
     Ok(claims::Stored {
         network: network(given),
         dtype: given.kind().name().to_owned(),
         template: serde_json::to_value(given.structure().to_file().template)?,
+        reshaped: reshaped(reshape)?,
         rse,
     })
 }

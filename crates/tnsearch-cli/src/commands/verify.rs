@@ -11,7 +11,7 @@ use super::options::{
     template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::structures::{Source, load_structure};
+use super::structures::{Loaded, Source, load_structure};
 use crate::{Exit, interrupt};
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -183,8 +183,10 @@ pub fn run(args: &Verify) -> anyhow::Result<Exit> {
         Some(spec) => Some(serde_json::to_value(load_graph(spec, x.dims.len())?.to_ref())?),
         None => None,
     };
-    let stored = match network.as_ref().map(|n| (&n.source, n.rse)) {
-        Some((Source::Network(network), rse)) => Some(verify::stored(network, rse)?),
+    let stored = match &network {
+        Some(Loaded { source: Source::Network(network), reshape, rse, .. }) => {
+            Some(verify::stored(network, reshape.as_ref(), *rse)?)
+        }
         _ => None,
     };
     let given = Given {

@@ -68,6 +68,11 @@ pub(crate) fn has_graph(network: &Network, class: &Class) -> Option<bool> {
     }
 }
 
+/// Whether a network has no cycle of edges wider than 1.
+pub(crate) fn is_tree(network: &Network) -> bool {
+    has_graph(network, &Class::Named("any-tree".to_owned())) == Some(true)
+}
+
 /// The largest rank of a network.
 pub(crate) fn widest(network: &Network) -> u64 {
     network.edges.iter().map(|e| e[2] as u64).max().unwrap_or(1)

@@ -1,7 +1,7 @@
 //! Claims about single cuts: what `bound` and `certify` list, and the rank that a template needs.
 
 use super::errors::Goal;
-use super::{Checks, Command, close, number};
+use super::{Checks, Command, close, is_root, number};
 use crate::certificate::{Class, Graph};
 use crate::{Network, Tails, Unchecked, Verdict, spectrum};
 use serde_json::{Value, json};
@@ -81,6 +81,9 @@ impl Checks<'_> {
             _ => 0.0,
         };
         for (k, cut) in listed.iter().enumerate() {
+            if listed[..k].iter().any(|other| other["modes"] == cut["modes"]) {
+                return self.found.refused(name, cut, format!("cut {k} stands there twice"));
+            }
             match self.cut(&about, cut, eps) {
                 Ok(None) => {}
                 Ok(Some(why)) => {
@@ -142,7 +145,7 @@ impl Checks<'_> {
         let claimed = number(summary, "rse").unwrap_or(f64::NAN);
         self.found.compared("rse", claimed, most, close(claimed, most));
         let re = number(summary, "re").unwrap_or(f64::NAN);
-        self.found.compared("re", re, most.sqrt(), close(re * re, most));
+        self.found.compared("re", re, most.sqrt(), is_root(re, claimed));
         match self.rse() {
             Ok(own) if self.network.is_some() && own < most && !self.same(most, own) => {
                 let why = format!("the network itself has {own:e}");
@@ -166,10 +169,9 @@ impl Checks<'_> {
         };
         let modes: Vec<usize> =
             serde_json::from_value(claimed["modes"].clone()).unwrap_or_default();
-        let said = (claimed["rank"].as_u64(), claimed["width"].as_u64());
         let order = self.given.x.dims.len();
-        let (Some(rank), Some(wide)) = said else {
-            return self.found.refused(name, claimed, "it has no rank or no width");
+        let Some(rank) = claimed["rank"].as_u64() else {
+            return self.found.refused(name, claimed, "it has no rank");
         };
         if modes.is_empty() || modes.iter().any(|&m| m >= order) {
             return self.found.refused(name, claimed, "its modes are none");
@@ -180,7 +182,9 @@ impl Checks<'_> {
         match self.needed(graph, eps, &modes) {
             Err(why) => self.found.not_checked(name, claimed.clone(), why),
             Ok(((low, high), (narrow, broad))) => {
-                let holds = (low..=high).contains(&rank) && (narrow..=broad).contains(&wide);
+                let wide = claimed["width"].as_u64();
+                let holds = (low..=high).contains(&rank)
+                    && wide.is_some_and(|wide| (narrow..=broad).contains(&wide));
                 let found = json!({"rank": high, "width": broad});
                 self.found.compared(name, claimed.clone(), found, holds);
             }

@@ -57,6 +57,8 @@ pub struct Stored {
     pub dtype: String,
     /// Its template, by name or as a graph.
     pub template: Value,
+    /// How its tensor was reshaped, or null.
+    pub reshaped: Value,
     /// Its error, where that is on record.
     pub rse: Option<f64>,
 }
@@ -185,4 +187,9 @@ fn number(value: &Value, field: &str) -> Option<f64> {
 /// Whether two numbers are the same but for rounding.
 fn close(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) + 1e-15
+}
+
+/// Whether a number is the root of another, as a program writes both.
+fn is_root(root: f64, square: f64) -> bool {
+    (root - square.sqrt()).abs() <= 1e-12 * root.abs()
 }

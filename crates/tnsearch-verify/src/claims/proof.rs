@@ -62,7 +62,7 @@ impl Checks<'_> {
             }
             self.needed_rank(summary, class.as_ref());
             self.optimal(summary, class.as_ref());
-            self.statement(summary);
+            self.statement(summary, class.as_ref());
         } else {
             self.beside(summary, proven);
         }
@@ -409,6 +409,8 @@ impl Checks<'_> {
             };
         // A bound over trees says nothing of what has a cycle.
         let inside = class.map(|class| has_graph(network, class));
+        let most = summary["bound_over"]["max_rank"].as_u64();
+        let inside_ranks = class.is_some_and(|class| self.is_in(class, most) == Some(true));
         let proven = self.holds("lower_bound");
         match (claimed, met, inside) {
             (true, ..) if !reached || wrong => self.found.compared(name, true, false, false),
@@ -428,8 +430,8 @@ impl Checks<'_> {
                 self.found.not_checked(name, true, why);
             }
             (true, Some(true), _) => self.found.compared(name, true, true, true),
-            (false, Some(true), Some(Some(true)))
-                if bound["params"].is_u64() && proven && reached =>
+            (false, Some(true), _)
+                if bound["params"].is_u64() && proven && reached && inside_ranks =>
             {
                 let why = "the network meets the bound, and is what was asked for";
                 self.found.refused(name, &json!(false), why);
@@ -472,9 +474,24 @@ impl Checks<'_> {
     }
 
     /// What is proven, in one word and one sentence.
-    fn statement(&mut self, summary: &Value) {
+    fn statement(&mut self, summary: &Value, class: Option<&Class>) {
         let Some(said) = summary.get("statement").filter(|s| !s.is_null()) else { return };
-        self.strangers("statement", said, &["proven", "over", "text"]);
+        let fields = ["proven", "over", "text", "answer", "reason", "needed"];
+        self.strangers("statement", said, &fields);
+        let most = summary["bound_over"]["max_rank"].as_u64();
+        let place = class.zip(self.network).and_then(|(class, network)| {
+            Some(match (has_graph(network, class)?, self.is_in(class, most)?, class) {
+                (true, true, _) => "inside",
+                (true, false, _) => "ranks",
+                (false, _, Class::Named(_)) => "cyclic",
+                (false, _, Class::Graph(_)) => "elsewhere",
+            })
+        });
+        let elsewhere = match (said["answer"].as_str(), place) {
+            (Some("undecided") | None, _) | (_, None) => false,
+            (Some(said), Some(place)) => said != place,
+        };
+        let needed = &said["needed"]["rank"];
         let is = |name: &str| summary[name].as_bool() == Some(true);
         let net = &summary["net"]["certified_optimal"];
         let proven = match (is("proven_impossible"), is("certified_optimal") || *net == json!(true))
@@ -502,6 +519,10 @@ impl Checks<'_> {
             }) =>
             {
                 Some("'bound_over' names other structures".to_owned())
+            }
+            () if elsewhere => Some(format!("the network is '{}'", place.unwrap_or_default())),
+            () if !needed.is_null() && *needed != summary["needed_rank"]["rank"] => {
+                Some("'needed_rank' is another".to_owned())
             }
             () if text.is_empty() => Some("it has no sentence".to_owned()),
             () if !named => Some("its sentence does not name the bound".to_owned()),

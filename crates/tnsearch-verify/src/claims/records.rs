@@ -34,6 +34,7 @@ pub const RECORDS: &[(&str, &str)] = &[
     ("ridge", "a setting"),
     ("objective", "what was asked for: one number"),
     ("max_rse", "what was asked for"),
+    ("max_rank", "what was asked for; the bound is about it"),
     ("settings", "what was set"),
     ("fit", "what was set"),
     ("budgets", "what was set"),

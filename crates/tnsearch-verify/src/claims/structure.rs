@@ -70,7 +70,7 @@ impl<'a> Checks<'a> {
     pub(super) fn structure(&mut self, summary: &Value) {
         let dims = json!(self.given.x.dims);
         for (name, found) in [("order", json!(self.given.x.dims.len())), ("dims", dims)] {
-            if let Some(claimed) = summary.get(name).filter(|v| !v.is_null()) {
+            if let Some(claimed) = summary.get(name) {
                 self.found.compared(name, claimed.clone(), found.clone(), *claimed == found);
             }
         }
@@ -78,7 +78,7 @@ impl<'a> Checks<'a> {
         // What `certify` reports is the best structure that no cut rules out, not the network.
         let own = self.network.is_none() || self.command == Command::Certify;
         let network = if own { self.own(summary) } else { self.network.cloned() };
-        let Some(network) = network else { return };
+        let Some(network) = network else { return self.nothing(summary) };
         self.about = Some(network.clone());
         if !own {
             let found = [("permutation", json!(network.at)), ("edges", json!(network.edges))];
@@ -96,6 +96,26 @@ impl<'a> Checks<'a> {
         if self.command == Command::Search {
             self.at_most(summary, &network);
             self.preserved(summary, &network);
+        }
+    }
+
+    /// Where no structure is named: nothing follows from it, and its template is that of the bound.
+    fn nothing(&mut self, summary: &Value) {
+        for name in ["params", "phi", "log10_cr", "rse", "re", "loss"] {
+            if let Some(claimed) = summary.get(name).filter(|v| !v.is_null()) {
+                self.found.refused(name, claimed, "there is no structure that it could be of");
+            }
+        }
+        let Some(template) = summary.get("template") else { return };
+        let over = &summary["bound_over"]["template"];
+        match over.is_null() {
+            true => {
+                let why = "there is no structure, and no bound, that it could be of";
+                self.found.not_checked("template", template.clone(), why);
+            }
+            false => {
+                self.found.compared("template", template.clone(), over.clone(), template == over)
+            }
         }
     }
 
@@ -119,6 +139,10 @@ impl<'a> Checks<'a> {
         }
         let Some(claimed) = summary.get("reshaped") else { return };
         let found = self.given.reshaped.clone();
+        let stored = self.given.network.as_ref().map(|n| n.reshaped.clone());
+        if let Some(stored) = stored.filter(|stored| stored != claimed) {
+            return self.found.compared("reshaped", claimed.clone(), stored, false);
+        }
         match (claimed.is_null(), found.is_null()) {
             (true, true) => {}
             // It may have been read in the shape that it has after that.
@@ -228,6 +252,7 @@ impl<'a> Checks<'a> {
         // Where there is no one template, there is no largest rank either.
         let many = *over == json!("any-tree") || summary["edges_at_max_rank"].is_null();
         match claimed.as_bool() {
+            None if !claimed.is_null() => self.found.refused(name, claimed, "it is yes or no"),
             None if many || left => {}
             None => self.found.refused(name, claimed, "the template was searched: it is preserved"),
             Some(_) if many => {
