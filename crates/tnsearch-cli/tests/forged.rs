@@ -73,7 +73,7 @@ fn runs(place: &Place) -> Vec<Run> {
         "search x.npy --max-rse 1e-3 --template path --split 3,3,3,3 --dtype f32",
         "fit x.npy --structure s.json",
         "decompose x.npy --method tt-svd --max-re 0.1",
-        "complete x.npy --missing 0.2 --seed 3 --method trals",
+        "complete x.npy --missing 0.2 --seed 3 --method trals --rank 2",
         "certify x.npy --max-rse 1e-4 --template ring",
         "certify x.npy --max-rse 1e-4 --template path --max-rank 1",
     ];

@@ -531,3 +531,50 @@ fn holes_are_counted_and_what_was_removed_is_compared() {
             && found.is("lower_bound", Verdict::DoesNotHold)
     );
 }
+
+#[test]
+fn a_shape_is_that_of_the_network_and_of_the_tensor() {
+    let shape = json!({"from": [12], "to": [3, 4], "names": ["a", "b"], "column_major": false});
+    let mut summary = searched();
+    summary["reshaped"] = shape.clone();
+    let run = |network: Value, tensor: Value| {
+        checked(&summary, Some(&certificate()), |given| {
+            given.network.as_mut().unwrap().reshaped = network.clone();
+            given.reshaped = tensor.clone();
+        })
+    };
+    assert!(run(shape.clone(), shape.clone()).is("reshaped", Verdict::Holds));
+    assert!(run(shape.clone(), json!({"from": [2, 6]})).is("reshaped", Verdict::DoesNotHold));
+    assert!(run(Value::Null, shape.clone()).is("reshaped", Verdict::DoesNotHold));
+    // The tensor was given as it was searched: nobody sees its own shape.
+    assert!(run(shape, Value::Null).is("reshaped", Verdict::NotChecked));
+}
+
+#[test]
+fn at_the_threshold_rounding_decides() {
+    // The network misses 0.36 of the tensor where its second part is gone.
+    let mut half = network();
+    half.cores[1].re[7] = 0.0;
+    let mut summary = json!({"max_rse": 0.36, "target_reached": true, "rse": 0.36, "re": 0.6});
+    for name in ["template", "order", "dims", "permutation", "edges", "params", "phi", "log10_cr"] {
+        summary[name] = searched()[name].clone();
+    }
+    let run = |summary: &Value| {
+        checked(summary, None, |given| {
+            let stored = given.network.as_mut().unwrap();
+            (stored.network, stored.rse) = (half.clone(), Some(0.36));
+        })
+        .outcome(false)
+    };
+    assert_eq!(run(&summary), Outcome::Holds);
+    for (eps, reached, expected) in [
+        (0.36 * (1.0 + 1e-10), true, Outcome::Holds),
+        (0.36 * (1.0 + 1e-10), false, Outcome::DoesNotHold),
+        (0.37, true, Outcome::Holds),
+        (0.35, true, Outcome::DoesNotHold),
+        (0.35, false, Outcome::Holds),
+    ] {
+        (summary["max_rse"], summary["target_reached"]) = (json!(eps), json!(reached));
+        assert_eq!(run(&summary), expected, "{eps} {reached}");
+    }
+}

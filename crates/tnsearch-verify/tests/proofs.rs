@@ -344,7 +344,12 @@ fn a_budget_of_cases_and_a_stop_are_obeyed() {
     assert_eq!(prove(&asked, &bound, 1000, &stop), Err(NoCertificate::Stopped));
     let goal = Objective::Lambda(5.0);
     let lambda = Claim::new(&template, 3, goal, Some(goal.lower_bound(1.0)), false);
-    assert_eq!(lambda, Err(NoCertificate::Lambda));
+    // Of a loss the cuts are many: they are counted, too.
+    let lambda = lambda.unwrap();
+    assert_eq!(lambda.priced, Some((5.0, 1.0 - 1e-12)));
+    assert_eq!(prove(&lambda, &bound, 2, &Stop::new()), Err(NoCertificate::Cases(2)));
+    let none = Claim::new(&template, 3, goal, Some(goal.lower_bound(0.0)), false);
+    assert_eq!(none, Err(NoCertificate::NothingProven));
 }
 
 #[test]

@@ -71,10 +71,8 @@ impl Checks<'_> {
             return self.found.refused(name, &summary[name], "it is no list of cuts");
         };
         let Some(about) = self.about.clone() else {
-            if !listed.is_empty() {
-                self.found.refused(name, &summary[name], "there is no structure with these cuts");
-            }
-            return;
+            let why = Some("there is no structure that could have any".to_owned());
+            return self.found.said(name, Value::Null, Value::Null, listed.is_empty(), why);
         };
         let eps = match Goal::of(&summary["objective"], "rse") {
             Some(Goal::MaxError(eps)) => eps,

@@ -154,9 +154,15 @@ impl Checks<'_> {
             if self.found.has(name) || value.is_null() {
                 continue;
             }
-            match RECORDS.iter().find(|(known, _)| known == name) {
-                Some((_, why)) => self.found.recorded(name, value, why),
-                None => self.found.not_checked(name, value.clone(), "this field is not known here"),
+            let of = |table: &[(&str, &'static str)]| {
+                table.iter().find(|(known, _)| known == name).map(|(_, why)| *why)
+            };
+            match (of(RECORDS), of(records::LEFT)) {
+                (Some(why), _) => self.found.recorded(name, value, why),
+                (None, why) => {
+                    let why = why.unwrap_or("this field is not known here");
+                    self.found.not_checked(name, value.clone(), why);
+                }
             }
         }
     }

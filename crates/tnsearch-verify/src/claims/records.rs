@@ -48,3 +48,16 @@ pub const RECORDS: &[(&str, &str)] = &[
     ("picture", "what the file was"),
     ("version", "of the program"),
 ];
+
+/// Claims of summaries that are known, and why nobody checks them here.
+pub(super) const LEFT: &[(&str, &str)] = &[
+    ("rse_recorded", "the search that it comes from is not read"),
+    ("bytes", "the sizes of files are not looked at"),
+    ("bytes_before", "the sizes of files are not looked at"),
+    ("cores", "what the numbers of a file were rounded to is not looked at"),
+    ("re_unrounded", "the cores before they were rounded are gone"),
+    ("dtype", "the type of the entries in the file is not looked at"),
+    ("shape", "the shape before it was reshaped is not looked at"),
+    ("psnr", "it is that of the picture, not of its tensor"),
+    ("peak", "it is that of the picture, not of its tensor"),
+];
