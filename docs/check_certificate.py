@@ -16,8 +16,11 @@ def load(c, path):  # the tensor in the shape in which it was taken; it must be 
     x, scale = x.astype("c16" if np.iscomplexobj(x) else "f8"), float(np.abs(x).max())
     need(norm is None or np.isclose(np.linalg.norm((x / scale).ravel()) * scale, norm, 1e-6, 0), "another norm")
     return x / scale
+def allows(c, cut, params):  # version 2: what has so many params and is narrower than the cut has the loss that is claimed
+    return params / math.prod(c["data"]["dims"]) + c["lambda"] * (cut["tail"] - cut["slack"]) >= c["loss"] * (1 - 1e-12)
 def check_cut(c, x, cut):  # whatever is near enough has an unfolding of that rank, by Eckart and Young
-    modes, width, eps, tail, slack = cut["modes"], cut["width"], c["max_rse"], cut["tail"], cut["slack"]
+    modes, width, tail, slack = cut["modes"], cut["width"], cut["tail"], cut["slack"]
+    eps = c["max_rse"] if c["version"] == 1 else (tail - slack) * (1 - 1e-12)  # of version 2 what the cases count with
     rest = [m for m in range(x.ndim) if m not in modes]
     need(modes and rest and len(modes + rest) == x.ndim and type(width) is int and width > 1, f"no cut: {cut}")
     squares = np.linalg.svd(x.transpose(modes + rest).reshape(math.prod(x.shape[m] for m in modes), -1), compute_uv=False) ** 2
@@ -26,12 +29,14 @@ def check_cut(c, x, cut):  # whatever is near enough has an unfolding of that ra
     need(abs(found - tail) <= slack + c["lost"] and tail - slack > eps, f"modes {modes}: the tail is {found}, not {tail}")
 def check_tree(c):  # every structure is in a case that is ruled out: the vertex of some modes, a range for each rank
     dims, edges, outer = c["data"]["dims"], c["template"]["edges"], [v["mode"] for v in c["template"]["vertices"]]
-    goal = math.inf if c["params"] is None else c["params"]
+    priced, fewest = c["version"] == 2, sum(dims) + outer.count(False)  # every core has an entry for each index of its mode
+    goal = math.ceil(c["loss"] * (1 - 1e-12) * math.prod(dims)) if priced else math.inf if c["params"] is None else c["params"]
     need(outer.count(True) == len(dims) and {type(o) for o in outer} == {bool}, "its graph has not one vertex for each mode")
     simple = {frozenset(e) for e in edges if len(e) == len(set(e)) == 2 and set(e) <= set(range(len(outer)))}
     need(len(simple) == len(edges) and type(c["max_rank"]) is int and (goal == math.inf or type(goal) is int), "no graph, rank or params")
     every, cuts = set(range(len(dims))), [(set(cut["modes"]), cut["width"]) for cut in c["cuts"]]
-    alone = [max([w for s, w in cuts if s in ({m}, every - {m})], default=1) for m in range(len(dims))]
+    said = [cut for cut in c["cuts"] if not priced or allows(c, cut, fewest)]
+    alone = [max([cut["width"] for cut in said if set(cut["modes"]) in ({m}, every - {m})], default=1) for m in every]
     def params(at, ranks):  # no structure of the case has less, wherever the other modes sit
         core = [math.prod(r for r, e in zip(ranks, edges) if v in e) for v in range(len(outer))]
         known = sum(dims[m] * max(core[v], alone[m]) for m, v in at.items())
@@ -49,6 +54,7 @@ def check_tree(c):  # every structure is in a case that is ruled out: the vertex
         for k, inside in node.get("cuts", []):  # the ranks across a cut have a product of at least its width
             modes = cuts[k][0] if cuts[k][0] <= set(at) else every - cuts[k][0]
             need(modes <= set(at) and not any(outer[v] for v in inside), f"node {n}: cut {k} is not settled")
+            if priced and not allows(c, c["cuts"][k], params(at, low)): continue  # narrower ones may have a smaller loss
             side = {at[m] for m in modes} | set(inside)
             crossed = [e for e, (u, v) in enumerate(edges) if (u in side) != (v in side)]
             others = {e: max(1, math.prod(high[f] for f in crossed if f != e)) for e in crossed}
@@ -76,10 +82,17 @@ def check_tree(c):  # every structure is in a case that is ruled out: the vertex
         cases += reversed(parts)
     need(not cases, f"the tree ends, and {len(cases)} cases are open")
 
-def check_all_trees(c):  # a bundle on a set of modes: the width of what hangs on a vertex, and the params beyond
+def check_all_trees(c):
+    need(c["max_rank"] is None and not c["tree"], "trees of any topology have any ranks, and need no cases")
+    if c["version"] == 1: return need(least(c, c["cuts"]) >= c["params"], "not all trees have so many params")
+    for low, high in zip([0, *c["errors"]], [*c["errors"], math.inf]):  # trees whose error is from low up to high
+        params = least(c, [cut for cut in c["cuts"] if cut["tail"] - cut["slack"] >= high])
+        need(low < high and allows(c, {"tail": low, "slack": 0}, params), f"an error from {low} up to {high} has a smaller loss")
+def least(c, cuts):  # a bundle on a set of modes: the width of what hangs on a vertex, and the params beyond
     dims, front, width, full = c["data"]["dims"], {}, {}, 2 ** len(c["data"]["dims"]) - 2  # hung up at mode 0
-    for side, w in ((sum(2**m for m in cut["modes"]), cut["width"]) for cut in c["cuts"]):
-        width[full + 1 - side if side & 1 else side] = w
+    for side, w in ((sum(2**m for m in cut["modes"]), cut["width"]) for cut in cuts):
+        side = full + 1 - side if side & 1 else side
+        width[side] = max(w, width.get(side, 1))
     for s in range(2, full + 1, 2):
         found, part, r = {(dims[s.bit_length() - 1], 0)} if s & (s - 1) == 0 else set(), (s - 1) & s, width.get(s, 1)
         while part > s - part:
@@ -87,14 +100,16 @@ def check_all_trees(c):  # a bundle on a set of modes: the width of what hangs o
             part = (part - 1) & s
         found.add((r, min(r * w + p for w, p in found)))
         front[s] = [a for a in found if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in found)]
-    need(c["max_rank"] is None and min(dims[0] * w + p for w, p in front[full]) >= c["params"], "not all trees have so many params")
+    return min(dims[0] * w + p for w, p in front[full])
 
 try:
     c = json.load(open(sys.argv[1]))
-    need((c["format"], c["version"], 0 <= c["max_rse"] < 1, 0 <= c["lost"] < 1) == ("tnsearch-certificate", 1, 1, 1), "no certificate")
+    number = 0 <= c["max_rse"] < 1 if c["version"] == 1 else c["lambda"] > 0 and c["loss"] > 0 and not {"max_rse", "params"} & set(c)
+    need((c["format"], c["version"] in (1, 2), number, 0 <= c["lost"] < 1) == ("tnsearch-certificate", 1, 1, 1), "no certificate")
     x, check = load(c, sys.argv[2]), check_all_trees if c["template"] == "any-tree" else check_tree
     check(c), [check_cut(c, x, cut) for cut in c["cuts"]]
-    what = "out of reach" if c["params"] is None else f"not to be had below {c['params']} params"
-    print(f"PROVEN: with ranks up to {c['max_rank']} an RSE of {c['max_rse']} is {what} ({len(c['cuts'])} cuts, {len(c['tree'])} cases)")
+    what = f"a loss phi + {c['lambda']} RSE below {c['loss']}" if c["version"] == 2 else f"an RSE of {c['max_rse']}"
+    below = "" if c["version"] == 2 or c["params"] is None else f" below {c['params']} params"
+    print(f"PROVEN: with ranks up to {c['max_rank']} {what} is not to be had{below} ({len(c['cuts'])} cuts, {len(c['tree'])} cases)")
 except Exception as why:  # whatever it is, nothing is proven
     sys.exit(print(f"NOT PROVEN: {why!r}") or 1)

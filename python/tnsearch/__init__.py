@@ -10,10 +10,12 @@ from ._plots import plot_history, plot_pareto
 from ._result import Result
 from ._search import search
 from ._study import Study, Trial
+from ._verify import Claim, Verified, verify
 
 __all__ = [
     "Bound",
     "Certificate",
+    "Claim",
     "Completion",
     "Compressed",
     "Decomposition",
@@ -25,6 +27,7 @@ __all__ = [
     "Structure",
     "Study",
     "Trial",
+    "Verified",
     "__version__",
     "bound",
     "certify",
@@ -38,4 +41,5 @@ __all__ = [
     "round",
     "search",
     "space",
+    "verify",
 ]

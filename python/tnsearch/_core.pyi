@@ -28,6 +28,7 @@ __all__ = [
     "round",
     "space",
     "strategy_options",
+    "verify",
 ]
 
 __version__: str
@@ -176,3 +177,11 @@ def decompose(x: ArrayLike, graph: Any, given: dict[str, Any]) -> tuple[dict[str
 def round(net: Network, graph: Any, given: dict[str, Any]) -> tuple[dict[str, Any], Network]: ...
 def compress(x: Any, graph: Any, given: dict[str, Any]) -> tuple[dict[str, Any], Network]: ...
 def decompress(net: Network, max_memory: int | None) -> bytes: ...
+def verify(
+    x: ArrayLike,
+    net: Any,
+    summary: str | None,
+    certificate: str | None,
+    mask: ArrayLike | None,
+    given: dict[str, Any],
+) -> dict[str, Any]: ...

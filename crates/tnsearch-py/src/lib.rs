@@ -19,6 +19,7 @@ mod report;
 mod search;
 mod structure;
 mod template;
+mod verify;
 mod work;
 mod worker;
 
@@ -49,6 +50,8 @@ mod _core {
     use super::search::{fingerprint, strategy_options};
     #[pymodule_export]
     use super::structure::PyStructure;
+    #[pymodule_export]
+    use super::verify::verify;
     #[pymodule_export]
     use super::worker::{PyJob, PyWorker};
 

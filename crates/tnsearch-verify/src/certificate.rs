@@ -4,7 +4,11 @@ use crate::{Array, Limits, Unchecked, fingerprint, spectrum, trees};
 use serde::Deserialize;
 use thiserror::Error;
 
-/// A proof that every structure of a class with an RSE of at most `max_rse` has at least `params` parameters.
+/// Losses are compared to within this part of them.
+const ROUNDED: f64 = 1.0 - 1e-12;
+
+/// A proof that every structure of a class with an RSE of at most `max_rse` has at least `params` parameters; or, of version 2,
+/// that every structure of a class has a loss phi + `lambda` * RSE of at least `loss`.
 ///
 /// The form is described in `docs/formats.md`, why it is a proof in `docs/bounds.md`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -25,9 +29,20 @@ pub struct Certificate {
     /// The largest rank of an edge; none: any.
     pub max_rank: Option<u64>,
     /// The error: what is nearer to the tensor than that, or as near, is bounded.
+    #[serde(default)]
     pub max_rse: f64,
     /// The parameters that these have at least; none: there is no such structure.
+    #[serde(default)]
     pub params: Option<u64>,
+    /// Of version 2: what an error costs, in units of phi.
+    #[serde(default)]
+    pub lambda: Option<f64>,
+    /// Of version 2: the loss that every structure has at least.
+    #[serde(default)]
+    pub loss: Option<f64>,
+    /// Of version 2, for trees of any topology: errors between which the params are bounded.
+    #[serde(default)]
+    pub errors: Vec<f64>,
     /// What the tensor whose cuts were computed misses of this one, relative to its norm squared.
     pub lost: f64,
     /// The cuts.
@@ -92,6 +107,13 @@ pub struct Cut {
     pub slack: f64,
 }
 
+impl Cut {
+    /// What a structure that is narrower here misses at least.
+    pub(crate) fn certain(&self) -> f64 {
+        self.tail - self.slack
+    }
+}
+
 /// A case of the proof: after what some cuts say it is ruled out, or parted into others, which follow it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -128,7 +150,7 @@ pub struct Place {
 #[non_exhaustive]
 pub enum Refused {
     /// It is no certificate.
-    #[error("it is no certificate of version 1: {0}")]
+    #[error("it is no certificate of version 1 or 2: {0}")]
     Form(String),
     /// It is about something else.
     #[error("its {0}")]
@@ -177,9 +199,22 @@ impl Certificate {
     pub fn parse(text: &str) -> Result<Self, Refused> {
         let form = |e: &dyn std::fmt::Display| Refused::Form(e.to_string());
         let made: Certificate = serde_json::from_str(text).map_err(|e| form(&e))?;
-        if made.format != "tnsearch-certificate" || made.version != 1 {
+        if made.format != "tnsearch-certificate" || !(1..=2).contains(&made.version) {
             let (format, version) = (&made.format, made.version);
             return Err(form(&format_args!("it says '{format}', version {version}")));
+        }
+        let fields: serde_json::Value = serde_json::from_str(text).map_err(|e| form(&e))?;
+        let has = |names: &[&str]| names.iter().all(|name| fields.get(name).is_some());
+        let lacks = |names: &[&str]| names.iter().all(|name| fields.get(name).is_none());
+        let positive = |x: Option<f64>| x.is_some_and(|x| x.is_finite() && x > 0.0);
+        let (plain, priced) = (["max_rse", "params"], ["lambda", "loss"]);
+        let whole = match made.version {
+            1 => has(&plain) && lacks(&priced) && lacks(&["errors"]),
+            _ => lacks(&plain) && positive(made.lambda) && positive(made.loss),
+        };
+        if !whole {
+            let why = "version 1 has max_rse and params, version 2 lambda and loss, both above 0";
+            return Err(form(&why));
         }
         let share = |x: f64| (0.0..1.0).contains(&x);
         if !share(made.max_rse) || !share(made.lost) {
@@ -211,7 +246,7 @@ impl Certificate {
             if cut.width < 2 || !share(cut.tail) || !share(cut.slack) {
                 return Err(wrong("its width is at least 2, its tail and slack from 0 to 1"));
             }
-            if cut.tail - cut.slack <= self.max_rse {
+            if cut.certain() <= self.max_rse {
                 return Err(wrong("its tail less its slack is not above the error"));
             }
         }
@@ -230,10 +265,13 @@ impl Certificate {
                     let why = "trees of any topology have any ranks, and need no tree of cases";
                     return Ok(Err(Refused::Form(why.into())));
                 }
+                if let Some((lambda, loss)) = self.priced() {
+                    return self.check_steps(lambda, loss, limits);
+                }
                 let Some(claimed) = self.params else {
                     return Ok(Err(Refused::Form("there always is some tree".into())));
                 };
-                let found = trees::least(&self.data.dims, &self.cuts, limits)?;
+                let found = trees::least(&self.data.dims, self.cuts.iter(), limits)?;
                 match found >= u128::from(claimed) {
                     true => Ok(Ok(0)),
                     false => Ok(Err(Refused::Trees { found, claimed })),
@@ -243,6 +281,42 @@ impl Certificate {
                 Ok(Err(Refused::Form(format!("'{name}' is no class of structures"))))
             }
         }
+    }
+
+    /// Lambda and the loss, of version 2.
+    pub(crate) fn priced(&self) -> Option<(f64, f64)> {
+        self.lambda.zip(self.loss.map(|loss| loss * ROUNDED))
+    }
+
+    /// The entries of the tensor.
+    pub(crate) fn entries(&self) -> f64 {
+        self.data.dims.iter().map(|&d| d as f64).product()
+    }
+
+    /// Whether no tree has a smaller loss. One with an RSE from one error of the list up to the next has at least the params
+    /// that follow from the cuts whose tails are not below that next one; beyond the last, those of vectors.
+    fn check_steps(
+        &self,
+        lambda: f64,
+        loss: f64,
+        limits: &Limits<'_>,
+    ) -> Result<Result<usize, Refused>, Unchecked> {
+        let entries = self.entries();
+        let mut before = 0.0;
+        for (k, &error) in self.errors.iter().chain([&f64::INFINITY]).enumerate() {
+            if error.is_nan() || error <= before {
+                return Ok(Err(Refused::Form("its errors do not grow".into())));
+            }
+            let cuts = self.cuts.iter().filter(|cut| cut.certain() >= error);
+            let params = trees::least(&self.data.dims, cuts, limits)?;
+            let found = params as f64 / entries + lambda * before;
+            if found < loss {
+                let why = format!("trees beyond error {k} of its list may have a loss of {found}");
+                return Ok(Err(Refused::Form(why)));
+            }
+            before = error;
+        }
+        Ok(Ok(0))
     }
 
     /// Whether this is the tensor it is about, in the shape in which it was taken.
@@ -283,7 +357,9 @@ impl Certificate {
     ) -> Result<Vec<(usize, Unchecked)>, Refused> {
         let mut unchecked = Vec::new();
         for (k, cut) in self.cuts.iter().enumerate() {
-            let tails = match spectrum(x, &cut.modes, self.max_rse, limits) {
+            // Of version 1 it has to be above the error, of version 2 what the cases count with.
+            let least = self.priced().map_or(self.max_rse, |_| cut.certain());
+            let tails = match spectrum(x, &cut.modes, least, limits) {
                 Ok(tails) => tails,
                 Err(why) => {
                     unchecked.push((k, why));
@@ -292,10 +368,13 @@ impl Certificate {
             };
             let wrong = |why: String| Refused::Cut { cut: k, modes: cut.modes.clone(), why };
             let (tail, certain) = (tails.of(cut.width - 1), tails.certain(cut.width - 1));
-            if certain <= self.max_rse {
+            let short = match self.priced() {
+                None => certain <= least,
+                Some(_) => certain < least,
+            };
+            if short {
                 let rank = cut.width - 1;
-                let why =
-                    format!("rank {rank} leaves {tail:e}, which is not above {:e}", self.max_rse);
+                let why = format!("rank {rank} leaves {tail:e}, which is not above {least:e}");
                 return Err(wrong(why));
             }
             if (tail - cut.tail).abs() > cut.slack + self.lost {

@@ -14,6 +14,9 @@ pub enum Verdict {
     DoesNotHold,
     /// It was not checked.
     NotChecked,
+    /// It says how a run went (its seed, its time, what else it tried): no file can show that. It contradicts nothing that
+    /// was looked at.
+    Recorded,
 }
 
 /// Whether two errors are the same but for rounding: their roots, which are distances relative to that of zero, may

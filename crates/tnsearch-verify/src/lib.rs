@@ -10,6 +10,7 @@
 
 mod arrays;
 mod certificate;
+pub mod claims;
 mod contract;
 mod errors;
 mod facts;

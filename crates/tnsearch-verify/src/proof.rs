@@ -7,7 +7,7 @@
 //! are least is too wide. A case is closed when an edge has no rank left, or when the least parameters reach the
 //! bound. Whole numbers only: nothing is rounded.
 
-use crate::certificate::{Graph, Node, Place, Refused};
+use crate::certificate::{Cut, Graph, Node, Place, Refused};
 use crate::{Certificate, Limits, Unchecked};
 
 /// Larger graphs are refused: every case counts with all of it.
@@ -29,10 +29,30 @@ struct Proof<'a> {
     graph: &'a Graph,
     /// The modes and the width of each cut.
     cuts: Vec<(&'a [usize], u64)>,
+    /// What each misses that is narrower, and by what losses are counted, where these are bounded.
+    price: Option<Price>,
     /// What each mode needs alone.
     alone: Vec<u64>,
     /// No structure with fewer parameters is left in the end.
     goal: Option<u64>,
+}
+
+/// What is shown of losses phi + lambda * RSE.
+struct Price {
+    lambda: f64,
+    /// No structure with a smaller loss is left in the end.
+    loss: f64,
+    entries: f64,
+    /// What a structure misses at least that is narrower than each cut.
+    tails: Vec<f64>,
+}
+
+impl Price {
+    /// Whether structures of so many params that are narrower than a cut have the loss that is to be shown: the others are
+    /// as wide as it says.
+    fn allows(&self, cut: usize, params: u128) -> bool {
+        params as f64 / self.entries + self.lambda * self.tails[cut] >= self.loss
+    }
 }
 
 impl Certificate {
@@ -59,19 +79,32 @@ impl Certificate {
         let Some(max_rank) = self.max_rank.filter(|r| *r >= 1) else {
             return form("it has no largest rank");
         };
+        let price = self.priced().map(|(lambda, loss)| {
+            let tails = self.cuts.iter().map(Cut::certain).collect();
+            Price { lambda, loss, entries: self.entries(), tails }
+        });
+        // Every core has an entry for each index of its mode.
+        let fewest = self.data.dims.iter().map(|&d| d as u128).sum::<u128>();
+        let fewest = fewest + (vertices - order) as u128;
         let alone = |m: usize| {
-            let of = self.cuts.iter().filter(|c| {
+            let of = self.cuts.iter().enumerate().filter(|(k, c)| {
                 let against = c.modes.len() + 1 == order && !c.modes.contains(&m);
-                c.modes == [m] || against
+                (c.modes == [m] || against) && price.as_ref().is_none_or(|p| p.allows(*k, fewest))
             });
-            of.map(|c| c.width).max().unwrap_or(1)
+            of.map(|(_, c)| c.width).max().unwrap_or(1)
+        };
+        let goal = match &price {
+            None => self.params,
+            // So many params are loss enough.
+            Some(price) => Some((price.loss * price.entries).ceil() as u64),
         };
         let proof = Proof {
             dims: &self.data.dims,
             graph,
             cuts: self.cuts.iter().map(|c| (&c.modes[..], c.width)).collect(),
             alone: (0..order).map(alone).collect(),
-            goal: self.params,
+            goal,
+            price,
         };
         let edges = graph.edges.len();
         let mut open = vec![Case {
@@ -157,6 +190,12 @@ impl Proof<'_> {
         let crossed: Vec<usize> = (0..case.least.len()).filter(crosses).collect();
         if crossed.is_empty() {
             return Err(format!("cut {cut} crosses no edge"));
+        }
+        if let Some(price) = &self.price
+            && !price.allows(cut, self.params(case, &case.least))
+        {
+            // Narrower structures may have a smaller loss here: it says nothing.
+            return Ok(());
         }
         for &e in &crossed {
             let others = crossed.iter().filter(|&&f| f != e);

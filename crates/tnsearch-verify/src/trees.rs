@@ -14,7 +14,11 @@ type Bundle = (u128, u128);
 /// A bundle on a set of modes is one bare mode `(I, 0)`; two bundles on parts of it `(w1 w2, c1 + c2)`; or a vertex with a bundle
 /// behind an edge of rank r, `(r, r w + c)`. Everything later grows with both numbers, so of each set only those that no other
 /// beats in both are kept. Hung up at the vertex of mode 0, a tree has `I_0 w + c` parameters for a bundle on all other modes.
-pub(crate) fn least(dims: &[usize], cuts: &[Cut], limits: &Limits<'_>) -> Result<u128, Unchecked> {
+pub(crate) fn least<'c>(
+    dims: &[usize],
+    cuts: impl Iterator<Item = &'c Cut>,
+    limits: &Limits<'_>,
+) -> Result<u128, Unchecked> {
     let order = dims.len();
     if order > MOST_MODES {
         return Err(Unchecked::Long { operations: 3f64.powi(order as i32) });
@@ -86,7 +90,7 @@ mod tests {
     }
 
     fn of(dims: &[usize], cuts: &[Cut]) -> u128 {
-        least(dims, cuts, &Limits { bytes: u64::MAX, stop: &|| false }).unwrap()
+        least(dims, cuts.iter(), &Limits { bytes: u64::MAX, stop: &|| false }).unwrap()
     }
 
     #[test]

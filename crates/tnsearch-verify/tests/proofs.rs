@@ -98,6 +98,12 @@ fn document(made: &tnsearch::certificate::Certificate, x: &Array) -> Value {
                       "data": data, "reshaped": null});
     let fields = document.as_object_mut().unwrap();
     fields.extend(more.as_object().unwrap().clone());
+    // Of a loss: other fields, and another version.
+    if let Some(priced) = fields.remove("priced") {
+        ["max_rse", "params"].iter().for_each(|name| drop(fields.remove(*name)));
+        fields.extend(priced.as_object().unwrap().clone());
+        fields.insert("version".to_owned(), json!(2));
+    }
     document
 }
 
@@ -338,5 +344,101 @@ fn a_budget_of_cases_and_a_stop_are_obeyed() {
     assert_eq!(prove(&asked, &bound, 1000, &stop), Err(NoCertificate::Stopped));
     let goal = Objective::Lambda(5.0);
     let lambda = Claim::new(&template, 3, goal, Some(goal.lower_bound(1.0)), false);
-    assert_eq!(lambda, Err(NoCertificate::Lambda));
+    // Of a loss the cuts are many: they are counted, too.
+    let lambda = lambda.unwrap();
+    assert_eq!(lambda.priced, Some((5.0, 1.0 - 1e-12)));
+    assert_eq!(prove(&lambda, &bound, 2, &Stop::new()), Err(NoCertificate::Cases(2)));
+    let none = Claim::new(&template, 3, goal, Some(goal.lower_bound(0.0)), false);
+    assert_eq!(none, Err(NoCertificate::NothingProven));
+}
+
+#[test]
+fn losses_are_proven_up_to_the_least_and_no_further() {
+    let (mut proven, mut cases) = (0, 0);
+    for (k, dims) in [vec![2, 3, 4], vec![3, 2, 4, 2]].into_iter().enumerate() {
+        let (target, x) = tensor(&dims, 7 + k as u64);
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+        let entries = x.re.len() as f64;
+        for template in templates(dims.len()) {
+            if template.edges().len() > if dims.len() == 3 { 6 } else { 4 } {
+                continue;
+            }
+            let template = Arc::new(template);
+            let all = all(&template, &bound, &dims);
+            for lambda in [0.5, 3.0, 20.0, 300.0] {
+                let losses = all.iter().map(|(p, rse)| *p as f64 / entries + lambda * rse);
+                let least = losses.fold(f64::INFINITY, f64::min);
+                let prove_at = |loss: f64| {
+                    let claim = Claim::of_loss(&template, MAX_RANK, lambda, loss);
+                    prove(&claim, &bound, 100_000, &Stop::new())
+                };
+                let made = prove_at(least * (1.0 - 1e-12));
+                let made =
+                    made.unwrap_or_else(|e| panic!("{} {dims:?} {lambda}: {e}", template.name()));
+                let good = document(&made, &x);
+                assert!(holds(&good, &x), "{} {dims:?} {lambda}", template.name());
+                proven += 1;
+                cases += made.tree.len();
+                // A little more is not proven, neither by us nor by a changed file.
+                let more = least * (1.0 + 1e-6);
+                assert_eq!(prove_at(more), Err(NoCertificate::NotProven), "{}", template.name());
+                let mut bad = good.clone();
+                bad["loss"] = json!(more);
+                assert!(!closes(&bad), "{} {dims:?} {lambda}", template.name());
+                // Tails that are not those of the tensor.
+                if !good["cuts"].as_array().unwrap().is_empty() {
+                    let mut bad = good.clone();
+                    let tail = bad["cuts"][0]["tail"].as_f64().unwrap();
+                    bad["cuts"][0]["tail"] = json!((tail * 1.01).min(0.999) + 1e-6);
+                    assert!(!holds(&bad, &x));
+                    let mut bad = good.clone();
+                    bad["cuts"][0]["width"] = json!(bad["cuts"][0]["width"].as_u64().unwrap() + 1);
+                    assert!(!holds(&bad, &x));
+                }
+                // A mixture of both versions is none.
+                for (name, value) in
+                    [("max_rse", json!(0.1)), ("params", json!(3)), ("version", json!(1))]
+                {
+                    let mut bad = good.clone();
+                    bad[name] = value;
+                    assert!(!holds(&bad, &x), "{name}");
+                }
+            }
+        }
+    }
+    assert!(proven > 40 && cases > 200, "{proven} {cases}");
+}
+
+#[test]
+fn the_losses_of_all_trees_are_proven_interval_by_interval() {
+    use tnsearch::bound::TreeBound;
+    for (k, dims) in [vec![2, 3, 4], vec![3, 2, 4, 2], vec![2, 3, 2, 2, 3]].into_iter().enumerate()
+    {
+        let (target, x) = tensor(&dims, 20 + k as u64);
+        let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+        let trees = Arc::new(Template::any_tree(dims.len()).unwrap());
+        for lambda in [0.5, 3.0, 20.0, 300.0] {
+            let least = TreeBound::new(bound.spectra(), &Stop::new()).loss(lambda);
+            let made =
+                prove(&Claim::of_loss(&trees, 1, lambda, least), &bound, 100_000, &Stop::new());
+            let good = document(&made.unwrap(), &x);
+            assert!(holds(&good, &x), "{dims:?} {lambda}: {good}");
+            let more = Claim::of_loss(&trees, 1, lambda, least * 1.001);
+            assert_eq!(prove(&more, &bound, 100_000, &Stop::new()), Err(NoCertificate::NotProven));
+            for change in 0..4 {
+                let mut bad = good.clone();
+                match change {
+                    0 => bad["loss"] = json!(least * 1.001),
+                    1 => bad["errors"] = json!([]),
+                    2 => {
+                        let errors = bad["errors"].as_array_mut().unwrap();
+                        errors.reverse();
+                        errors.push(json!(0.5));
+                    }
+                    _ => bad["cuts"] = json!([]),
+                }
+                assert!(!holds(&bad, &x), "{dims:?} {lambda} {change}");
+            }
+        }
+    }
 }

@@ -43,6 +43,31 @@ pub(super) struct Crossing {
     pub edges: Vec<usize>,
 }
 
+/// By what losses phi + lambda * RSE are counted.
+pub(super) struct Price {
+    lambda: f64,
+    loss: f64,
+    entries: f64,
+    /// What a structure misses at least that is narrower than each cut.
+    tails: Vec<f64>,
+}
+
+impl Price {
+    pub fn new(lambda: f64, loss: f64, dims: &[usize], tails: Vec<f64>) -> Self {
+        Price { lambda, loss, entries: dims.iter().map(|&d| d as f64).product(), tails }
+    }
+
+    /// So many params are loss enough.
+    pub fn goal(&self) -> u64 {
+        (self.loss * self.entries).ceil() as u64
+    }
+
+    /// Whether what has so many params and is narrower than a cut has the loss.
+    fn allows(&self, cut: usize, params: u128) -> bool {
+        params as f64 / self.entries + self.lambda * self.tails[cut] >= self.loss
+    }
+}
+
 /// What all cases share.
 pub(super) struct Space {
     pub dims: Vec<u128>,
@@ -54,6 +79,7 @@ pub(super) struct Space {
     pub cuts: Vec<(ModeSet, u64)>,
     /// What each mode needs alone.
     alone: Vec<u128>,
+    price: Option<Price>,
     /// Parameters from which on a structure does not matter.
     pub goal: Option<u128>,
     pub max_rank: u64,
@@ -71,11 +97,18 @@ impl Space {
         max_rank: u64,
         cuts: Vec<(ModeSet, u64)>,
         goal: Option<u64>,
+        price: Option<Price>,
     ) -> Self {
         let all = (1 << dims.len()) - 1;
+        // Every core has an entry for each index of its mode.
+        let fewest = dims.iter().map(|&d| d as u128).sum::<u128>();
+        let fewest = fewest + (template.vertices() - dims.len()) as u128;
         let alone = |m: usize| {
-            let of = cuts.iter().filter(|(set, _)| *set == 1 << m || *set == all ^ (1 << m));
-            u128::from(of.map(|(_, width)| *width).max().unwrap_or(1))
+            let of = cuts.iter().enumerate().filter(|(k, (set, _))| {
+                (*set == 1 << m || *set == all ^ (1 << m))
+                    && price.as_ref().is_none_or(|p| p.allows(*k, fewest))
+            });
+            u128::from(of.map(|(_, (_, width))| *width).max().unwrap_or(1))
         };
         Space {
             alone: (0..dims.len()).map(alone).collect(),
@@ -84,6 +117,7 @@ impl Space {
             edges: template.edges().to_vec(),
             incident: (0..template.vertices()).map(|v| template.incident(v).collect()).collect(),
             cuts,
+            price,
             goal: goal.map(u128::from),
             max_rank,
             crossings: RefCell::default(),
@@ -186,6 +220,19 @@ impl Space {
     /// The product of the ranks across a cut is at least its width; whether that raised one.
     fn raise(&self, case: &mut Case, cut: usize, crossing: &Crossing) -> bool {
         let width = u128::from(self.cuts[cut].1);
+        let narrow = crossing.edges.iter().any(|&e| {
+            let others = crossing.edges.iter().filter(|&&f| f != e);
+            let product = others.fold(1u128, |p, &f| p.saturating_mul(u128::from(case.most[f])));
+            width.div_ceil(product.max(1)) > u128::from(case.least[e])
+        });
+        if !narrow {
+            return false;
+        }
+        if let Some(price) = &self.price
+            && !price.allows(cut, self.params(case, &case.least))
+        {
+            return false;
+        }
         let mut raised = false;
         for &e in &crossing.edges {
             let others = crossing.edges.iter().filter(|&&f| f != e);

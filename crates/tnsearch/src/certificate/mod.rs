@@ -12,11 +12,13 @@ mod case;
 mod symmetry;
 
 use self::branch::Branching;
-use self::case::Space;
-use crate::bound::{ALL_TREES, CutBound, ModeSet, Spectra};
+use self::case::{Price, Space};
+use crate::bound::{ALL_TREES, CutBound, ModeSet, Spectra, Spectrum, TreeBound};
 use crate::graph::{Template, TemplateRef};
 use crate::problem::{LowerBound, Objective, Stop};
+use crate::tensor::size;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -33,11 +35,6 @@ pub enum NoCertificate {
     /// Nothing was proven.
     #[error("there is no certificate: nothing was proven that it could be about")]
     NothingProven,
-    /// The loss of `Lambda`.
-    #[error(
-        "there is no certificate for --lambda: it is about params at an error, or an error at params"
-    )]
-    Lambda,
     /// There are too many modes.
     #[error("there is no certificate for {0} modes; the most is {MOST_MODES}")]
     Modes(usize),
@@ -64,8 +61,9 @@ pub enum NoCertificate {
 }
 
 /// What is to be proven: every structure of a template with ranks up to `max_rank` and an RSE of at most `max_rse` has at least
-/// `params` parameters.
+/// `params` parameters; or every structure has a loss phi + lambda * RSE of at least so much.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Claim {
     /// The template; for all trees one that [says so](Template::is_any_tree).
     pub template: Arc<Template>,
@@ -75,9 +73,27 @@ pub struct Claim {
     pub max_rse: f64,
     /// The parameters; none: there is no such structure.
     pub params: Option<u64>,
+    /// Instead of both: lambda, and the loss.
+    pub priced: Option<(f64, f64)>,
 }
 
 impl Claim {
+    /// That whatever has so small an error has at least so many parameters; none: that there is nothing.
+    pub fn at_error(
+        template: &Arc<Template>,
+        max_rank: usize,
+        max_rse: f64,
+        params: Option<u64>,
+    ) -> Self {
+        Claim { template: template.clone(), max_rank, max_rse, params, priced: None }
+    }
+
+    /// That no loss phi + lambda * RSE is smaller.
+    pub fn of_loss(template: &Arc<Template>, max_rank: usize, lambda: f64, loss: f64) -> Self {
+        let priced = Some((lambda, loss));
+        Claim { template: template.clone(), max_rank, max_rse: 0.0, params: None, priced }
+    }
+
     /// What a lower bound says; `impossible` where it is proven that no structure is what was asked for.
     pub fn new(
         template: &Arc<Template>,
@@ -88,7 +104,11 @@ impl Claim {
     ) -> Result<Self, NoCertificate> {
         let whole = |params: u128| u64::try_from(params).map_err(|_| NoCertificate::NothingProven);
         let (max_rse, params) = match (objective, bound) {
-            (Objective::Lambda(_), _) => return Err(NoCertificate::Lambda),
+            (Objective::Lambda(lambda), Some(LowerBound { loss: Some(loss), .. }))
+                if loss > 0.0 =>
+            {
+                return Ok(Claim::of_loss(template, max_rank, lambda, loss * (1.0 - 1e-12)));
+            }
             (Objective::MaxError(eps), None) if impossible => (eps, None),
             (Objective::MaxError(eps), Some(LowerBound { params: Some(params), .. })) => {
                 (eps, Some(whole(params)?))
@@ -101,7 +121,7 @@ impl Claim {
             }
             _ => return Err(NoCertificate::NothingProven),
         };
-        Ok(Claim { template: template.clone(), max_rank, max_rse, params })
+        Ok(Claim::at_error(template, max_rank, max_rse, params))
     }
 }
 
@@ -117,12 +137,27 @@ pub struct Certificate {
     pub max_rse: f64,
     /// The parameters; none: there is no such structure.
     pub params: Option<u64>,
+    /// Instead of both, where losses are bounded: what that says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priced: Option<Priced>,
     /// What the tensor whose cuts were computed misses of the one given, relative to its norm squared.
     pub lost: f64,
     /// The cuts that are used.
     pub cuts: Vec<Cut>,
     /// The cases, each before those made of it.
     pub tree: Vec<Node>,
+}
+
+/// No structure has a smaller loss phi + lambda * RSE.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Priced {
+    /// What an error costs.
+    pub lambda: f64,
+    /// The loss.
+    pub loss: f64,
+    /// For all trees: errors, growing. Trees whose error lies between two of them have the params that follow from the larger.
+    pub errors: Vec<f64>,
 }
 
 /// A cut, and the width that every structure must have there.
@@ -204,7 +239,30 @@ pub fn prove(
     if !any_tree && (edges > MOST_EDGES || internal > MOST_INTERNAL || vertices > 64) {
         return Err(NoCertificate::Graph { edges, internal });
     }
-    let cuts = cuts(spectra, claim.max_rse, stop)?;
+    let trees = TreeBound::new(spectra, stop);
+    let errors = match claim.priced {
+        Some((lambda, loss)) if any_tree => {
+            trees.steps(lambda, loss).ok_or(NoCertificate::NotProven)?
+        }
+        _ => Vec::new(),
+    };
+    let cuts = match claim.priced {
+        None => cuts(spectra, stop, &|s: &Spectrum| [s.rank(claim.max_rse)].into())?,
+        // What is as wide as an error of the list asks for.
+        Some(_) if any_tree => cuts(spectra, stop, &|s: &Spectrum| {
+            errors.iter().map(|error| s.rank(error.next_down())).collect()
+        })?,
+        // All that may matter: what is narrower and has the fewest params beyond which nothing is asked has the loss.
+        Some((lambda, loss)) => {
+            let entries = size(spectra.target().full_dims()) as f64;
+            let left = loss - ((loss * entries).ceil() - 1.0) / entries;
+            let least = (left / lambda).max(0.0);
+            cuts(spectra, stop, &|s: &Spectrum| (2..=s.rank(least)).collect())?
+        }
+    };
+    if claim.priced.is_some() && cuts.len() > cases {
+        return Err(NoCertificate::Cases(cases));
+    }
     let mut made = Certificate {
         template: match any_tree {
             true => claim.template.to_ref(),
@@ -213,6 +271,7 @@ pub fn prove(
         max_rank: (!any_tree).then_some(claim.max_rank),
         max_rse: claim.max_rse,
         params: claim.params,
+        priced: claim.priced.map(|(lambda, loss)| Priced { lambda, loss, errors }),
         lost: spectra.target().lost(),
         cuts: Vec::new(),
         tree: Vec::new(),
@@ -224,7 +283,13 @@ pub fn prove(
     }
     let dims = spectra.target().full_dims();
     let widths = cuts.iter().map(|(set, cut)| (*set, cut.width)).collect();
-    let space = Space::new(&claim.template, dims, claim.max_rank as u64, widths, claim.params);
+    let tails = cuts.iter().map(|(_, cut)| cut.tail - cut.slack).collect();
+    let price = claim.priced.map(|(lambda, loss)| Price::new(lambda, loss, dims, tails));
+    let goal = match &price {
+        None => claim.params,
+        Some(price) => Some(price.goal()),
+    };
+    let space = Space::new(&claim.template, dims, claim.max_rank as u64, widths, goal, price);
     made.tree = Branching::new(&space).tree(cases, stop)?;
     made.keep(cuts, order);
     Ok(made)
@@ -259,8 +324,12 @@ fn graph_of(template: &Template) -> TemplateRef {
     TemplateRef::Graph { vertices, edges: template.edges().iter().map(|&(u, v)| [u, v]).collect() }
 }
 
-/// All cuts that need a width of two or more.
-fn cuts(spectra: &Spectra, eps: f64, stop: &Stop) -> Result<Vec<(ModeSet, Cut)>, NoCertificate> {
+/// All cuts that need a width of two or more, for each of the widths asked for.
+fn cuts(
+    spectra: &Spectra,
+    stop: &Stop,
+    widths: &dyn Fn(&Spectrum) -> BTreeSet<usize>,
+) -> Result<Vec<(ModeSet, Cut)>, NoCertificate> {
     let order = spectra.order();
     let mut found = Vec::new();
     for half in 1..1u64 << (order - 1) {
@@ -269,17 +338,15 @@ fn cuts(spectra: &Spectra, eps: f64, stop: &Stop) -> Result<Vec<(ModeSet, Cut)>,
         }
         let set: ModeSet = half << 1;
         let Some(spectrum) = spectra.of(set) else { continue };
-        let width = spectrum.rank(eps);
-        if width < 2 {
-            continue;
+        for width in widths(spectrum).into_iter().filter(|w| *w >= 2) {
+            let modes = (0..order).filter(|m| set >> m & 1 == 1).collect();
+            let (tail, mut slack) = (spectrum.tail(width - 1), spectrum.slack(width - 1));
+            // Rounding must not bring it below what is certain.
+            while tail - slack < spectrum.bound(width - 1) && slack > 0.0 {
+                slack = slack.next_down();
+            }
+            found.push((set, Cut { modes, width: width as u64, tail, slack }));
         }
-        let (tail, mut slack) = (spectrum.tail(width - 1), spectrum.slack(width - 1));
-        // Rounding must not bring it to the error.
-        while tail - slack <= eps && slack > 0.0 {
-            slack = slack.next_down();
-        }
-        let modes = (0..order).filter(|m| set >> m & 1 == 1).collect();
-        found.push((set, Cut { modes, width: width as u64, tail, slack }));
     }
     Ok(found)
 }

@@ -1,49 +1,15 @@
-//! What is handed to the checks: plain numbers, out of files.
+//! What is handed to the checks, out of files.
 
 use crate::commands::data::{Data, Wanted};
 use crate::commands::options::read_text;
+use crate::commands::structures::{Source, load_structure};
 use anyhow::anyhow;
 use std::path::Path;
 use tnsearch::network::Network;
-use tnsearch::problem::Target;
-use tnsearch::tensor::{AnyTensor, Kind, Reshape};
+use tnsearch::tensor::{Kind, Reshape};
+use tnsearch_io::verify::array;
 use tnsearch_io::{MemoryLimit, text::shown};
 use tnsearch_verify::{Array, Certificate};
-
-/// The numbers of a tensor, times a power of two.
-pub fn array(tensor: &AnyTensor, scale: f64) -> Array {
-    let dims = tensor.dims().to_vec();
-    let entries = || (0..tensor.len()).map(|k| tensor.entry(k));
-    let re = entries().map(|x| x.re * scale).collect();
-    let made = match tensor.kind().is_complex() {
-        true => Array::complex(dims, re, entries().map(|x| x.im * scale).collect()),
-        false => Array::real(dims, re),
-    };
-    made.unwrap_or_else(|| unreachable!("a tensor has as many entries as its shape says"))
-}
-
-/// The tensor as it was read.
-pub fn tensor(target: &Target) -> Array {
-    array(target.tensor(), target.scale())
-}
-
-/// Which entries errors are measured on; none: all.
-pub fn known(target: &Target) -> Option<Vec<bool>> {
-    target.measured().map(|mask| mask.as_slice().to_vec())
-}
-
-/// A network, number by number.
-pub fn network(given: &Network) -> tnsearch_verify::Network {
-    let structure = given.structure();
-    let template = structure.template();
-    tnsearch_verify::Network {
-        dims: given.dims().to_vec(),
-        external: (0..template.vertices()).map(|v| template.is_external(v)).collect(),
-        at: structure.permutation().to_vec(),
-        edges: structure.edges(),
-        cores: given.cores().iter().map(|core| array(core, 1.0)).collect(),
-    }
-}
 
 /// A certificate.
 pub fn read_certificate(path: &Path) -> anyhow::Result<Certificate> {
@@ -62,4 +28,28 @@ pub fn load_as(
     let reshape: Option<Reshape> = serde_json::from_value(certificate.reshaped.clone())
         .map_err(|e| anyhow!("the certificate's 'reshaped': {e}"))?;
     wanted.load_as(name, dtype, reshape.as_ref(), limit)
+}
+
+/// The network that a summary of `round` names.
+pub fn named_network(name: &str, limit: MemoryLimit) -> Result<Network, String> {
+    if !Path::new(name).exists() {
+        return Err(format!("the network before, '{name}', is not there"));
+    }
+    match load_structure(Path::new(name), limit).map_err(|e| e.to_string())?.source {
+        Source::Network(before) => Ok(*before),
+        _ => Err(format!("'{name}' is no network")),
+    }
+}
+
+/// All entries, and those of them that were removed on purpose, in the shape in which the tensor was taken.
+pub fn removed(data: &Data) -> Option<(Array, Vec<bool>)> {
+    let holed = data.holed.as_ref()?;
+    let removed = holed.removed.as_ref()?;
+    // Where entries change their places, what was removed is elsewhere.
+    if data.reshape.as_ref().is_some_and(Reshape::copies) {
+        return None;
+    }
+    let mut whole = array(&holed.whole, 1.0);
+    whole.dims = data.target.dims().to_vec();
+    Some((whole, removed.as_slice().to_vec()))
 }

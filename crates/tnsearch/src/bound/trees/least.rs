@@ -115,25 +115,45 @@ impl<'s> TreeBound<'s> {
 
     /// No tree has a smaller `phi + lambda RSE`.
     pub fn loss(&self, lambda: f64) -> f64 {
+        self.intervals(lambda).iter().map(|i| i.value(lambda)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Errors, growing, that show that no tree has a smaller loss than this: one whose error lies between two of them has at least
+    /// the parameters of the larger. None where that is not shown.
+    pub fn steps(&self, lambda: f64, loss: f64) -> Option<Vec<f64>> {
+        let mut all = self.intervals(lambda);
+        if all.iter().any(|i| i.value(lambda) < loss) {
+            return None;
+        }
+        all.sort_by(|a, b| a.from.total_cmp(&b.from));
+        // As few as will do.
+        let (mut errors, mut from) = (Vec::new(), 0.0);
+        for (k, interval) in all.iter().enumerate() {
+            let longer = all.get(k + 1).is_some_and(|next| next.phi + lambda * from >= loss);
+            if !longer {
+                errors.push(interval.to);
+                from = interval.to;
+            }
+        }
+        Some(errors)
+    }
+
+    /// What is known of trees whose errors lie in intervals, the smaller where the loss may be least.
+    fn intervals(&self, lambda: f64) -> Vec<Interval> {
         let entries = size(&self.dims) as f64;
         let phi = |eps: f64| self.params(eps) as f64 / entries;
-        // A tree whose error lies in an interval has at least the parameters of its upper end.
-        struct Interval {
-            from: f64,
-            to: f64,
-            phi: f64,
-        }
-        let value = |i: &Interval| i.phi + lambda * i.from;
         let above = |i: &Interval| i.phi + lambda * i.to;
         let mut all = vec![
             Interval { from: 0.0, to: LEAST, phi: phi(LEAST) },
             Interval { from: LEAST, to: 1.0, phi: phi(1.0) },
         ];
         for _ in 0..LOOKS {
-            let least = (0..all.len()).min_by(|&a, &b| value(&all[a]).total_cmp(&value(&all[b])));
-            let Some(at) = least else { break };
+            let value = |k: usize| all[k].value(lambda);
+            let Some(at) = (0..all.len()).min_by(|&a, &b| value(a).total_cmp(&value(b))) else {
+                break;
+            };
             let Interval { from, to, phi: upper } = all[at];
-            let done = above(&all[at]) <= value(&all[at]) * (1.0 + EXACTLY);
+            let done = above(&all[at]) <= all[at].value(lambda) * (1.0 + EXACTLY);
             if done || to / from.max(LEAST) <= 1.0 + EXACTLY || self.stop.is_set() {
                 break;
             }
@@ -142,7 +162,21 @@ impl<'s> TreeBound<'s> {
             all[at] = Interval { from: middle, to, phi: upper };
             all.push(Interval { from, to: middle, phi: phi(middle) });
         }
-        all.iter().map(value).fold(f64::INFINITY, f64::min)
+        all
+    }
+}
+
+/// Trees whose error lies in an interval have at least the parameters of its upper end.
+struct Interval {
+    from: f64,
+    to: f64,
+    phi: f64,
+}
+
+impl Interval {
+    /// The least loss in it.
+    fn value(&self, lambda: f64) -> f64 {
+        self.phi + lambda * self.from
     }
 }
 

@@ -1,0 +1,63 @@
+//! Fields that say how a run went.
+
+/// Fields of summaries that no file can show: they say how a run went, not what is true of the tensor or the network. Each with
+/// what is looked at all the same.
+pub const RECORDS: &[(&str, &str)] = &[
+    ("strategy", "how structures were proposed"),
+    ("method", "how it was made"),
+    ("seed", "random numbers; the first run has it"),
+    ("run", "which run; there is such a run"),
+    ("run_seed", "its seed, as that run has it"),
+    ("seconds", "time; nothing in the history is later"),
+    ("direct", "a count; the runs have as many"),
+    ("evaluations", "a count; all counts make the samples"),
+    ("cached", "a count; all counts make the samples"),
+    ("pruned", "a count; all counts make the samples"),
+    ("refused", "a count; all counts make the samples"),
+    ("speculative", "a count that depends on the threads"),
+    ("sweeps", "a count"),
+    ("restarts", "a count"),
+    ("structures", "a count"),
+    ("nodes", "a count"),
+    ("complete", "whether more nodes would prove more"),
+    ("shrunk", "what was searched in the place of the tensor; no more is lost than the error"),
+    ("stopped_by", "why it ended"),
+    ("interrupted", "why it ended"),
+    ("out_of_time", "why it ended"),
+    ("chosen", "words"),
+    ("proven", "words"),
+    ("held_out", "how well entries that were left out came back: their fits are gone"),
+    (
+        "formats",
+        "other structures: their sizes and errors agree with the rest, their cores are gone",
+    ),
+    ("ridge", "a setting"),
+    ("objective", "what was asked for: one number"),
+    ("max_rse", "what was asked for"),
+    ("max_rank", "what was asked for; the bound is about it"),
+    ("settings", "what was set"),
+    ("fit", "what was set"),
+    ("budgets", "what was set"),
+    ("input", "a file"),
+    ("output", "a file"),
+    ("network", "a file"),
+    ("search", "a file"),
+    ("page", "a file"),
+    ("mask", "a file; it was read"),
+    ("mask_marks", "how that was read"),
+    ("picture", "what the file was"),
+    ("version", "of the program"),
+];
+
+/// Claims of summaries that are known, and why nobody checks them here.
+pub(super) const LEFT: &[(&str, &str)] = &[
+    ("rse_recorded", "the search that it comes from is not read"),
+    ("bytes", "the sizes of files are not looked at"),
+    ("bytes_before", "the sizes of files are not looked at"),
+    ("cores", "what the numbers of a file were rounded to is not looked at"),
+    ("re_unrounded", "the cores before they were rounded are gone"),
+    ("dtype", "the type of the entries in the file is not looked at"),
+    ("shape", "the shape before it was reshaped is not looked at"),
+    ("psnr", "it is that of the picture, not of its tensor"),
+    ("peak", "it is that of the picture, not of its tensor"),
+];
