@@ -13,6 +13,14 @@ pub fn executable(cargo_arguments: &[&str], name: &str) -> Result<PathBuf> {
         .with_context(|| format!("cargo {} built no program '{name}'", cargo_arguments.join(" ")))
 }
 
+/// Runs cargo and returns the path of the unit tests of the library of that name.
+pub fn harness(cargo_arguments: &[&str], name: &str) -> Result<PathBuf> {
+    let mut command = step::cargo(cargo_arguments);
+    command.arg("--message-format=json-render-diagnostics");
+    built(&step::output(&mut command)?, name, "lib", true)?
+        .with_context(|| format!("cargo {} built no tests of '{name}'", cargo_arguments.join(" ")))
+}
+
 /// The command: the program that `cargo test` builds (the same features, so nothing is built again; the dev profile
 /// is optimised).
 pub fn tnsearch() -> Result<PathBuf> {
@@ -28,12 +36,16 @@ pub fn given() -> Result<PathBuf> {
 }
 
 fn find(messages: &str, name: &str) -> Result<Option<PathBuf>> {
+    built(messages, name, "bin", false)
+}
+
+fn built(messages: &str, name: &str, kind: &str, test: bool) -> Result<Option<PathBuf>> {
     for line in messages.lines().filter(|l| l.starts_with('{')) {
         let message: Value = serde_json::from_str(line).context("cargo printed bad JSON")?;
         let (target, harness) = (&message["target"], &message["profile"]["test"]);
         if target["name"] == name
-            && target["kind"] == serde_json::json!(["bin"])
-            && *harness == false
+            && target["kind"] == serde_json::json!([kind])
+            && *harness == test
             && let Some(path) = message["executable"].as_str()
         {
             return Ok(Some(path.into()));
@@ -63,5 +75,11 @@ mod tests {
         .join("\n");
         assert_eq!(find(&text, "tnsearch").unwrap(), Some("/t/debug/tnsearch".into()));
         assert_eq!(find(&text, "other").unwrap(), None);
+        let tests = line("lib", true, "\"/t/deps/tnsearch-2\"");
+        assert_eq!(
+            built(&tests, "tnsearch", "lib", true).unwrap(),
+            Some("/t/deps/tnsearch-2".into())
+        );
+        assert_eq!(built(&text, "tnsearch", "lib", true).unwrap(), None);
     }
 }

@@ -128,8 +128,8 @@ struct Place {
     folder: PathBuf,
 }
 
-/// Makes kills, then levels of memory.
-pub fn run(arguments: &[String]) -> Result<()> {
+/// The kills, levels and seed that are asked for.
+pub fn parse(arguments: &[String]) -> Result<(u64, u64, u64)> {
     let (mut kills, mut levels, mut seed) = (1000, 50, 16);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -143,6 +143,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
             other => return Err(step::usage(format!("`cargo xtask faults` knows no '{other}'"))),
         }
     }
+    Ok((kills, levels, seed))
+}
+
+/// Makes kills, then levels of memory.
+pub fn run(arguments: &[String]) -> Result<()> {
+    let (kills, levels, seed) = parse(arguments)?;
     let tnsearch = artifact::given()?;
     let folder = std::env::temp_dir().join(format!("tnsearch-faults-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

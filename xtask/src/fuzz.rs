@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What is asked for.
-struct Asked {
+pub struct Asked {
     target: Option<String>,
     inputs: u64,
     seconds: Option<u64>,
@@ -17,6 +17,17 @@ struct Asked {
 
 /// Runs a target, or all readers and the command lines.
 pub fn run(arguments: &[String]) -> Result<()> {
+    let asked = parse(arguments)?;
+    match asked.target.as_deref() {
+        Some("python") => package::boundary(asked.inputs),
+        Some("commands") => commands(&asked),
+        Some(_) => readers(&asked),
+        None => readers(&asked).and_then(|()| commands(&asked)),
+    }
+}
+
+/// What the words ask for.
+pub fn parse(arguments: &[String]) -> Result<Asked> {
     let mut asked = Asked { target: None, inputs: 20_000, seconds: None, seed: 0 };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -34,12 +45,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             other => return Err(step::usage(format!("`cargo xtask fuzz` knows no '{other}'"))),
         }
     }
-    match asked.target.as_deref() {
-        Some("python") => package::boundary(asked.inputs),
-        Some("commands") => commands(&asked),
-        Some(_) => readers(&asked),
-        None => readers(&asked).and_then(|()| commands(&asked)),
-    }
+    Ok(asked)
 }
 
 fn readers(asked: &Asked) -> Result<()> {

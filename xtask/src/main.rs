@@ -14,6 +14,7 @@ mod package;
 mod python;
 mod random;
 mod record;
+mod release;
 mod reliability;
 mod sanitize;
 mod step;
@@ -34,7 +35,9 @@ The developers' commands of tnsearch.
   cargo xtask mutants [AREA]          whether the tests see small changes of the source
   cargo xtask fuzz [TARGET]           damaged files and wild command lines [--inputs N] [--seconds S] [--seed N]
   cargo xtask faults                  kills and memory limits at random moments [--kills N] [--levels N] [--seed N]
-  cargo xtask sanitize                the unsafe parts under Miri or AddressSanitizer (needs nightly)
+  cargo xtask memory [--megabytes N]  the most that commands hold under --max-memory, against the limit
+  cargo xtask sanitize [PART]         the unsafe parts under AddressSanitizer, Miri and Valgrind
+  cargo xtask release-check           all that takes long, and its table [--scale X] [--max-minutes N] [--only NAME]
   cargo xtask deny                    licences, sources and vulnerabilities of the dependencies
   cargo xtask sdist                   the Python package, built from its source distribution
   cargo xtask msrv                    the oldest Rust that is promised
@@ -56,6 +59,8 @@ fn main() -> ExitCode {
         Some("sdist") => package::sdist(rest),
         Some("enumerate") => reliability::enumerate(rest),
         Some("soak") => reliability::soak(rest),
+        Some("memory") => reliability::memory(rest),
+        Some("release-check") => release::run(rest),
         Some("mutants") => mutants::run(rest),
         Some("msrv") => msrv::run(rest),
         Some("help" | "--help" | "-h") => {

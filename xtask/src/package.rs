@@ -11,6 +11,14 @@ const FOLDER: &str = ".venv-package";
 /// What has to be free for PyTorch, which PyPI has with CUDA's libraries only, to be installed.
 const TORCH_GB: u64 = 10;
 
+/// The tests of the package that go through its unsafe parts: arrays that are held while they are read, cores that are lent.
+pub const UNSAFE_TESTS: [&str; 4] = [
+    "tests/package/test_arrays.py",
+    "tests/package/test_boundary.py",
+    "tests/package/test_indexing.py",
+    "tests/package/test_network.py",
+];
+
 /// Everything that is tested of the package, beside a command `tnsearch` that was built before.
 pub fn test(tnsearch: &Path) -> Result<()> {
     let python = environment()?;
@@ -79,7 +87,8 @@ pub fn installed() -> Result<PathBuf> {
     Ok(python)
 }
 
-fn environment() -> Result<PathBuf> {
+/// The interpreter of the environment, without the package.
+pub fn environment() -> Result<PathBuf> {
     step::step(&format!("the Python environment {FOLDER}"), || {
         python::environment_at(FOLDER, "tests/package/requirements.txt")
     })

@@ -7,6 +7,14 @@ use std::path::{Path, PathBuf};
 const NEEDED: &str = "python3 3.11 or newer, with its venv module, is needed \
                       (Debian and Ubuntu: apt install python3-venv)";
 
+/// The interpreter that TNSEARCH_PYTHON names, with all that is needed in it, or that of an environment made for it.
+pub fn given(environment: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
+    match std::env::var_os("TNSEARCH_PYTHON") {
+        Some(python) => Ok(python.into()),
+        None => environment(),
+    }
+}
+
 /// Makes `.venv` if it is not there, installs a requirements file (a path from the root), and
 /// returns the environment's interpreter.
 pub fn environment(requirements: &str) -> Result<PathBuf> {

@@ -1,22 +1,45 @@
-//! `cargo xtask enumerate` and `cargo xtask soak`: what tests/package has small versions of, at length.
+//! `cargo xtask enumerate`, `soak` and `memory`: what the Python tests have small versions of, at length.
 
-use crate::{artifact, package, step};
+use crate::{artifact, package, python, step};
 use anyhow::Result;
+
+/// The commands and their options.
+const KNOWN: [(&str, &[&str]); 3] = [
+    ("enumerate", &["--cases", "--seed", "--processes"]),
+    ("soak", &["--minutes", "--seed"]),
+    ("memory", &["--megabytes"]),
+];
 
 /// Compares the claims of `certify`, `bound` and `search` with all structures, enumerated by NumPy:
 /// `cargo xtask enumerate [--cases N] [--seed N] [--processes N]`.
 pub fn enumerate(arguments: &[String]) -> Result<()> {
-    let known = ["--cases", "--seed", "--processes"];
-    script("tests/package/enumeration.py", &checked("enumerate", arguments, &known)?)
+    parse("enumerate", arguments)?;
+    script("tests/package/enumeration.py", arguments)
 }
 
 /// Random work with every result verified, and memory, threads and files watched: `cargo xtask soak [--minutes N] [--seed N]`.
 pub fn soak(arguments: &[String]) -> Result<()> {
-    script("tests/package/soak.py", &checked("soak", arguments, &["--minutes", "--seed"])?)
+    parse("soak", arguments)?;
+    script("tests/package/soak.py", arguments)
+}
+
+/// The most that commands hold under `--max-memory`, against the limit: `cargo xtask memory [--megabytes N]`.
+pub fn memory(arguments: &[String]) -> Result<()> {
+    parse("memory", arguments)?;
+    let tnsearch = artifact::given()?;
+    let python = python::given(|| python::environment("tests/python/requirements.txt"))?;
+    let mut script = step::command(python, &["tests/python/memory.py"]);
+    step::run_step(script.args(arguments).env("TNSEARCH", tnsearch))
+}
+
+/// Whether a command of [`KNOWN`] takes these words.
+pub fn parse(command: &str, arguments: &[String]) -> Result<()> {
+    let known = KNOWN.iter().find(|(name, _)| *name == command).map_or(&[][..], |(_, known)| known);
+    checked(command, arguments, known)
 }
 
 /// The arguments, pairs of an option and a number: what is wrong is said before anything is built.
-fn checked(command: &str, arguments: &[String], known: &[&str]) -> Result<Vec<String>> {
+fn checked(command: &str, arguments: &[String], known: &[&str]) -> Result<()> {
     for pair in arguments.chunks(2) {
         let number = pair.get(1).and_then(|n| n.parse::<f64>().ok());
         if !known.contains(&pair[0].as_str()) || number.is_none_or(|n| !(0.0..1e9).contains(&n)) {
@@ -26,11 +49,11 @@ fn checked(command: &str, arguments: &[String], known: &[&str]) -> Result<Vec<St
             )));
         }
     }
-    Ok(arguments.to_vec())
+    Ok(())
 }
 
 fn script(path: &str, arguments: &[String]) -> Result<()> {
-    let tnsearch = step::step("the tnsearch program", artifact::tnsearch)?;
+    let tnsearch = artifact::given()?;
     let python = package::installed()?;
     let mut script = step::command(python, &[path]);
     step::run_step(script.args(arguments).env("TNSEARCH", tnsearch))

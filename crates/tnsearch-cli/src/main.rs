@@ -1,10 +1,12 @@
 //! The `tnsearch` command.
 
+mod allocator;
 mod cluster;
 mod commands;
 mod hold;
 mod interrupt;
 mod progress;
+mod scarce;
 mod terminal;
 mod text;
 
@@ -38,8 +40,10 @@ impl From<Exit> for ExitCode {
 }
 
 fn main() -> ExitCode {
+    // Where it cannot be asked for, a process holds more than it uses.
+    let _ = allocator::give_back();
     let ended = match Cli::try_parse() {
-        Ok(cli) => interrupt::watch().and_then(|()| commands::run(cli)),
+        Ok(cli) => interrupt::watch().and_then(|()| scarce::run(|| commands::run(cli))),
         Err(e) if !e.use_stderr() => terminal::print(&e.render().to_string()).map(|()| Exit::Done),
         Err(e) if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(anyhow::anyhow!("no command given; try 'tnsearch demo' or 'tnsearch --help'"))

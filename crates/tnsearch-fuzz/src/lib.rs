@@ -121,6 +121,17 @@ pub fn run(target: &Target, plan: &Plan) -> Tried {
     tried
 }
 
+/// Tries one input of a target by name: whether it was accepted, and the most bytes held; or what is wrong.
+pub fn try_input(name: &str, input: &[u8]) -> Result<(bool, usize), String> {
+    let target = TARGETS.iter().find(|t| t.name == name).ok_or("no such target")?;
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let mut tried = Tried::default();
+    match one(target, input, folder.path(), &mut tried) {
+        Some(what) => Err(what),
+        None => Ok((tried.accepted == 1, tried.peak)),
+    }
+}
+
 /// Tries one input; what is wrong with what came of it.
 fn one(target: &Target, input: &[u8], folder: &Path, tried: &mut Tried) -> Option<String> {
     tried.inputs += 1;

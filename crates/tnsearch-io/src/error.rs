@@ -74,6 +74,19 @@ pub enum Problem {
         /// Where the limit comes from.
         why: &'static str,
     },
+    /// Its bytes alone would take too much memory.
+    #[error(
+        "reading it takes {} of memory, but only {} is {why}",
+        bytes(u128::from(*needed)), bytes(u128::from(*limit))
+    )]
+    File {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there are.
+        limit: u64,
+        /// Where the limit comes from.
+        why: &'static str,
+    },
     /// The system has no memory for so many entries.
     #[error(
         "its {} entries need {} of memory as 64-bit numbers, and the system does not give as much",

@@ -35,6 +35,27 @@ impl MemoryLimit {
         }
     }
 
+    /// Refuses what takes so many bytes while it becomes that many entries of 64 bits.
+    pub(crate) fn check_bytes(self, entries: u128, needed: u128) -> Result<(), Problem> {
+        match self.why {
+            Some(why) if needed > u128::from(self.bytes) => {
+                let numbers = "64-bit numbers";
+                Err(Problem::Memory { entries, needed, numbers, limit: self.bytes, why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a file of which so many bytes are held while it is read.
+    pub(crate) fn check_file(self, needed: u64) -> Result<(), Problem> {
+        match self.why {
+            Some(why) if needed > self.bytes => {
+                Err(Problem::File { needed, limit: self.bytes, why })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The refusal of that many entries of a kind.
     pub fn refused(self, entries: u128, kind: Kind) -> Problem {
         let needed = entries.saturating_mul(kind.bytes() as u128);
@@ -82,12 +103,28 @@ pub fn parse_memory(text: &str) -> Result<u64, SettingError> {
     if bytes >= 1.0 { Ok(bytes as u64) } else { Err(bad()) }
 }
 
-/// `MemAvailable` of /proc/meminfo, where there is one.
+/// What the system would give: `MemAvailable` of /proc/meminfo, and what is left below a limit on the process's addresses
+/// (`ulimit -v`), where they are known.
 fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let memory = kibibytes(&read("/proc/meminfo"), "MemAvailable:");
+    let most = most_addresses(&read("/proc/self/limits"));
+    let taken = kibibytes(&read("/proc/self/status"), "VmSize:").unwrap_or(0);
+    let addresses = most.map(|most| most.saturating_sub(taken));
+    memory.into_iter().chain(addresses).min()
+}
+
+/// A line such as `MemAvailable:   21000 kB`, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
+}
+
+/// The first figure of `Max address space   8192000000   unlimited   bytes`; none where it is no number.
+fn most_addresses(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -130,6 +167,35 @@ mod tests {
         let kib: u64 = total.trim().trim_end_matches("kB").trim().parse().unwrap();
         // Given in KiB; no machine that runs this has a thousandth of its memory left.
         assert!(bytes <= kib * 1024 && bytes >= kib, "{bytes} of {kib} KiB");
+    }
+
+    #[test]
+    fn a_limit_on_addresses_is_a_limit_on_memory() {
+        let limits = "Limit   Soft Limit   Hard Limit   Units\n\
+                      Max cpu time   5   unlimited   seconds\n\
+                      Max address space   8192000000   9000000000   bytes\n";
+        assert_eq!(most_addresses(limits), Some(8_192_000_000));
+        assert_eq!(most_addresses("Max address space   unlimited   unlimited   bytes"), None);
+        assert_eq!(most_addresses(""), None);
+        assert_eq!(kibibytes("VmPeak:\t 9 kB\nVmSize:\t   12 kB\n", "VmSize:"), Some(12 * 1024));
+        assert_eq!(kibibytes("VmSize: 12 MB", "VmSize:"), None);
+    }
+
+    #[test]
+    fn what_is_read_on_the_way_is_refused_by_its_bytes() {
+        let limit = MemoryLimit::new(Some(1_000));
+        assert!(limit.check_file(1_000).is_ok() && limit.check_bytes(9, 1_000).is_ok());
+        assert_eq!(
+            limit.check_file(1_001).unwrap_err().to_string(),
+            "reading it takes 1.0 kB of memory, but only 1.0 kB is allowed by --max-memory"
+        );
+        assert_eq!(
+            limit.check_bytes(9, 1_001).unwrap_err().to_string(),
+            "its 9 entries need 1.0 kB of memory as 64-bit numbers, but only 1.0 kB is allowed \
+             by --max-memory"
+        );
+        let none = MemoryLimit { bytes: u64::MAX, why: None };
+        assert!(none.check_file(u64::MAX).is_ok() && none.check_bytes(1, u128::MAX).is_ok());
     }
 
     #[test]

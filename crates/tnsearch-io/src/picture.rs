@@ -1,15 +1,17 @@
 //! Pictures: PNG and JPEG files, and arrays of samples from 0 to 1.
 
+mod decode;
+
+pub(crate) use decode::decode;
+
 use crate::output::{Output, OutputError};
 use crate::registry::find;
 use crate::{Dtype, FileError, MemoryLimit, Problem};
 use image::imageops::{FilterType, resize};
 use image::{
-    DynamicImage, ExtendedColorType, ImageBuffer, ImageDecoder, ImageEncoder, ImageError,
-    ImageFormat, ImageReader, Luma, Pixel, Rgb,
+    ExtendedColorType, ImageBuffer, ImageEncoder, ImageError, ImageFormat, Luma, Pixel, Rgb,
 };
-use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use tnsearch::dispatch;
 use tnsearch::tensor::{AnyTensor, Kind, Scalar, Tensor};
@@ -221,7 +223,7 @@ pub fn read(path: &Path, limit: MemoryLimit) -> Result<Picture, FileError> {
     let read = || {
         let found = find(path)?;
         match found.format.picture {
-            Some(format) => decode(&found.file, format, limit),
+            Some(format) => decode(&found.file, found.length, format, limit),
             None => Err(Problem::Format("a picture (.png or .jpg)".to_owned())),
         }
     };
@@ -235,80 +237,14 @@ pub fn write(to: &Output, picture: &Picture) -> Result<(), OutputError> {
     to.write(|w| picture.encode(w, format))
 }
 
-pub(crate) fn decode(
-    file: &File,
-    format: ImageFormat,
-    limit: MemoryLimit,
-) -> Result<Picture, Problem> {
-    let mut reader = ImageReader::with_format(BufReader::new(file), format);
-    // Sizes are checked below, where they can be named.
-    reader.no_limits();
-    let mut decoder = reader.into_decoder().map_err(problem)?;
-    let (width, height) = decoder.dimensions();
-    let (colour, pixels) = (decoder.color_type(), u128::from(width) * u128::from(height));
-    if pixels == 0 {
-        return Err(Problem::Damaged(format!("a picture of {height} x {width} pixels")));
-    }
-    // The samples as they are in the file, as numbers, and as numbers in another order.
-    limit.check(3 * pixels * u128::from(colour.channel_count()), Kind::F64)?;
-    let orientation = decoder.orientation().map_err(problem)?;
-    let mut image = DynamicImage::from_decoder(decoder).map_err(problem)?;
-    image.apply_orientation(orientation);
-    let (height, width) = (image.height() as usize, image.width() as usize);
-    let bits = if colour.bytes_per_pixel() == 2 * colour.channel_count() { 16 } else { 8 };
-    let (all, channels) =
-        (usize::from(colour.channel_count()), if colour.has_color() { 3 } else { 1 });
-    let values: Vec<f64> = match image {
-        DynamicImage::ImageLuma8(_)
-        | DynamicImage::ImageLumaA8(_)
-        | DynamicImage::ImageRgb8(_)
-        | DynamicImage::ImageRgba8(_) => {
-            image.as_bytes().iter().map(|&x| f64::from(x) / 255.0).collect()
-        }
-        DynamicImage::ImageLuma16(i) => wide(&i),
-        DynamicImage::ImageLumaA16(i) => wide(&i),
-        DynamicImage::ImageRgb16(i) => wide(&i),
-        DynamicImage::ImageRgba16(i) => wide(&i),
-        _ => return Err(Problem::Damaged(format!("pixels of type {colour:?} are not known"))),
-    };
-    let was_transparent = all > channels && values.chunks(all).any(|p| p[channels] < 1.0);
-    let samples = match all > channels {
-        false => values,
-        true => {
-            let over_white = |p: &[f64]| {
-                let alpha = p[channels];
-                p[..channels].iter().map(|x| x * alpha + (1.0 - alpha)).collect::<Vec<_>>()
-            };
-            values.chunks(all).flat_map(over_white).collect()
-        }
-    };
-    let picture = Picture::new(height, width, channels, samples)
-        .ok_or_else(|| Problem::Damaged("it has another number of samples than it says".into()))?;
-    Ok(Picture { bits, was_transparent, ..picture })
-}
-
-fn wide<P: Pixel<Subpixel = u16>>(image: &ImageBuffer<P, Vec<u16>>) -> Vec<f64> {
-    image.as_raw().iter().map(|&x| f64::from(x) / 65535.0).collect()
-}
-
-/// What is wrong with a picture, in our words.
-fn problem(e: ImageError) -> Problem {
-    match e {
-        ImageError::IoError(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-            Problem::Truncated("the picture ends too early".into())
-        }
-        ImageError::IoError(e) => Problem::Io(e),
-        e => Problem::Damaged(one_line(&e)),
-    }
-}
-
-fn one_line(e: &ImageError) -> String {
+fn one_line(e: &dyn std::fmt::Display) -> String {
     e.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use tempfile::TempDir;
 
     /// A gradient with a disc and a bar, of any size.

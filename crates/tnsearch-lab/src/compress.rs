@@ -2,7 +2,9 @@
 
 mod plan;
 
-pub use plan::{CompressError, CompressSettings, Compressed, Plan, picture_of, restored};
+pub use plan::{
+    CompressError, CompressSettings, Compressed, Plan, own_shape, picture_of, restored,
+};
 
 use thiserror::Error;
 use tnsearch::SettingError;
@@ -12,7 +14,7 @@ use tnsearch::decompose::{
 use tnsearch::dispatch;
 use tnsearch::network::Network;
 use tnsearch::problem::{CheckedObjective, Objective, Score, Target};
-use tnsearch::tensor::{AnyTensor, Kind, Scalar, TensorError, sum_of_squares};
+use tnsearch::tensor::{AnyTensor, Scalar, sum_of_given_squares};
 use tnsearch_io::Picture;
 
 /// What a compressed tensor is to reach.
@@ -187,31 +189,26 @@ pub fn direct(target: &Target, objective: CheckedObjective, limits: &Limits) -> 
     })
 }
 
-/// The squared distance of two tensors of one shape, `||X - Z||^2`, computed with 64 bits.
-pub fn distance_squared(x: &AnyTensor, z: &AnyTensor) -> Result<f64, TensorError> {
-    let wide = |t: &AnyTensor| t.clone().to_kind(Kind::C64);
-    let (x, z) = match x.kind().is_complex() || z.kind().is_complex() {
-        true => (wide(x)?, wide(z)?),
-        false => (x.clone().to_kind(Kind::F64)?, z.clone().to_kind(Kind::F64)?),
-    };
-    fn squares<T: Scalar>(x: &[T], z: &[T]) -> f64 {
-        let apart: Vec<T> = x.iter().zip(z).map(|(&a, &b)| a - b).collect();
-        sum_of_squares(&apart)
-    }
-    Ok(dispatch!(&x, x => match z.typed() {
-        Some(z) => squares(x.data(), z.data()),
-        None => f64::NAN,
-    }))
+/// The squared distance of two tensors of one shape, `||X - Z||^2`, computed with 64 bits and without a copy of either.
+pub fn distance_squared(x: &AnyTensor, z: &AnyTensor) -> f64 {
+    distance_to(x, z, |part| part)
 }
 
-/// What the PSNR of a picture is measured on: samples rounded to its bits, cut off below 0 and above 1.
-pub fn as_written(picture: &Picture) -> AnyTensor {
-    let steps = 2f64.powi(i32::from(picture.bits)) - 1.0;
-    let rounded = |x: &f64| (x.clamp(0.0, 1.0) * steps).round() / steps;
-    let samples = picture.samples().iter().map(rounded).collect();
-    let (height, width) = (picture.height(), picture.width());
-    let picture = Picture::new(height, width, picture.channels(), samples);
-    picture.unwrap_or_else(|| unreachable!("as many samples")).into_tensor().into()
+/// The same to Z as a file of so many bits a sample holds it: rounded, and cut off below 0 and above 1. The PSNR of a
+/// picture is measured on that.
+pub fn distance_as_written(x: &AnyTensor, z: &AnyTensor, bits: u8) -> f64 {
+    let steps = 2f64.powi(i32::from(bits)) - 1.0;
+    distance_to(x, z, |part| (part.clamp(0.0, 1.0) * steps).round() / steps)
+}
+
+fn distance_to(x: &AnyTensor, z: &AnyTensor, seen: impl Fn(f64) -> f64) -> f64 {
+    dispatch!(x, x => dispatch!(z, z => {
+        let mut squares = x.data().iter().zip(z.data()).map(|(a, b)| {
+            let (re, im) = (a.re() - seen(b.re()), a.im() - b.im());
+            re * re + im * im
+        });
+        sum_of_given_squares(x.data().len(), &mut squares)
+    }))
 }
 
 /// The difference of two pictures of one size, so many times as large, around a middle grey; and the factor, chosen
@@ -238,7 +235,7 @@ pub fn difference(original: &Picture, other: &Picture) -> (Picture, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tnsearch::tensor::{Complex, Tensor};
+    use tnsearch::tensor::{Complex, Kind, Tensor};
 
     fn tensor(values: &[f64]) -> AnyTensor {
         Tensor::new(vec![1, values.len()], values.to_vec()).unwrap().into()
@@ -280,13 +277,13 @@ mod tests {
     #[test]
     fn distances_and_psnr_are_those_of_the_definition() {
         let (x, z) = (tensor(&[1.0, 2.0, 3.0, 4.0]), tensor(&[1.0, 2.5, 3.0, 3.0]));
-        assert_eq!(distance_squared(&x, &z).unwrap(), 1.25);
+        assert_eq!(distance_squared(&x, &z), 1.25);
         let psnr = Scale { peak: 4.0, bits: None }.psnr(1.25, 4);
         assert!((psnr - 10.0 * (16.0f64 / (1.25 / 4.0)).log10()).abs() < 1e-12);
         let single = z.to_kind(Kind::F32).unwrap();
-        assert_eq!(distance_squared(&x, &single).unwrap(), 1.25);
+        assert_eq!(distance_squared(&x, &single), 1.25);
         let turned = Tensor::new(vec![1, 1], vec![Complex::new(0.0, 1.0)]).unwrap();
-        assert_eq!(distance_squared(&tensor(&[1.0]), &turned.into()).unwrap(), 2.0);
+        assert_eq!(distance_squared(&tensor(&[1.0]), &turned.into()), 2.0);
     }
 
     #[test]
@@ -297,7 +294,7 @@ mod tests {
         let error = Objective::MaxError(1e-2).check().unwrap();
         let found = direct(&target, error, &Limits::none()).unwrap();
         let dense = found.network.to_tensor(None).unwrap();
-        let rse = distance_squared(&x.clone().into(), &dense).unwrap() / x.norm_squared();
+        let rse = distance_squared(&x.clone().into(), &dense) / x.norm_squared();
         assert!(rse <= 1e-2 && (rse - found.rse).abs() < 1e-12);
         let train = tt_svd(
             &target,
@@ -322,7 +319,8 @@ mod tests {
         assert_eq!(factor, 50.0);
         assert!((shown.samples()[0] - 1.0).abs() < 1e-9);
         assert_eq!(difference(&flat(0.2), &flat(0.9)).1, 1.0);
-        let rounded = as_written(&Picture::new(1, 2, 1, vec![0.5, 1.2]).unwrap());
-        assert_eq!((rounded.entry(0).re, rounded.entry(1).re), (128.0 / 255.0, 1.0));
+        // 0.5 is written as 128 of 255, 1.2 as 1.
+        let written = distance_as_written(&tensor(&[0.5, 0.75]), &tensor(&[0.5, 1.2]), 8);
+        assert_eq!(written, (0.5f64 - 128.0 / 255.0).powi(2) + 0.0625);
     }
 }

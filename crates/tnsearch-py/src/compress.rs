@@ -184,10 +184,11 @@ pub fn compress<'py>(
     write_with(&mut file, &made.network, made.rse, &extras).map_err(raise)?;
     let mut values = structure_values(made.network.structure(), dims);
     let params = whole(made.network.params());
-    values["shape"] = json!(made.own.dims());
+    values["shape"] = json!(made.shape);
     values["dtype"] = json!(origin.dtype);
     values["picture"] = origin.picture.into();
-    values["log10_cr"] = (made.own.len() as f64 / params as f64).log10().into();
+    values["log10_cr"] =
+        (made.shape.iter().product::<usize>() as f64 / params as f64).log10().into();
     values["rse"] = json!(made.rse);
     values["re_unrounded"] = json!(made.unrounded.sqrt());
     values["psnr"] = json!(made.psnr);

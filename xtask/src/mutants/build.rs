@@ -12,6 +12,9 @@ use std::process::Command;
 /// Rounds of compiling and dropping what does not compile.
 const ROUNDS: usize = 40;
 
+/// The crates that have the switch in them: the others know the first of them.
+const ROOTS: [&str; 2] = ["crates/tnsearch", "crates/tnsearch-verify"];
+
 /// Says which mutant is on, and writes down which were come by. A panic ends the process: the first test that fails is enough.
 const SWITCH_SOURCE: &str = r#"
 #[doc(hidden)]
@@ -98,16 +101,21 @@ impl Tree {
         let mut all = BTreeSet::new();
         for (file, mutants) in files {
             let source = std::fs::read_to_string(step::root().join(file))?;
-            let own = file.starts_with("crates/tnsearch/");
+            let own = ROOTS.iter().any(|root| file.starts_with(root));
             let path = format!("{}::{SWITCH}", if own { "crate" } else { "tnsearch" });
             let made = switchable(&source, &mutants, &path)
                 .with_context(|| format!("{}", file.display()))?;
             all.extend(made.ids);
             write_changed(&self.folder.join(file), &made.text)?;
         }
-        let root = "crates/tnsearch/src/lib.rs";
-        let source = std::fs::read_to_string(step::root().join(root))?;
-        write_changed(&self.folder.join(root), &(source + SWITCH_SOURCE))?;
+        for root in ROOTS {
+            let file = format!("{root}/src/lib.rs");
+            let at = self.folder.join(&file);
+            // With its own mutants, where it has some.
+            let source = std::fs::read_to_string(&at)?;
+            let source = source.strip_suffix(SWITCH_SOURCE).unwrap_or(&source).to_owned();
+            write_changed(&at, &(source + SWITCH_SOURCE))?;
+        }
         Ok(all)
     }
 

@@ -25,15 +25,16 @@ struct Area {
     globs: &'static [&'static str],
 }
 
-const AREAS: [Area; 4] = [
+const AREAS: [Area; 5] = [
     Area { name: "bound", globs: &["crates/tnsearch/src/bound/**"] },
     Area { name: "engine", globs: &["crates/tnsearch/src/search/engine/**"] },
     Area { name: "solve", globs: &["crates/tnsearch/src/fit/solve.rs"] },
     Area { name: "readers", globs: &["crates/tnsearch-io/src/**"] },
+    Area { name: "verify", globs: &["crates/tnsearch-verify/src/**"] },
 ];
 
-/// Whose tests count; with `--library` those of the first two, which are built sooner.
-const PACKAGES: [&str; 3] = ["tnsearch", "tnsearch-io", "tnsearch-cli"];
+/// Whose tests count; with `--library` those of the first three, which are built sooner.
+const PACKAGES: [&str; 4] = ["tnsearch", "tnsearch-io", "tnsearch-verify", "tnsearch-cli"];
 const FOLDER: &str = "target/mutants";
 /// Why some mutants survive.
 const EXPLAINED: &str = "xtask/mutants.explained";
@@ -89,6 +90,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Whether these words can be asked for.
+#[cfg(test)]
+pub fn parse(arguments: &[String]) -> Result<()> {
+    asked(arguments).map(drop)
+}
+
 fn asked(arguments: &[String]) -> Result<Asked> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut asked = Asked {
@@ -117,7 +124,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
             "--seconds" => asked.seconds = number()? as f64,
             "--each" => asked.each = number()? as f64,
             "--threads" => asked.threads = number()?,
-            "--library" => asked.packages = &PACKAGES[..2],
+            "--library" => asked.packages = &PACKAGES[..3],
             "--build-only" => asked.step = Step::Build,
             "--run-only" => asked.step = Step::Run,
             name if AREAS.iter().any(|a| a.name == name) => asked.areas.push(name.into()),

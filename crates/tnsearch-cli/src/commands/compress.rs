@@ -15,6 +15,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use tnsearch::MemoryError;
 use tnsearch::graph::TemplateRef;
 use tnsearch::search::StoppedBy;
 use tnsearch::tensor::Reshape;
@@ -146,6 +147,11 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
     if page.is_some() && !picture {
         bail!("--page shows pictures; {} is an array", args.input);
     }
+    if page.is_some() {
+        // The picture, what became of it and their difference, as samples and while they are written.
+        let needed = 9.0 * data.target.tensor().bytes() as f64;
+        MemoryError::check("a page about this picture", needed, Some(limit.bytes()))?;
+    }
     let dims = data.target.dims();
     let template = args.template.as_deref().map(|name| load_template(name, dims.len()));
     let asked = CompressSettings {
@@ -193,22 +199,22 @@ impl Compress {
         made: &'a Compressed,
         begun: Instant,
     ) -> anyhow::Result<Summary<'a>> {
-        let own = &made.own;
+        let entries: usize = made.shape.iter().product();
         let (path, key) = split_key(&self.input);
         let bytes_before = match key {
             None => file_bytes(&path)?,
-            Some(_) => (own.len() * data.origin.dtype.bytes()) as u64,
+            Some(_) => (entries * data.origin.dtype.bytes()) as u64,
         };
         let params = made.network.params();
         Ok(Summary {
             input: &self.input,
-            shape: own.dims(),
+            shape: &made.shape,
             dtype: data.origin.dtype,
             picture: data.origin.picture,
             reshaped: data.reshape.as_ref(),
             template: made.network.structure().to_file().template,
             params,
-            log10_cr: (own.len() as f64 / params as f64).log10(),
+            log10_cr: (entries as f64 / params as f64).log10(),
             rse: made.rse,
             re: made.rse.sqrt(),
             re_unrounded: made.unrounded.sqrt(),

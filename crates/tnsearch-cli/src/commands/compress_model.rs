@@ -165,9 +165,11 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
         Some(path) => Some(Calibration::new(WeightsFile::open(path)?, &found)?),
         None => None,
     };
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
-    }
+    // Here, where a thread that the system does not give is an error; the first use of the pool would panic.
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(0))
+        .build_global()
+        .map_err(|e| anyhow::anyhow!("cannot start the threads: {e}"))?;
     let stop = interrupt::on_ctrl_c();
     let job = Job {
         file: &file,

@@ -14,7 +14,7 @@ pub static PNG: Format = Format {
     extensions: &["png"],
     recognise: |start| starts(start, b"\x89PNG\r\n\x1a\n"),
     lacks: Some("it does not start with PNG's signature"),
-    open: |file, _| Ok(open(file, ImageFormat::Png)),
+    open: |file, length| Ok(open(file, length, ImageFormat::Png)),
     write: Some(|to, tensor| picture(tensor)?.encode(to, ImageFormat::Png)),
     picture: Some(ImageFormat::Png),
 };
@@ -25,7 +25,7 @@ pub static JPEG: Format = Format {
     extensions: &["jpg", "jpeg"],
     recognise: |start| starts(start, b"\xff\xd8\xff"),
     lacks: Some("it does not start with JPEG's signature"),
-    open: |file, _| Ok(open(file, ImageFormat::Jpeg)),
+    open: |file, length| Ok(open(file, length, ImageFormat::Jpeg)),
     write: Some(|to, tensor| picture(tensor)?.encode(to, ImageFormat::Jpeg)),
     picture: Some(ImageFormat::Jpeg),
 };
@@ -38,8 +38,8 @@ fn starts(start: &[u8], signature: &[u8]) -> Sign {
     }
 }
 
-fn open(file: File, format: ImageFormat) -> Opened {
-    Opened::Single(Box::new(PictureFile { file, format }))
+fn open(file: File, length: u64, format: ImageFormat) -> Opened {
+    Opened::Single(Box::new(PictureFile { file, length, format }))
 }
 
 fn picture(tensor: &AnyTensor) -> io::Result<Picture> {
@@ -48,15 +48,22 @@ fn picture(tensor: &AnyTensor) -> io::Result<Picture> {
 
 struct PictureFile {
     file: File,
+    length: u64,
     format: ImageFormat,
 }
 
 impl Single for PictureFile {
     fn read(&mut self, kind: Option<Kind>, limit: MemoryLimit) -> Result<Array, Problem> {
-        let picture = decode(&self.file, self.format, limit)?;
+        let picture = decode(&self.file, self.length, self.format, limit)?;
         let (dims, dtype) = (picture.dims(), picture.dtype());
+        let kind = kind.unwrap_or(Kind::F64);
+        if kind != Kind::F64 {
+            // The samples, and the numbers they become.
+            let entries = picture.samples().len() as u128;
+            limit.check_bytes(entries, entries * (8 + kind.bytes() as u128))?;
+        }
         let layout = Layout { dims, dtype, big_endian: false, fortran: false };
         let tensor = AnyTensor::from(picture.into_tensor());
-        Ok(Array { layout, tensor: tensor.to_kind(kind.unwrap_or(Kind::F64))? })
+        Ok(Array { layout, tensor: tensor.to_kind(kind)? })
     }
 }

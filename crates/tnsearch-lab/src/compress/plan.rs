@@ -1,18 +1,20 @@
 //! The whole way from a tensor to what its file holds, and back.
 
 use super::{
-    Candidate, Goal, GoalError, Scale, as_written, default_template, direct, distance_squared,
+    Candidate, Goal, GoalError, Scale, default_template, direct, distance_as_written,
+    distance_squared,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
-use tnsearch::SettingError;
 use tnsearch::decompose::Limits;
 use tnsearch::graph::{GraphError, Template};
 use tnsearch::network::{ClaimError, Network, NetworkError};
 use tnsearch::problem::{CheckedObjective, Stop, Target};
 use tnsearch::search::{Listener, Search, SearchError, SearchSettings, StoppedBy};
 use tnsearch::tensor::{AnyTensor, Reshape, TensorError};
+use tnsearch::{MemoryError, SettingError};
 use tnsearch_io::network::Origin;
 use tnsearch_io::picture::NoPicture;
 use tnsearch_io::{Dtype, Picture, Precision, PrecisionError};
@@ -85,7 +87,6 @@ pub struct Plan<'a> {
     target: &'a Target,
     reshape: Option<&'a Reshape>,
     asked: CompressSettings,
-    own: AnyTensor,
     scale: Scale,
     goal: Goal,
     objective: CheckedObjective,
@@ -99,9 +100,9 @@ pub struct Plan<'a> {
 pub struct Compressed {
     /// With cores as the file has them.
     pub network: Network,
-    /// What was compressed, in its own shape, divided by [`Target::scale`].
-    pub own: AnyTensor,
-    /// What the file stands for, as that.
+    /// The shape of what was compressed.
+    pub shape: Vec<usize>,
+    /// What the file stands for, in that shape, divided by [`Target::scale`].
     pub dense: AnyTensor,
     /// Its RSE.
     pub rse: f64,
@@ -127,8 +128,12 @@ impl<'a> Plan<'a> {
         origin: Origin,
         asked: CompressSettings,
     ) -> Result<Self, CompressError> {
-        let own = target.tensor().clone();
-        let own = reshape.map_or(own.clone(), |reshape| reshape.undo(own));
+        // What is measured in the end: the tensor, what the network stands for, and one of them in another order.
+        let copies = if reshape.is_some() { 4 } else { 3 };
+        let needed = copies as f64 * target.tensor().bytes() as f64;
+        MemoryError::check("compressing this tensor", needed, Some(asked.max_bytes))
+            .map_err(NetworkError::from)?;
+        let own = own_shape(target, reshape);
         let bits = if origin.dtype == Dtype::U16 { 16 } else { 8 };
         let scale = if origin.picture { Scale::of_picture(bits) } else { Scale::of_array(&own) };
         let usual = if origin.picture { Goal::Psnr(30.0) } else { Goal::Re(0.01) };
@@ -146,7 +151,7 @@ impl<'a> Plan<'a> {
             None => Arc::new(Template::parse(default_template(target.entries()), dims.len())?),
         };
         let objective = objective.check()?;
-        Ok(Plan { target, reshape, asked, own, scale, goal, objective, settings, template })
+        Ok(Plan { target, reshape, asked, scale, goal, objective, settings, template })
     }
 
     /// The settings of the search.
@@ -194,16 +199,23 @@ impl<'a> Plan<'a> {
 
     /// Rounds the cores and measures what the file stands for.
     fn made(self, found: &Network, stopped_by: StoppedBy) -> Result<Compressed, CompressError> {
-        let Plan { own, scale, goal, .. } = self;
+        let Plan { scale, goal, .. } = self;
+        // Not before the search, which needs the memory.
+        let own = own_shape(self.target, self.reshape);
+        let left = self.target.left_of(Some(self.asked.max_bytes));
+        let left = left.map(|left| match &own {
+            Cow::Owned(own) => left.saturating_sub(own.bytes() as u64),
+            Cow::Borrowed(_) => left,
+        });
         let dense = |network: &Network| -> Result<AnyTensor, CompressError> {
-            let tensor = self.target.dense_of(network, Some(self.asked.max_bytes))?;
+            let tensor = self.target.dense_of(network, left)?;
             Ok(match self.reshape {
                 Some(reshape) => reshape.undo(tensor),
                 None => tensor,
             })
         };
         let norm = own.norm_squared();
-        let unrounded = distance_squared(&own, &dense(found)?)? / norm;
+        let unrounded = distance_squared(&own, &dense(found)?) / norm;
         let precision = self.asked.cores;
         let network = precision
             .round(found)
@@ -211,15 +223,8 @@ impl<'a> Plan<'a> {
         // Whatever is written holds what is said about it.
         network.check_finite()?;
         let dense = dense(&network)?;
-        let distance = distance_squared(&own, &dense)?;
-        let seen = match scale.bits {
-            Some(bits) => {
-                let mut picture = Picture::from_tensor(&dense)?;
-                picture.bits = bits;
-                distance_squared(&own, &as_written(&picture))?
-            }
-            None => distance,
-        };
+        let distance = distance_squared(&own, &dense);
+        let seen = scale.bits.map_or(distance, |bits| distance_as_written(&own, &dense, bits));
         let (rse, psnr) = (distance / norm, scale.psnr(seen, own.len()));
         // Cores of few bits may spoil what the search had reached.
         let target_reached = match goal {
@@ -229,7 +234,7 @@ impl<'a> Plan<'a> {
         };
         Ok(Compressed {
             network,
-            own,
+            shape: own.dims().to_vec(),
             dense,
             rse,
             unrounded,
@@ -239,6 +244,14 @@ impl<'a> Plan<'a> {
             target_reached,
             stopped_by,
         })
+    }
+}
+
+/// What is compressed, in its own shape, divided by [`Target::scale`].
+pub fn own_shape<'t>(target: &'t Target, reshape: Option<&Reshape>) -> Cow<'t, AnyTensor> {
+    match reshape {
+        Some(reshape) => Cow::Owned(reshape.undo(target.tensor().clone())),
+        None => Cow::Borrowed(target.tensor()),
     }
 }
 

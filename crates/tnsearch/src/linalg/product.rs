@@ -4,7 +4,9 @@ use crate::tensor::Scalar;
 
 /// Products up to this many multiply-adds go to the small-matrix kernels, which have no set-up cost;
 /// larger ones to the packing kernels (measured: level at about 36^3, see `docs/benchmarks.md`).
-const SMALL: usize = 40 * 40 * 40;
+///
+/// Miri takes minutes for as many: there this and the blocks below are smaller, so that it goes every way.
+const SMALL: usize = if cfg!(miri) { 6 * 6 * 6 } else { 40 * 40 * 40 };
 
 /// A matrix inside a slice: entry (i, j) at `i * rows + j * cols`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,9 +97,15 @@ pub fn matmul<T: Scalar>(
 }
 
 /// Multiply-adds between two looks at a stop: some tens of milliseconds.
-const BLOCK: f64 = 3e8;
-/// Rows or columns of a block at least: so many are computed as all are.
-const LEAST: usize = 64;
+const BLOCK: f64 = if cfg!(miri) { 2e3 } else { 3e8 };
+/// Rows or columns of a block at least: so many are computed as all are (up to 64 the kernels sum in other steps).
+const LEAST: usize = 65;
+
+/// Bytes that the packing kernels may copy a factor into. Left alone they take most of the last cache, on every thread:
+/// 30 MiB on one machine, hundreds on another.
+const PACKED: usize = if cfg!(miri) { 1 << 10 } else { 4 << 20 };
+/// How many columns of a factor they copy at a time, at most.
+const DEEP: usize = 1024;
 
 /// As [`matmul`], bit for bit; where the product is long it is made block by block, and ends when `stopped` says so. False
 /// where it did: then C holds nothing of use.
@@ -184,6 +192,14 @@ pub fn matmul_until<T: Scalar>(
 /// A factor as the kernels take it: its first entry, its strides transposed, whether it is conjugated.
 type Raw<T> = (*const T, (isize, isize), bool);
 
+/// How many parts of the rows a product is made in, so that what the kernels copy of the left factor is bounded. What
+/// is summed up to an entry stays the same, bit for bit.
+fn parts<T>(m: usize, k: usize) -> usize {
+    let rows = PACKED / (k.min(DEEP) * size_of::<T>());
+    // Half of it is still more than the least.
+    m.div_ceil(rows.max(4 * LEAST))
+}
+
 /// `C = A B` by the packing kernels, C with rows that far apart.
 ///
 /// # Safety
@@ -195,29 +211,33 @@ unsafe fn large_product<T: Scalar>(
     (a, at, conj_a): Raw<T>,
     (b, bt, conj_b): Raw<T>,
 ) {
-    // SAFETY: the caller's.
-    unsafe {
-        gemm::gemm(
-            n,
-            m,
-            k,
-            c,
-            row,
-            1,
-            false,
-            b,
-            bt.1,
-            bt.0,
-            a,
-            at.1,
-            at.0,
-            T::ZERO,
-            T::ONE,
-            false,
-            conj_b,
-            conj_a,
-            gemm::Parallelism::None,
-        );
+    let parts = parts::<T>(m, k);
+    for part in 0..parts {
+        let (from, to) = (part * m / parts, (part + 1) * m / parts);
+        // SAFETY: the caller's; the rows of a part are among all rows.
+        unsafe {
+            gemm::gemm(
+                n,
+                to - from,
+                k,
+                c.offset(from as isize * row),
+                row,
+                1,
+                false,
+                b,
+                bt.1,
+                bt.0,
+                a.offset(from as isize * at.1),
+                at.1,
+                at.0,
+                T::ZERO,
+                T::ONE,
+                false,
+                conj_b,
+                conj_a,
+                gemm::Parallelism::None,
+            );
+        }
     }
 }
 
@@ -264,6 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
+        #[cfg_attr(miri, ignore = "minutes; the small ones go the same ways")]
         fn agrees_with_the_definition(
             m in 1usize..50, n in 1usize..50, k in 1usize..50,
             t in any::<(bool, bool)>(), c in any::<(bool, bool)>(), seed in any::<u64>(),
@@ -309,6 +330,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "minutes; the small ones go the same ways")]
     fn long_products_look_at_a_stop_and_are_the_same_bit_for_bit() {
         for (shape, transposed) in [((900, 700, 1100), false), ((300, 2100, 1300), true)] {
             blocks_are_the_whole::<f64>(shape, transposed);
@@ -316,6 +338,35 @@ mod tests {
         }
         blocks_are_the_whole::<Complex<f64>>((1200, 500, 700), false);
         blocks_are_the_whole::<Complex<f32>>((500, 1200, 700), true);
+    }
+
+    #[test]
+    fn small_products_go_every_way_in_bounds() {
+        // For Miri, which sees every entry that is touched: small and packing kernels, parts and blocks, both layouts.
+        let shapes =
+            [(2, 3, 4), (7, 8, 9), (1, 1, 300), (300, 1, 1), (1, 300, 2), (540, 2, 3), (2, 140, 9)];
+        for (shape, t) in shapes.into_iter().zip([(false, true), (true, false)].into_iter().cycle())
+        {
+            agrees::<f64>(shape, t, (false, false), 3).unwrap();
+            agrees::<f32>(shape, t, (false, false), 4).unwrap();
+            agrees::<Complex<f64>>(shape, t, (true, false), 5).unwrap();
+            agrees::<Complex<f32>>(shape, t, (false, true), 6).unwrap();
+        }
+        let (a, b, mut c) = (vec![1.0; 280 * 5], vec![2.0; 5 * 3], vec![0.0; 280 * 3]);
+        let factors = (Factor::row_major(&a, 5), Factor::row_major(&b, 3));
+        assert!(matmul_until((280, 3, 5), &mut c, factors.0, factors.1, Some(&|| false)));
+        assert!(c.iter().all(|&x| x == 10.0));
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn parts_are_neither_tiny_nor_more_than_is_packed() {
+        for (m, k) in [(1, 1), (64, 5000), (300, 5000), (5_000_000, 7), (100_000, 1024)] {
+            let parts = parts::<Complex<f64>>(m, k);
+            let rows = m.div_ceil(parts);
+            assert!(rows * k.min(DEEP) * 16 <= PACKED + 16 * DEEP * 4, "{m} {k}: {rows}");
+            assert!(parts == 1 || m / parts > 2 * 64, "{m} {k}: {}", m / parts);
+        }
     }
 
     #[test]

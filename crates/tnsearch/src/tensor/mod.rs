@@ -277,7 +277,7 @@ pub fn sum_of_squares<T: Scalar>(v: &[T]) -> f64 {
 }
 
 /// The same of so many numbers that come one after the other, whose squares are given: the same bits, and no copy of them.
-pub(crate) fn sum_of_given_squares(n: usize, squares: &mut impl Iterator<Item = f64>) -> f64 {
+pub fn sum_of_given_squares(n: usize, squares: &mut impl Iterator<Item = f64>) -> f64 {
     if n <= 256 {
         return squares.take(n).sum();
     }

@@ -15,13 +15,7 @@ impl AnyTensor {
     /// assert!(AnyTensor::from_bytes(Kind::F32, vec![1, 2], x.as_bytes()).is_err());
     /// ```
     pub fn as_bytes(&self) -> &[u8] {
-        dispatch!(self, t => {
-            let entries = t.data();
-            // SAFETY: floats, and complex numbers of two of them, have no padding, and any byte may be read.
-            unsafe {
-                std::slice::from_raw_parts(entries.as_ptr().cast(), std::mem::size_of_val(entries))
-            }
-        })
+        dispatch!(self, t => bytemuck::cast_slice(t.data()))
     }
 
     /// A tensor from such bytes.

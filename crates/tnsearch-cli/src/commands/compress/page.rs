@@ -7,13 +7,14 @@ use std::io;
 use tnsearch::tensor::AnyTensor;
 use tnsearch_io::Picture;
 use tnsearch_io::text::bytes;
-use tnsearch_lab::compress::{Compressed, difference};
+use tnsearch_lab::compress::{Compressed, difference, own_shape};
 use tnsearch_report::page::{Shown, SideBySide, Tile};
 
 /// The page.
 pub(super) fn html(data: &Data, made: &Compressed, summary: &Summary<'_>) -> io::Result<String> {
     let picture = |tensor: &AnyTensor| Picture::from_tensor(tensor).map_err(io::Error::other);
-    let (original, reconstruction) = (picture(&made.own)?, picture(&made.dense)?);
+    let original = picture(&own_shape(&data.target, data.reshape.as_ref()))?;
+    let reconstruction = picture(&made.dense)?;
     let (apart, factor) = difference(&original, &reconstruction);
     let shown = |name: &str, caption: String, picture: &Picture| -> io::Result<Shown> {
         Ok(Shown {

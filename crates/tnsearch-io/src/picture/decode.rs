@@ -1,0 +1,278 @@
+//! PNG and JPEG files as samples, within a limit on memory. Of what stands beside the pixels only the turn of the
+//! camera is read: profiles and texts are passed over, compressed or not.
+
+use super::{Picture, one_line};
+use crate::{MemoryLimit, Problem};
+use image::metadata::Orientation;
+use image::{ImageDecoder, ImageError, ImageFormat, codecs::jpeg::JpegDecoder};
+use std::fs::File;
+use std::io::{self, BufReader};
+use tnsearch::tensor::Kind;
+
+/// What may stand beside the pixels of a PNG: palettes and the camera's notes. These take 64 KB at most in practice.
+const BESIDE: usize = 1 << 20;
+
+/// The longest side that other programs write and read; beyond it the decoder's own sums of sides and blocks overflow.
+const JPEG_SIDE: u32 = 65_500;
+
+/// The samples of a file as they are in it.
+struct Raw {
+    frame: Frame,
+    bytes: Vec<u8>,
+    turn: Orientation,
+}
+
+/// What a header says of the pixels.
+#[derive(Clone, Copy)]
+struct Frame {
+    height: usize,
+    width: usize,
+    /// Samples of a pixel: with those of transparency, and without.
+    all: usize,
+    channels: usize,
+    bits: u8,
+}
+
+impl Frame {
+    /// The frame of a picture that is not empty and fits: its samples in the file, the same as numbers, and `beside`.
+    fn new(
+        (height, width): (u32, u32),
+        all: u8,
+        bits: u8,
+        beside: u64,
+        limit: MemoryLimit,
+    ) -> Result<Self, Problem> {
+        if height == 0 || width == 0 {
+            return Err(Problem::Damaged(format!("a picture of {height} x {width} pixels")));
+        }
+        // Grey and colour, either with transparency.
+        let channels: u8 = if all > 2 { 3 } else { 1 };
+        let pixels = u128::from(height) * u128::from(width);
+        let (entries, file) = (pixels * u128::from(channels), pixels * u128::from(all));
+        let needed = 8 * entries + file * u128::from(bits / 8) + u128::from(beside);
+        limit.check_bytes(entries, needed)?;
+        let refused = |_| limit.refused(entries, Kind::F64);
+        // What the decoders take for rows and blocks is less than what becomes of it: where the system would not give
+        // as much, they would end the process.
+        let room = usize::try_from(needed).map_err(|_| limit.refused(entries, Kind::F64))?;
+        Vec::<u8>::new().try_reserve_exact(room).map_err(refused)?;
+        let side = |n: u32| usize::try_from(n).map_err(|_| limit.refused(entries, Kind::F64));
+        let (height, width) = (side(height)?, side(width)?);
+        Ok(Frame { height, width, all: all.into(), channels: channels.into(), bits })
+    }
+
+    fn samples(&self) -> usize {
+        self.height * self.width * self.channels
+    }
+
+    /// Room for the samples as they are in the file.
+    fn buffer(&self, limit: MemoryLimit) -> Result<Vec<u8>, Problem> {
+        let length = self.height * self.width * self.all * usize::from(self.bits / 8);
+        let mut bytes = self.room(length, limit)?;
+        bytes.resize(length, 0);
+        Ok(bytes)
+    }
+
+    fn room<T>(&self, length: usize, limit: MemoryLimit) -> Result<Vec<T>, Problem> {
+        let mut room = Vec::new();
+        let refused = |_| limit.refused(self.samples() as u128, Kind::F64);
+        room.try_reserve_exact(length).map_err(refused)?;
+        Ok(room)
+    }
+}
+
+/// Reads the picture in a file of that many bytes.
+pub(crate) fn decode(
+    file: &File,
+    length: u64,
+    format: ImageFormat,
+    limit: MemoryLimit,
+) -> Result<Picture, Problem> {
+    let raw = match format {
+        ImageFormat::Jpeg => jpeg(file, length, limit)?,
+        _ => png(file, limit)?,
+    };
+    let Frame { all, channels, bits, .. } = raw.frame;
+    let mut samples = raw.frame.room(raw.frame.samples(), limit)?;
+    let (mut was_transparent, bytes) = (false, usize::from(bits / 8));
+    let value = |sample: &[u8]| match *sample {
+        [high, low] => f64::from(u16::from_be_bytes([high, low])) / 65535.0,
+        _ => f64::from(sample[0]) / 255.0,
+    };
+    let (height, width) = turned(raw.frame.height, raw.frame.width, raw.turn, |row, column| {
+        let start = (row * raw.frame.width + column) * all * bytes;
+        let pixel = &raw.bytes[start..start + all * bytes];
+        let mut parts = pixel.chunks_exact(bytes).map(value);
+        match all > channels {
+            false => samples.extend(parts),
+            true => {
+                let colours: [f64; 3] = std::array::from_fn(|k| {
+                    if k < channels { parts.next().unwrap_or(0.0) } else { 0.0 }
+                });
+                let alpha = parts.next().unwrap_or(1.0);
+                was_transparent |= alpha < 1.0;
+                samples.extend(colours[..channels].iter().map(|x| x * alpha + (1.0 - alpha)));
+            }
+        }
+    });
+    let picture = Picture::new(height, width, channels, samples)
+        .ok_or_else(|| Problem::Damaged("it has another number of samples than it says".into()))?;
+    Ok(Picture { bits, was_transparent, ..picture })
+}
+
+/// Goes over the pixels of a picture in the order in which they are seen, and gives the sides it is seen with.
+fn turned(
+    height: usize,
+    width: usize,
+    turn: Orientation,
+    mut pixel: impl FnMut(usize, usize),
+) -> (usize, usize) {
+    use Orientation::*;
+    let (rows, columns) = match turn {
+        NoTransforms | FlipHorizontal | FlipVertical | Rotate180 => (height, width),
+        Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH => (width, height),
+    };
+    let (last_row, last_column) = (height - 1, width - 1);
+    for r in 0..rows {
+        for c in 0..columns {
+            let (row, column) = match turn {
+                NoTransforms => (r, c),
+                FlipHorizontal => (r, last_column - c),
+                FlipVertical => (last_row - r, c),
+                Rotate180 => (last_row - r, last_column - c),
+                Rotate90 => (last_row - c, r),
+                Rotate270 => (c, last_column - r),
+                Rotate90FlipH => (c, r),
+                Rotate270FlipH => (last_row - c, last_column - r),
+            };
+            pixel(row, column);
+        }
+    }
+    (rows, columns)
+}
+
+fn png(file: &File, limit: MemoryLimit) -> Result<Raw, Problem> {
+    let mut decoder =
+        png::Decoder::new_with_limits(BufReader::new(file), png::Limits { bytes: BESIDE });
+    // Both hold what is small in the file and gigabytes unpacked.
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.set_ignore_text_chunk(true);
+    // Palettes become colours, and samples of fewer bits than 8 get 8.
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let header = decoder.read_header_info().map_err(png_problem)?;
+    let sides = (header.height, header.width);
+    // Eight bytes for a pixel at most, and one that says how the row was filtered.
+    let row = usize::try_from(8 * u64::from(header.width) + 1).unwrap_or(usize::MAX);
+    let (colour, depth) = (header.color_type, header.bit_depth);
+    // What EXPAND makes of it, transparency aside: a first look, before anything is read.
+    let samples = if colour == png::ColorType::Indexed { 3 } else { colour.samples() as u8 };
+    let bits = if depth == png::BitDepth::Sixteen { 16 } else { 8 };
+    Frame::new(sides, samples, bits, 0, limit)?;
+    decoder.set_limits(png::Limits { bytes: BESIDE.saturating_add(row) });
+    let mut reader = decoder.read_info().map_err(png_problem)?;
+    let (colour, depth) = reader.output_color_type();
+    let bits = if depth == png::BitDepth::Sixteen { 16 } else { 8 };
+    let frame = Frame::new(sides, colour.samples() as u8, bits, 0, limit)?;
+    let turn = reader.info().exif_metadata.as_deref().and_then(Orientation::from_exif_chunk);
+    let mut bytes = frame.buffer(limit)?;
+    if reader.output_buffer_size() != Some(bytes.len()) {
+        return Err(Problem::Damaged("it has another number of samples than it says".into()));
+    }
+    reader.next_frame(&mut bytes).map_err(png_problem)?;
+    Ok(Raw { frame, bytes, turn: turn.unwrap_or(Orientation::NoTransforms) })
+}
+
+/// The file is held whole, and what stands beside the pixels once more.
+fn jpeg(file: &File, length: u64, limit: MemoryLimit) -> Result<Raw, Problem> {
+    let beside = length.saturating_mul(2);
+    limit.check_file(beside)?;
+    let mut decoder = JpegDecoder::new(BufReader::new(file)).map_err(problem)?;
+    let (width, height) = decoder.dimensions();
+    if width.max(height) > JPEG_SIDE {
+        return Err(Problem::Damaged(format!(
+            "a picture of {height} x {width} pixels, but a JPEG has sides of {JPEG_SIDE} at most"
+        )));
+    }
+    let all = decoder.color_type().channel_count();
+    let frame = Frame::new((height, width), all, 8, beside, limit)?;
+    let turn = decoder.orientation().map_err(problem)?;
+    let mut bytes = frame.buffer(limit)?;
+    if decoder.total_bytes() != bytes.len() as u64 {
+        return Err(Problem::Damaged(format!(
+            "pixels of type {:?} are not known",
+            decoder.color_type()
+        )));
+    }
+    decoder.read_image(&mut bytes).map_err(problem)?;
+    Ok(Raw { frame, bytes, turn })
+}
+
+/// What is wrong with a picture, in our words.
+fn problem(e: ImageError) -> Problem {
+    match e {
+        ImageError::IoError(e) => io_problem(e),
+        e => Problem::Damaged(one_line(&e)),
+    }
+}
+
+fn png_problem(e: png::DecodingError) -> Problem {
+    match e {
+        png::DecodingError::IoError(e) => io_problem(e),
+        png::DecodingError::LimitsExceeded => {
+            Problem::Damaged("more than 1 MB of notes stand beside the pixels".into())
+        }
+        e => Problem::Damaged(one_line(&e)),
+    }
+}
+
+fn io_problem(e: io::Error) -> Problem {
+    match e.kind() {
+        io::ErrorKind::UnexpectedEof => Problem::Truncated("the picture ends too early".into()),
+        _ => Problem::Io(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image::{DynamicImage, GrayImage};
+
+    #[test]
+    fn turned_pictures_are_seen_as_the_decoders_own_turn_makes_them() {
+        let (height, width) = (2, 3);
+        for number in 1..=8 {
+            let turn = Orientation::from_exif(number).unwrap();
+            let pixels: Vec<u8> = (0..6).collect();
+            let image = GrayImage::from_raw(width as u32, height as u32, pixels).unwrap();
+            let mut image = DynamicImage::from(image);
+            image.apply_orientation(turn);
+            let mut seen = Vec::new();
+            let pixel = |row: usize, column: usize| seen.push((row * width + column) as u8);
+            let sides = turned(height, width, turn, pixel);
+            assert_eq!(sides, (image.height() as usize, image.width() as usize), "{number}");
+            assert_eq!(seen, image.as_bytes(), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_a_picture_takes_is_counted() {
+        // Ten pixels of three colours and their transparency, 16 bits: 8 bytes each in the file, 24 as numbers.
+        let fits = |bytes| {
+            let limit = MemoryLimit::new(Some(bytes));
+            Frame::new((2, 5), 4, 16, 7, limit).map(|f| (f.channels, f.samples()))
+        };
+        assert_eq!(fits(327).unwrap(), (3, 30));
+        let said = fits(326).unwrap_err().to_string();
+        assert!(
+            said.starts_with("its 30 entries need 327 bytes of memory as 64-bit numbers"),
+            "{said}"
+        );
+        let grey = Frame::new((2, 5), 1, 8, 0, MemoryLimit::new(Some(90))).unwrap();
+        assert_eq!((grey.channels, grey.samples()), (1, 10));
+        assert!(Frame::new((0, 5), 1, 8, 0, MemoryLimit::new(None)).is_err());
+        // What no system gives is refused in one line, not by an abort.
+        let none = MemoryLimit::new(Some(u64::MAX));
+        let said = Frame::new((1 << 20, 1 << 31), 4, 16, 0, none).err().unwrap().to_string();
+        assert!(said.ends_with("the system does not give as much"), "{said}");
+    }
+}
