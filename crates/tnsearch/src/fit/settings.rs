@@ -133,14 +133,16 @@ impl FitSettings {
     }
 
     /// The RSE at which a start ends: an error that is asked for below [`FitSettings::stop_rse`] counts, but for 0, which
-    /// only says that all starts are to be made.
+    /// only says that all starts are to be made. Sweeps of 32-bit numbers ([`CheckedFit::for_target`]) go no further.
     pub(crate) fn ends_at(&self) -> f64 {
-        if self.enough_rse > 0.0 { self.stop_rse.min(self.enough_rse) } else { self.stop_rse }
+        let further = self.enough_rse > 0.0 && self.stop_rse < ROUNDING_32;
+        if further { self.stop_rse.min(self.enough_rse) } else { self.stop_rse }
     }
 
     /// Whether nothing better is looked for.
     pub(crate) fn is_enough(&self, rse: f64) -> bool {
-        rse <= self.ends_at().max(self.enough_rse)
+        let asked = self.enough_rse > 0.0 && self.stop_rse <= ROUNDING_32;
+        rse <= if asked { self.enough_rse } else { self.stop_rse.max(self.enough_rse) }
     }
 
     /// Checks every setting.
