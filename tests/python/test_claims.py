@@ -9,10 +9,15 @@ import html
 import itertools
 import json
 import math
+import os
 import re
+import signal
+import subprocess
+import time
 
 import numpy as np
 import pytest
+from limits import HANG
 
 #: A graph of one's own, with a cycle and a vertex without a mode.
 OWN = {
@@ -206,7 +211,23 @@ def searched(command, tmp_path):
         text = re.sub(r"<(style|script).*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.S)
         return re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]+>", " ", text)))
 
-    def search(x, template, *options, codes=(0, 1)):
+    def interrupted(line, point):
+        """The command, told to stop at a point where it waits (`TNSEARCH_TEST_HOLD`)."""
+        held = tmp_path / "held"
+        held.unlink(missing_ok=True)
+        environment = {**os.environ, "TNSEARCH_TEST_HOLD": f"{held}:{point}"}
+        program = [os.environ["TNSEARCH"], *map(str, line)]
+        started = subprocess.Popen(program, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not held.exists() and started.poll() is None:
+            time.sleep(0.001)
+        if not held.exists():
+            pytest.skip("the program is no debug build, or ended before that point")
+        started.send_signal(signal.SIGINT)
+        stdout, stderr = started.communicate(timeout=HANG)
+        assert started.returncode == 130, stderr
+        return subprocess.CompletedProcess(program, 130, stdout, stderr)
+
+    def search(x, template, *options, codes=(0, 1), hold=None):
         np.save(tmp_path / "x.npy", x)
         if template == "own":
             (tmp_path / "own.json").write_text(json.dumps(OWN))
@@ -215,8 +236,8 @@ def searched(command, tmp_path):
         files["run.jsonl"].unlink(missing_ok=True)
         line = ["search", tmp_path / "x.npy", "--json", files["out.json"], "--report", files["page.html"]]
         line += ["--journal", files["run.jsonl"], *([] if template is None else ["--template", template]), *options]
-        done = None
-        for code in codes:
+        done = interrupted(line, hold) if hold else None
+        for code in () if hold else codes:
             try:
                 done = command(*line, code=code)
                 break
@@ -399,6 +420,33 @@ def test_a_search_that_is_cut_short_claims_no_more_than_it_may(template, searche
     rank = ["--max-rank", 3] if template == "ring" else []
     for limit in (["--max-seconds", 0.001], ["--max-seconds", 0.2], ["--max-evaluations", 1]):
         check(*searched(x, template, "--max-rse", 0.003, *rank, *limit), sets(x))
+
+
+@pytest.mark.parametrize("point", ["preparation", "evaluation 1"])
+@pytest.mark.parametrize("template", ["ring", "any-tree", None])
+def test_one_that_is_interrupted_neither(template, point, searched, sets):
+    x = ring_tensor(7, dims=(3, 3, 2, 3), noise=0.1)
+    rank = ["--max-rank", 3] if template == "ring" else []
+    report, terminal, pages = searched(x, template, "--max-rse", 0.003, *rank, hold=point)
+    check(report, terminal, pages, sets(x))
+    assert report["stopped_by"] == "interrupted"
+    if report["params"] is None:
+        assert report["no_answer"] == "interrupted"
+
+
+def test_a_network_is_compared_with_what_it_is_one_of(tnsearch, tmp_path):
+    """A ring is no tree, however small: a bound over trees makes it neither optimal nor so many times the bound."""
+    x, net = tmp_path / "x.npy", tmp_path / "net.safetensors"
+    np.save(x, triangle(1))
+    tnsearch("search", x, "--template", "ring", "--max-re", 1e-4, "-o", net)
+    for template, inside in (("any-tree", False), ("path", False), ("ring", True)):
+        line = ["certify", x, "--template", template, "--max-re", 1e-4, "--net", net]
+        report, text = json.loads(tnsearch(*line, "--json", "-")), tnsearch(*line)
+        assert (report["statement"]["answer"] == "inside") == inside
+        assert (report["net"]["gap"] is not None) == inside
+        if not inside:
+            assert not report["net"]["certified_optimal"] and "verdict     optimal" not in text
+            assert "verdict     not comparable" in text or "it does what no" in text
 
 
 def test_where_nothing_is_found_the_reason_is_the_true_one(searched, sets):
