@@ -650,3 +650,39 @@ fn the_statement_agrees_with_what_is_needed() {
         assert!(found.is(claim, Verdict::DoesNotHold), "{pointer}: {found:?}");
     }
 }
+
+#[test]
+fn other_losses_go_by_their_names() {
+    let mut summary = searched();
+    // All that is about the squared error, and none of it proven.
+    for name in ["rse", "re"] {
+        summary.as_object_mut().unwrap().remove(name);
+    }
+    for (name, value) in [
+        ("huber", json!(0.0)),
+        ("objective", json!({"max_huber": 0.1})),
+        ("lower_bound", Value::Null),
+        ("bound_over", Value::Null),
+        ("certified_optimal", json!(false)),
+        ("statement", Value::Null),
+    ] {
+        summary[name] = value;
+    }
+    for pointer in ["/history/0", "/pareto/0", "/pareto/1"] {
+        let point = summary.pointer_mut(pointer).unwrap();
+        point["huber"] = point.as_object_mut().unwrap().remove("rse").unwrap();
+    }
+    // That of a run is called as ever.
+    let run = |summary: &Value| checked(summary, None, |given| given.loss = Some("huber:0.5"));
+    assert_eq!(run(&summary).outcome(false), Outcome::Holds, "{:?}", run(&summary));
+    for (pointer, claim) in [
+        ("/huber", "huber"),
+        ("/runs/0/best/rse", "runs"),
+        ("/history/0/huber", "history"),
+        ("/pareto/1/huber", "pareto"),
+    ] {
+        let mut bad = summary.clone();
+        *bad.pointer_mut(pointer).unwrap() = json!(0.5);
+        assert!(run(&bad).is(claim, Verdict::DoesNotHold), "{pointer}");
+    }
+}
