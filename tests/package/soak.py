@@ -166,11 +166,11 @@ class Soak:
             self.verify({}, "out.json", "--mask", "M.npy")
 
     def verify(self, asked: dict[str, Any], *more: Any) -> None:
-        """All claims that the files make hold."""
+        """No claim that the files make is wrong; some cannot be checked (3), and are counted."""
         line = ["verify", "X.npy", "net.safetensors", *more]
         if "loss" in asked:
             line += ["--loss", asked["loss"]]
-        self.run(line, (0,))
+        self.counts["not all checked"] += self.run(line, (0, 3)) == 3
         self.counts["verified"] += 1
 
     def run(self, line: list[Any], codes: tuple[int, ...]) -> int:

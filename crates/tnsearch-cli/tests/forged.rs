@@ -197,6 +197,12 @@ fn no_forged_field_is_called_true() {
                 let record = RECORDS.iter().any(|(name, _)| *name == field)
                     || TRIED.contains(&&*field)
                     || path.starts_with("/statement/text");
+                // Some changes leave it true: a bound that says less, another cut that is as wide.
+                let less = path.starts_with("/lower_bound/") && new.as_f64() < old.as_f64();
+                let alike = path.starts_with("/needed_rank/modes");
+                if less || alike {
+                    continue;
+                }
                 if !record && found.outcome(false) == Outcome::Holds {
                     passed.push(format!("{}: {path} {old} -> {new}", run.command));
                 }

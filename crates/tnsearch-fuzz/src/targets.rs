@@ -205,8 +205,14 @@ fn certificate(bytes: &[u8], _: &Path) -> Answer {
     if cube {
         return same("a certificate", true);
     }
-    let least = if read.max_rse < 0.2 { 8 } else { 4 };
     let path = matches!(&read.template, Class::Graph(g) if g.vertices.len() == 2);
+    // A loss: rank 1 has 4 of 4 params, rank 2 has 8.
+    if let Some((lambda, loss)) = read.lambda.zip(read.loss) {
+        let least = (1.0 + 0.2 * lambda).min(2.0);
+        let said = loss <= least * (1.0 + 1e-9) || read.max_rank == Some(1) || !path;
+        return same("what a certificate says", said);
+    }
+    let least = if read.max_rse < 0.2 { 8 } else { 4 };
     let said = read.params.is_some_and(|p| p <= least) || read.max_rank == Some(1) || !path;
     same("what a certificate says", said)
 }

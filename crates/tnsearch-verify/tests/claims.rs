@@ -578,3 +578,111 @@ fn at_the_threshold_rounding_decides() {
         assert_eq!(run(&summary), expected, "{eps} {reached}");
     }
 }
+
+#[test]
+fn what_meets_its_bound_is_called_so() {
+    let mut summary = searched();
+    summary["statement"] = Value::Null;
+    summary["certified_optimal"] = json!(false);
+    let of = |summary: &Value, proof: &Value| {
+        checked(summary, Some(proof), |_| ()).is("certified_optimal", Verdict::DoesNotHold)
+    };
+    assert!(of(&summary, &certificate()));
+    let mut proof = certificate();
+    for name in ["max_rse", "params"] {
+        proof.as_object_mut().unwrap().remove(name);
+    }
+    (proof["version"], proof["lambda"], proof["loss"]) = (json!(2), json!(3.0), json!(14.0 / 12.0));
+    summary["objective"] = json!({"lambda": 3.0});
+    summary["lower_bound"] = json!({"params": null, "rse": null, "loss": 14.0 / 12.0});
+    assert!(of(&summary, &proof));
+    // What is a little worse than the bound may be called so or not.
+    summary["lower_bound"]["loss"] = json!(14.0 / 12.0 - 8e-10);
+    assert!(!of(&summary, &proof));
+    // Ranks that the bound is not about, and a graph of which it is not.
+    let mut wide = searched();
+    wide["statement"] = Value::Null;
+    (wide["bound_over"]["max_rank"], wide["settings"]["max_rank"]) = (json!(1), json!(1));
+    wide["certified_optimal"] = json!(false);
+    assert!(!of(&wide, &certificate()));
+    let mut other = searched();
+    other["bound_over"]["template"] = json!("tucker");
+    assert!(checked(&other, None, |_| ()).is("bound_over", Verdict::DoesNotHold));
+    other["strategy"] = json!("greedy");
+    assert!(!checked(&other, None, |_| ()).is("bound_over", Verdict::DoesNotHold));
+}
+
+#[test]
+fn the_statement_agrees_with_what_is_needed() {
+    // Rank 1 is out of reach: it takes rank 2.
+    let mut summary = searched();
+    for (name, value) in [
+        ("lower_bound", Value::Null),
+        ("proven_impossible", json!(true)),
+        ("certified_optimal", json!(false)),
+        ("needed_rank", json!({"rank": 2, "modes": [1], "width": 2})),
+        ("bound_over", json!({"template": "path", "max_rank": 1})),
+        ("settings", json!({"max_rank": 1})),
+        ("edges_at_max_rank", json!(1)),
+    ] {
+        summary[name] = value;
+    }
+    summary["statement"] = json!({"proven": "impossible", "over": summary["bound_over"], "answer": "ranks",
+        "needed": {"rank": 2, "because": "it does"}, "text": "out of reach"});
+    let mut proof = certificate();
+    (proof["params"], proof["max_rank"]) = (Value::Null, json!(1));
+    proof["tree"] = json!([{"place": {"mode": 0, "on": [0], "by": [[1, 0]]}}, {"cuts": [[0, []]]}]);
+    let found = checked(&summary, Some(&proof), |_| ());
+    assert_eq!(found.outcome(false), Outcome::Holds, "{found:?}");
+    for (pointer, value, claim) in [
+        ("/needed_rank/rank", json!(3), "needed_rank"),
+        ("/needed_rank/width", json!(3), "needed_rank"),
+        ("/needed_rank/modes", json!([2]), "needed_rank"),
+        ("/needed_rank/rank", json!(1), "needed_rank"),
+        ("/statement/needed/rank", json!(3), "statement"),
+        ("/statement/answer", json!("inside"), "statement"),
+        ("/statement/proven", json!("nothing"), "statement"),
+        ("/edges_at_max_rank", json!(2), "edges_at_max_rank"),
+    ] {
+        let mut bad = summary.clone();
+        *bad.pointer_mut(pointer).unwrap() = value;
+        let found = checked(&bad, Some(&proof), |_| ());
+        assert!(found.is(claim, Verdict::DoesNotHold), "{pointer}: {found:?}");
+    }
+}
+
+#[test]
+fn other_losses_go_by_their_names() {
+    let mut summary = searched();
+    // All that is about the squared error, and none of it proven.
+    for name in ["rse", "re"] {
+        summary.as_object_mut().unwrap().remove(name);
+    }
+    for (name, value) in [
+        ("huber", json!(0.0)),
+        ("objective", json!({"max_huber": 0.1})),
+        ("lower_bound", Value::Null),
+        ("bound_over", Value::Null),
+        ("certified_optimal", json!(false)),
+        ("statement", Value::Null),
+    ] {
+        summary[name] = value;
+    }
+    for pointer in ["/history/0", "/pareto/0", "/pareto/1"] {
+        let point = summary.pointer_mut(pointer).unwrap();
+        point["huber"] = point.as_object_mut().unwrap().remove("rse").unwrap();
+    }
+    // That of a run is called as ever.
+    let run = |summary: &Value| checked(summary, None, |given| given.loss = Some("huber:0.5"));
+    assert_eq!(run(&summary).outcome(false), Outcome::Holds, "{:?}", run(&summary));
+    for (pointer, claim) in [
+        ("/huber", "huber"),
+        ("/runs/0/best/rse", "runs"),
+        ("/history/0/huber", "history"),
+        ("/pareto/1/huber", "pareto"),
+    ] {
+        let mut bad = summary.clone();
+        *bad.pointer_mut(pointer).unwrap() = json!(0.5);
+        assert!(run(&bad).is(claim, Verdict::DoesNotHold), "{pointer}");
+    }
+}

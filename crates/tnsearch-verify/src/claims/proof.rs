@@ -2,6 +2,7 @@
 
 use super::class::{has_graph, same_class};
 use super::errors::{Goal, measured};
+use super::structure::ALL_GRAPHS;
 use super::{Checks, Command, close, number};
 use crate::Verdict;
 use crate::certificate::{Certificate, Class};
@@ -113,6 +114,15 @@ impl Checks<'_> {
         let claims = impossible || !bound.is_null();
         if claims && said("bound_over") && over.is_null() && self.given.template.is_none() {
             let why = "something is proven, of no structures";
+            self.found.refused("bound_over", over, why);
+        }
+        let named = [&over["template"], &summary["template"]].map(|t| self.class(t));
+        if let [Some(Class::Graph(bounded)), Some(Class::Graph(own))] = named
+            && !over.is_null()
+            && !ALL_GRAPHS.iter().any(|s| summary["strategy"] == json!(s))
+            && !same_class(&Class::Graph(bounded), &Class::Graph(own))
+        {
+            let why = "another template was searched";
             self.found.refused("bound_over", over, why);
         }
         if !claims && !over.is_null() && self.command == Command::Search {
@@ -407,6 +417,14 @@ impl Checks<'_> {
                 }),
                 _ => Some(false),
             };
+        // Not only by what rounding may take.
+        let clearly = match (number(bound, "rse"), number(bound, "loss"), goal, &rse) {
+            (Some(least), _, _, Ok(rse)) => *rse <= least * (1.0 + 5e-10) + 2e-12,
+            (_, Some(least), Some(Goal::Lambda(lambda)), Ok(rse)) => {
+                params as f64 / entries + lambda * rse <= least + 5e-10 * least
+            }
+            _ => bound["params"].is_u64(),
+        };
         // A bound over trees says nothing of what has a cycle.
         let inside = class.map(|class| has_graph(network, class));
         let most = summary["bound_over"]["max_rank"].as_u64();
@@ -430,9 +448,7 @@ impl Checks<'_> {
                 self.found.not_checked(name, true, why);
             }
             (true, Some(true), _) => self.found.compared(name, true, true, true),
-            (false, Some(true), _)
-                if bound["params"].is_u64() && proven && reached && inside_ranks =>
-            {
+            (false, Some(true), _) if clearly && proven && reached && inside_ranks => {
                 let why = "the network meets the bound, and is what was asked for";
                 self.found.refused(name, &json!(false), why);
             }
@@ -467,7 +483,8 @@ impl Checks<'_> {
             _ => None,
         };
         let found = found.filter(|gap| reaches && gap.is_finite());
-        let holds = Self::equal(number(net, "gap"), found);
+        let said = number(net, "gap");
+        let holds = Self::equal(said, found) && said.is_some() != net["gap"].is_null();
         self.found.compared("gap", net["gap"].clone(), found, holds);
         let why = Some("its parts are above".to_owned());
         self.found.said("net", Value::Null, Value::Null, true, why);

@@ -29,10 +29,15 @@ fn alike(a: f64, b: f64) -> bool {
 }
 
 impl Answer {
+    /// The error of a point of the record; that of a run is called `rse` whatever it is.
+    fn error_of(&self, point: &Value) -> Option<f64> {
+        number(point, self.id).or(number(point, "rse"))
+    }
+
     /// Whether the loss of a point of the record is that of its params and its error.
     fn adds_up(&self, point: &Value) -> bool {
         let (Some(params), Some(error), Some(loss)) =
-            (number(point, "params"), number(point, self.id), number(point, "loss"))
+            (number(point, "params"), self.error_of(point), number(point, "loss"))
         else {
             return false;
         };
@@ -44,20 +49,20 @@ impl Answer {
 
     /// Whether a point of the record is the answer.
     fn is(&self, point: &Value) -> bool {
-        let errors = number(point, self.id).zip(self.error);
+        let errors = self.error_of(point).zip(self.error);
         self.cut_short
             || number(point, "params") == self.params && errors.is_some_and(|(a, b)| alike(a, b))
     }
 
     /// Whether a point of the record is what was asked for.
     fn reached(&self, point: &Value) -> Option<bool> {
-        let (params, error) = (number(point, "params")?, number(point, self.id)?);
+        let (params, error) = (number(point, "params")?, self.error_of(point)?);
         self.goal.map(|goal| goal.reached(params, error))
     }
 
     /// Whether a point of the record is a better answer.
     fn beaten_by(&self, point: &Value) -> bool {
-        let numbers = (number(point, "params"), number(point, self.id), self.params, self.error);
+        let numbers = (number(point, "params"), self.error_of(point), self.params, self.error);
         let (Some(p), Some(e), Some(params), Some(error)) = numbers else { return false };
         let reached = |p: f64, e: f64| self.goal.is_some_and(|goal| goal.reached(p, e));
         match (self.goal, reached(p, e), reached(params, error)) {
@@ -226,8 +231,8 @@ impl Checks<'_> {
             }
             let better = k > 0
                 && (number(point, "params") <= number(&points[k - 1], "params")
-                    || number(point, answer.id) >= number(&points[k - 1], answer.id));
-            if better || number(point, answer.id).is_none_or(|e| e < 0.0) {
+                    || answer.error_of(point) >= answer.error_of(&points[k - 1]));
+            if better || answer.error_of(point).is_none_or(|e| e < 0.0) {
                 why = Some(format!("point {k} is no point of a front"));
             }
             if runs.is_some_and(|n| point["run"].as_u64().is_none_or(|run| run >= n as u64)) {
@@ -239,7 +244,7 @@ impl Checks<'_> {
         }
         // The answer itself is on it, or something as good in both.
         let reaches = |point: &Value| {
-            let numbers = (number(point, "params"), number(point, answer.id));
+            let numbers = (number(point, "params"), answer.error_of(point));
             let (Some(p), Some(e)) = numbers else { return false };
             answer.params.is_some_and(|params| p <= params)
                 && answer.error.is_some_and(|error| e <= error || alike(e, error))

@@ -7,7 +7,7 @@ use crate::{Network, Verdict};
 use serde_json::{Value, json};
 
 /// Strategies that leave the template: the structures of all graphs are theirs.
-const ALL_GRAPHS: [&str; 2] = ["greedy", "tnga-star"];
+pub(super) const ALL_GRAPHS: [&str; 2] = ["greedy", "tnga-star"];
 /// The largest rank that a search tries where none is given.
 const WIDEST: usize = 1024;
 
