@@ -145,8 +145,8 @@ def fingerprint_of(work: Measured | Evaluated | None, journal: Any, resume: bool
     if work is None:
         return None
     function = work.loss if isinstance(work, Measured) else work.evaluation
-    text = getattr(function, "fingerprint", None)
-    if text is not None and not isinstance(text, str):
+    text: object = getattr(function, "fingerprint", None)
+    if not (text is None or isinstance(text, str)):
         raise TypeError(f"{work.name}.fingerprint is a {type(text).__name__}; it must be a text")
     if text is None and journal is not None and resume:
         raise ValueError(

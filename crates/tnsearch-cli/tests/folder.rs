@@ -49,10 +49,10 @@ fn standard() -> Vec<String> {
 fn hostile() -> Place {
     let place = Place::new();
     place.write("x.npy", npy("<f8", &[2, 2, 2], &doubles(&[1., 2., 3., 5., 7., 11., 13., 17.])));
-    let header = r#"{"a.weight":{"dtype":"F32","shape":[8,6],"data_offsets":[0,192]}}"#;
+    let header = r#"{"a.weight":{"dtype":"F32","shape":[64,32],"data_offsets":[0,8192]}}"#;
     let mut model = (header.len() as u64).to_le_bytes().to_vec();
     model.extend(header.as_bytes());
-    model.extend((0..48).flat_map(|k| ((k * k % 17) as f32).to_le_bytes()));
+    model.extend((0..2048).flat_map(|k| ((k * k % 17) as f32).to_le_bytes()));
     place.write("m.safetensors", model);
     let ran = place.path("ran");
     let text = format!("open({:?}, 'a').write(__name__ + '\\n')\n", ran.display().to_string());
