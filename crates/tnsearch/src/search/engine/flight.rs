@@ -95,7 +95,9 @@ impl Driver<'_, '_> {
         match result {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
             // Not written down: with more memory it may not be refused the next time.
-            Err(FitError::Memory(_) | FitError::NoSweep) => self.take(k, index, Resolved::Refused),
+            Err(FitError::Memory(_) | FitError::NoSweep | FitError::OneVertex) => {
+                self.take(k, index, Resolved::Refused);
+            }
             Err(FitError::Time) => {
                 self.out_of_time += 1;
                 if self.out_of_time > MOST_OUT_OF_TIME && self.stopped_by.is_none() {
