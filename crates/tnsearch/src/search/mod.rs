@@ -23,9 +23,9 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
-    GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint, Progress,
-    RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
+    Best, BestOfFormats, Counts, Doing, EndRecord, Engine, ErrorBound, Evaluation, Event,
+    FormatBest, GenerationRecord, HistoryPoint, Listener, ListenerError, OtherFormat, ParetoPoint,
+    Progress, RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
 };
 pub(crate) use engine::{carried, grown};
 pub use error::SearchError;

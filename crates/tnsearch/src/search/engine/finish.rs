@@ -1,11 +1,15 @@
 //! The end of a search: its answer, its cores, its certificate.
 
-use super::run::Job;
-use super::{Best, Driver, Evaluation, Event, ParetoPoint, RunSummary, SearchResult, StoppedBy};
+use super::run::{Job, Place};
+use super::{
+    Best, Doing, Driver, Evaluation, Event, ParetoPoint, RunSummary, SearchResult, StoppedBy,
+};
 use crate::bound::{Candidate, Next, Relaxation};
-use crate::fit::{FitError, Fitted};
+use crate::fit::{Effort, FitError, Fitted};
+use crate::graph::Structure;
 use crate::problem::{LowerBound, Reason, Score};
 use crate::search::SearchError;
+use crate::tensor::size;
 use std::sync::Arc;
 
 /// Nodes of a certificate between two looks at the stop.
@@ -16,16 +20,25 @@ type OnFront = (u128, f64, (Arc<Job>, Arc<Evaluation>));
 
 impl Driver<'_, '_> {
     pub(super) fn finish(mut self) -> Result<SearchResult, SearchError> {
-        let best = self.best()?;
+        self.account.settle();
+        let best = match self.best()? {
+            None => self.whole()?,
+            best => best,
+        };
         let points = std::mem::take(&mut self.account.pareto).into_points();
         let front = self.front(&points)?;
-        let (lower_bound, proven_impossible) = self.certificate();
+        let (lower_bound, nothing) = self.certificate();
         let objective = self.engine.rules.objective;
         let reached =
             |score: Option<&Score>| score.is_some_and(|s| objective.reached(s.params, s.error));
         let met = |best: &Best| lower_bound.is_some_and(|bound| bound.is_met_by(&best.score));
         let target_reached = reached(best.as_ref().map(|b| &b.score));
-        let certified_optimal = target_reached && best.as_ref().is_some_and(met);
+        // What is proven is proven of some graphs and ranks: an answer beyond them is neither.
+        let within = |best: &Best| self.engine.proven_of.as_ref().is_none_or(|of| of(best));
+        let certified_optimal =
+            target_reached && best.as_ref().is_some_and(|b| met(b) && within(b));
+        let proven_impossible = nothing && self.engine.proves_all && !target_reached;
+        let lower_bound = lower_bound.filter(|_| !proven_impossible);
         let (seconds, counts) = (self.seconds(), self.account.counts);
         let runs = self.engine.runs.iter().map(|run| RunSummary {
             seed: run.seed,
@@ -50,6 +63,7 @@ impl Driver<'_, '_> {
             proven_impossible,
             needed_rank: None,
             certified_optimal,
+            refused_for_time: u64::from(self.out_of_time),
             speculative: self.speculative,
             measure: self.engine.measure.clone(),
             shrunk: None,
@@ -65,7 +79,11 @@ impl Driver<'_, '_> {
         let mut cores = self.account.take_cores();
         let mut leader = self.account.leader.take();
         let objective = self.engine.rules.objective;
+        let missed = |s: &Score| !objective.reached(s.params, s.error);
         let further = |score: &Score| match &leader {
+            Some((_, evaluation)) if missed(score) && objective.max_error().is_some() => {
+                objective.nearer(score, &evaluation.score())
+            }
             Some((_, evaluation)) => objective.better(score, &evaluation.score()),
             None => true,
         };
@@ -83,6 +101,25 @@ impl Driver<'_, '_> {
             }
             None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
         };
+        Ok(Some(self.answer(&job, &evaluation, fitted)))
+    }
+
+    /// Where all strategies ended without any answer, and vertices may carry several modes: the tensor itself, as one
+    /// vertex. Nothing smaller was near enough.
+    fn whole(&mut self) -> Result<Option<Best>, SearchError> {
+        let dims = self.engine.rules.dims.clone();
+        let affordable = self.engine.rules.objective.loss_beyond_budget(size(&dims)).is_none();
+        let ended = self.stopped_by == Some(StoppedBy::Finished) && self.out_of_time == 0;
+        if !(self.engine.takes_whole && affordable && ended) {
+            return Ok(None);
+        }
+        let all: Vec<usize> = (0..dims.len()).collect();
+        let structure = Structure::from_groups("any-tree", &[all], &[])?;
+        let place = Place { generation: self.entered, run: 0, index: 0 };
+        let job = self.engine.rules.job(place, structure, Effort::Quick, None, false)?;
+        let fitted = self.fit_again(0, &job.structure, job.effort, false)?;
+        let loss = self.engine.rules.objective.loss(job.params, job.phi, fitted.error);
+        let evaluation = self.evaluation(&job, loss, &fitted);
         Ok(Some(self.answer(&job, &evaluation, fitted)))
     }
 
@@ -141,16 +178,19 @@ impl Driver<'_, '_> {
     /// nothing is what was asked for.
     fn certificate(&mut self) -> (Option<LowerBound>, bool) {
         let objective = self.engine.rules.objective;
+        self.note_proven();
         let proven = self.engine.runs.iter().filter_map(|run| run.strategy.lower_bound());
-        if let Some(value) = proven.reduce(f64::max) {
-            let bound = value.is_finite().then(|| objective.lower_bound(value));
-            return (bound, value == f64::INFINITY);
+        let nothing = proven.reduce(f64::max) == Some(f64::INFINITY);
+        // Whatever was said on the way still holds.
+        if nothing || self.most_proven.is_some() {
+            return (self.most_proven.map(|value| objective.lower_bound(value)), nothing);
         }
         let Some((make, nodes)) = self.engine.certificate.take() else { return (None, false) };
-        let asked = || self.engine.stop.reason() == Some(Reason::Asked);
-        if asked() {
+        if self.engine.stop.reason() == Some(Reason::Asked) {
             return (None, false);
         }
+        self.tell(&Event::Doing(&Doing::Proving));
+        let asked = || self.engine.stop.reason() == Some(Reason::Asked);
         match relaxed(&mut make(), nodes, SLICE, asked) {
             Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
                 (Some(objective.lower_bound(value)), false)

@@ -33,7 +33,7 @@ mod walks;
 mod warm;
 
 pub(crate) use carry::carried;
-pub use event::{Event, Listener, ListenerError, Progress};
+pub use event::{Doing, Event, Listener, ListenerError, Progress};
 pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
 pub use history::{HistoryPoint, ParetoPoint};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
@@ -102,6 +102,12 @@ pub struct Engine<'a> {
     keeps_front: bool,
     measure: Measure,
     home: Option<Arc<Template>>,
+    /// Of which answers it says something that a bound is met; none: of all.
+    proven_of: Option<Box<dyn Fn(&Best) -> bool + 'a>>,
+    /// Whether bounds are over everything that the strategies can return.
+    proves_all: bool,
+    /// Whether the tensor itself, as one vertex, is an answer where there is no other.
+    takes_whole: bool,
     stop: Stop,
     begun: Instant,
 }
@@ -132,6 +138,9 @@ impl<'a> Engine<'a> {
             keeps_front: false,
             measure: Measure::RSE,
             home: None,
+            proven_of: None,
+            proves_all: true,
+            takes_whole: false,
             stop: Stop::new(),
             begun: Instant::now(),
         }
@@ -242,6 +251,20 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// What the lower bounds of strategies and certificate are about, where that is not everything that can be returned
+    /// (`all`): only answers of which `of` is true can be proven optimal by them.
+    pub fn proven_of(mut self, all: bool, of: impl Fn(&Best) -> bool + 'a) -> Self {
+        self.proves_all = all;
+        self.proven_of = Some(Box::new(of));
+        self
+    }
+
+    /// Where all strategies end without any answer, it is the tensor itself, as one vertex that carries all modes.
+    pub fn takes_whole(mut self, takes: bool) -> Self {
+        self.takes_whole = takes;
+        self
+    }
+
     /// Counts the seconds of the search from an earlier moment than its making.
     pub fn begun(mut self, begun: Instant) -> Self {
         self.begun = begun;
@@ -293,6 +316,8 @@ struct Driver<'a, 'e> {
     entered: u64,
     /// What the runs have proven by the generations entered.
     proven: Vec<Option<f64>>,
+    /// The most of what was ever proven, infinity left out.
+    most_proven: Option<f64>,
     /// Seconds spent before a resume.
     before: f64,
     seen: progress::Seen,
@@ -326,6 +351,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             foresight: (0..runs).map(|_| Foresight::default()).collect(),
             entered: 0,
             proven: vec![None; runs],
+            most_proven: None,
             seen: progress::Seen::default(),
             speculative: 0,
             stopped_by: None,
@@ -360,7 +386,10 @@ impl<'a, 'e> Driver<'a, 'e> {
                 continue;
             }
             if self.engine.runs.iter().all(|run| run.finished) {
-                self.stopped_by = Some(StoppedBy::Finished);
+                // Where all that was left would have taken too long, it was the time that ended it.
+                let late = self.out_of_time > 0 && self.account.leader.is_none();
+                let why = if late { StoppedBy::MaxSeconds } else { StoppedBy::Finished };
+                self.stopped_by = Some(why);
                 break;
             }
             let more = self.dispatch();
@@ -460,6 +489,7 @@ impl<'a, 'e> Driver<'a, 'e> {
                 self.lineages[k].planned(job);
             }
         }
+        self.tell_doing(k);
         Ok(true)
     }
 
@@ -497,6 +527,7 @@ impl<'a, 'e> Driver<'a, 'e> {
                 let Some(closed) = self.closed[k].pop_front() else { continue };
                 proposed = true;
                 self.proven[k] = closed.lower_bound;
+                self.note_proven();
                 self.account.enter(&closed);
             }
             self.entered = number;

@@ -131,6 +131,8 @@ pub struct SearchResult {
     pub needed_rank: Option<NeededRank>,
     /// Whether the answer is proven optimal.
     pub certified_optimal: bool,
+    /// Of the structures that were refused, those that could not be fitted in the time left.
+    pub refused_for_time: u64,
     /// Fits made by idle workers that nothing asked for in the end. Depends on the number of workers.
     pub speculative: u64,
     /// What the error is called.
