@@ -23,6 +23,8 @@ pub struct Display {
     over: Option<Over>,
     /// What came from the journal: it took no time now.
     resumed: Option<u64>,
+    /// What the search is busy with.
+    doing: Option<String>,
 }
 
 enum Way {
@@ -65,6 +67,7 @@ impl Display {
             begun: Instant::now(),
             over: None,
             resumed: None,
+            doing: None,
         }
     }
 
@@ -97,6 +100,9 @@ impl Display {
             Some(n) => format!("{} of {n} samples", p.counts.samples),
             None => format!("{} samples", p.counts.samples),
         }];
+        if p.counts.direct > 0 {
+            parts.insert(0, format!("{} by direct methods", p.counts.direct));
+        }
         parts.push(format!(
             "{} evaluations ({}/s)",
             p.counts.evaluations,
@@ -126,13 +132,36 @@ impl Display {
         if fraction > 0.0 {
             parts.push(format!("{} left", duration(elapsed * (1.0 - fraction) / fraction)));
         }
+        parts.extend(self.doing.clone());
         parts.join(", ")
+    }
+
+    /// Says what the search is busy with: at once, since that may take long.
+    fn say(&mut self, doing: String) {
+        match &self.way {
+            Way::Hidden => {}
+            Way::Bar(bar) => bar.set_message(doing.clone()),
+            // What begins and ends at every turn is said with the next line.
+            Way::Lines { last } if self.resumed.is_some() && last.elapsed() < LINE_EVERY => {}
+            Way::Lines { .. } => {
+                terminal::note("progress", &doing);
+                self.way = Way::Lines { last: Instant::now() };
+            }
+        }
+        self.doing = Some(doing);
     }
 }
 
 impl Listener for Display {
     fn hear(&mut self, event: &Event<'_>) -> Result<(), ListenerError> {
-        let Event::Progress(progress) = event else { return Ok(()) };
+        let progress = match event {
+            Event::Progress(progress) => progress,
+            Event::Doing(doing) => {
+                self.say(doing.to_string());
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
         self.resumed.get_or_insert(progress.counts.evaluations.saturating_sub(1));
         match &self.way {
             Way::Hidden => {}

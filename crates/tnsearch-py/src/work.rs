@@ -26,12 +26,14 @@ pub fn interruptible<T: Send>(
     let (seen, stop) = (&stop, &stop);
     let mut interrupted = None;
     let result = std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
+        let thread = std::thread::Builder::new().name("tnsearch".to_owned());
+        let worker = thread.spawn_scoped(scope, move || {
             let result = catch_unwind(AssertUnwindSafe(|| work(seen)));
             // The receiver waits for it.
             let _ = send.send(());
             result
         });
+        let worker = worker.map_err(no_thread)?;
         loop {
             let waiting = &mut receive;
             match py.detach(move || waiting.recv_timeout(TICK)) {
@@ -43,10 +45,14 @@ pub fn interruptible<T: Send>(
                 interrupted = Some(signal);
             }
         }
-        py.detach(|| worker.join())
+        Ok::<_, PyErr>(py.detach(|| worker.join()))
     });
-    match result {
+    match result? {
         Ok(Ok(result)) => Ok(Done { result, interrupted }),
         Ok(Err(panic)) | Err(panic) => Err(errors::fault(&*panic)),
     }
+}
+
+fn no_thread(error: std::io::Error) -> PyErr {
+    pyo3::exceptions::PyRuntimeError::new_err(format!("no thread could be started: {error}"))
 }

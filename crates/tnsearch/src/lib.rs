@@ -25,6 +25,7 @@ pub mod rng;
 pub mod search;
 mod settings;
 pub mod tensor;
+mod threads;
 
 pub use error::{MemoryError, SettingError};
 pub use search::Search;

@@ -172,8 +172,15 @@ impl Work<'_> {
     /// Makes all results, some at the same time.
     fn run(&self, desk: &Mutex<Desk>, at_once: usize) -> anyhow::Result<Exit> {
         let ends: Vec<anyhow::Result<Exit>> = std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..at_once).map(|_| scope.spawn(|| self.one_by_one(desk))).collect();
+            let start = |_| {
+                let thread = std::thread::Builder::new();
+                thread.spawn_scoped(scope, || self.one_by_one(desk))
+            };
+            // Where the system has no more, fewer do it; where not one, this thread.
+            let workers: Vec<_> = (0..at_once).map_while(|k| start(k).ok()).collect();
+            if workers.is_empty() {
+                return vec![self.one_by_one(desk)];
+            }
             let lost = || Err(anyhow!("a thread ended before its work was done"));
             workers.into_iter().map(|w| w.join().unwrap_or_else(|_| lost())).collect()
         });

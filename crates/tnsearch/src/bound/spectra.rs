@@ -157,6 +157,20 @@ impl Spectra {
         self.known.get_or_init(cut, || self.compute(self.normal(set))).as_ref()
     }
 
+    /// The same for those who ask for few cuts and look after their time themselves: also where the preparation of all was
+    /// given up.
+    pub(crate) fn of_few(&self, set: ModeSet, until: &Stop) -> Option<&Spectrum> {
+        let cut = (self.normal(set) >> 1) as usize;
+        if cut == 0 || cut >= self.known.len() {
+            return None;
+        }
+        let in_time = |stop: &Stop| stop.has_time_for(self.flops(cut));
+        if self.known.get(cut).is_none() && !(in_time(until) && in_time(&self.stop)) {
+            return None;
+        }
+        self.known.get_or_init(cut, || self.compute(self.normal(set))).as_ref()
+    }
+
     /// Projects groups of modes that stand side by side in an order, where the tensor is large and an error matters: of
     /// all cuts asked for from now on the spectra are those of smaller tensors, known from two sides.
     pub(super) fn compress(&self, order: &[usize]) {

@@ -137,7 +137,9 @@ pub(super) fn als_sweep<T: Scalar>(
         core.iter_mut().for_each(|g| *g = g.scale(*scale));
         solver.solve_until((gram, rhs), core, width, damping, &stopped);
         if seen == last {
-            swept.rse = (norm_squared + energy(gram, rhs, core, width)) / norm_squared;
+            if let Some(energy) = energy(gram, rhs, core, width, &stopped) {
+                swept.rse = (norm_squared + energy) / norm_squared;
+            }
         }
         // Every core has norm 1 and the scale is kept apart: it moves to the core updated next.
         let norm = core.iter().map(|g| g.abs_squared()).sum::<f64>().sqrt();
@@ -160,8 +162,15 @@ fn damping(kind: Kind) -> f64 {
     DAMPING.max(1e3 * kind.epsilon())
 }
 
-/// `g^H H g - 2 Re(g^H t)`, summed over the columns.
-fn energy<T: Scalar>(gram: &[T], rhs: &[T], core: &[T], width: usize) -> f64 {
+/// `g^H H g - 2 Re(g^H t)`, summed over the columns; none where `stopped` ended it, which long ones look at.
+pub(super) fn energy<T: Scalar>(
+    gram: &[T],
+    rhs: &[T],
+    core: &[T],
+    width: usize,
+    stopped: &dyn Fn() -> bool,
+) -> Option<f64> {
+    let looks = look_every(width);
     let columns = core.chunks_exact(width).zip(rhs.chunks_exact(width));
     let column = |(g, t): (&[T], &[T])| -> f64 {
         let rows = gram.chunks_exact(width).zip(g).zip(t);
@@ -171,5 +180,20 @@ fn energy<T: Scalar>(gram: &[T], rhs: &[T], core: &[T], width: usize) -> f64 {
         };
         rows.map(row).sum()
     };
-    columns.map(column).sum()
+    let mut sum = 0.0;
+    for (k, c) in columns.enumerate() {
+        if looks.is_some_and(|every| k % every == 0) && stopped() {
+            return None;
+        }
+        sum += column(c);
+    }
+    Some(sum)
+}
+
+/// After how many columns that are multiplied with a matrix of so many rows, entry by entry, a stop is looked at again; none
+/// where all of them take no time to speak of.
+pub(super) fn look_every(width: usize) -> Option<usize> {
+    /// Multiply-adds: some hundredths of a second.
+    const OFTEN: usize = 1 << 25;
+    (width > 256).then(|| (OFTEN / (width * width)).max(1))
 }

@@ -160,8 +160,9 @@ impl<T: Scalar> NormalEquations<T> {
         let mut of_vertex = vec![0; plan.leaves.len()];
         let mut scratch = Scratch::default();
         // Depth first from the root's children.
-        let (left, right) = plan.tree.halves();
-        let mut todo = vec![(left, right, None), (right, left, None)];
+        let halves = plan.tree.halves().into_iter();
+        let mut todo: Vec<_> =
+            halves.flat_map(|(left, right)| [(left, right, None), (right, left, None)]).collect();
         while let Some((node, sibling, parent)) = todo.pop() {
             let block: &[Label] = &plan.block[sibling].1;
             let (labels, from) = match parent {

@@ -70,6 +70,9 @@ pub enum FitError {
         "no sweep can be made over this structure: it would take more than max-cost allows, or its numbers are too large"
     )]
     NoSweep,
+    /// The structure is a single vertex, whose core is the tensor: there is nothing to sweep over.
+    #[error("the structure is a single vertex, the tensor itself: there is nothing to sweep over")]
+    OneVertex,
     /// The given cores do not fit the structure.
     #[error("warm start: core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     WarmStart {

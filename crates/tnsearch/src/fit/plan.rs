@@ -18,9 +18,12 @@ use crate::graph::ModeGraph;
 use crate::network::Labels;
 use crate::network::contraction::{Contraction, Label, Scratch, reorder};
 use crate::network::tree::{EXACT_OFTEN, Node, Tree};
-use crate::problem::Target;
+use crate::problem::{Stop, Target};
 use crate::tensor::{AxisPlan, Kind, Scalar, Tensor};
 use std::borrow::Cow;
+
+/// Plans of more vertices look at a stop.
+const MANY: usize = 32;
 
 /// Neither factor is conjugated.
 const PLAIN: (bool, bool) = (false, false);
@@ -110,20 +113,36 @@ impl<'x, T: Scalar> Plan<'x, T> {
         kind: Walk,
         max_bytes: Option<u64>,
     ) -> Result<Self, FitError> {
+        Plan::new_until((target, x), graph, kind, max_bytes, None)
+    }
+
+    /// The same; looks at a stop, which ends it: plans of very many vertices take seconds.
+    pub fn new_until(
+        (target, x): (&'x Target, &'x Tensor<T>),
+        graph: &'x ModeGraph,
+        kind: Walk,
+        max_bytes: Option<u64>,
+        stop: Option<&Stop>,
+    ) -> Result<Self, FitError> {
         let dims = x.dims();
         if graph.modes() != dims.len() {
             return Err(FitError::Modes { structure: graph.modes(), tensor: dims.len() });
         }
-        let tree = Tree::best(graph, dims, EXACT_OFTEN);
-        let bytes = T::KIND.bytes() as f64 * entries_needed(dims, graph, &tree);
+        let stop = stop.filter(|_| graph.vertices() > MANY);
+        let stopped = || stop.is_some_and(Stop::is_set);
+        let ended = || FitError::Interrupted;
+        let tree = Tree::best_until(graph, dims, EXACT_OFTEN, &stopped).ok_or_else(ended)?;
+        // A single vertex is the tensor itself (`fit_single`): nothing is contracted.
+        let (left, right) = tree.halves().ok_or(FitError::OneVertex)?;
+        let bytes = T::KIND.bytes() as f64
+            * entries_until(dims, graph, &tree, &stopped).ok_or_else(ended)?;
         check_bytes(bytes + target.held_bytes() as f64, max_bytes)?;
-        let mut builder = Builder::new(graph, dims, &tree);
-        builder.blocks();
+        let mut builder = Builder::new(graph, dims, &tree, &stopped);
+        builder.blocks().ok_or_else(ended)?;
         let root = tree.nodes.len() - 1;
         let x_labels = builder.modes_below(root);
         let mut walk = Vec::new();
-        builder.descend(root, (Source::X, &x_labels), None, kind, &mut walk);
-        let (left, right) = tree.halves();
+        builder.descend(root, (Source::X, &x_labels), None, kind, &mut walk).ok_or_else(ended)?;
         let (rows, columns) = (builder.modes_below(left), builder.modes_below(right));
         let cut = builder.shared_edges(left, right);
         let half = |node: usize, first: &[Label], then: &[Label]| {
@@ -220,9 +239,22 @@ pub(super) fn bytes_needed(dims: &[usize], graph: &ModeGraph, kind: Kind) -> f64
 /// The numbers a fit holds at once, estimated from the sizes of its blocks: X's copy, M and T of every node,
 /// S and H of every node, scratch of the largest; the factor of the widest solve, and some copies of the cores.
 pub(super) fn entries_needed(dims: &[usize], graph: &ModeGraph, tree: &Tree) -> f64 {
+    entries_until(dims, graph, tree, &|| false).unwrap_or(f64::INFINITY)
+}
+
+/// The same; none where `stopped` ended it.
+fn entries_until(
+    dims: &[usize],
+    graph: &ModeGraph,
+    tree: &Tree,
+    stopped: &dyn Fn() -> bool,
+) -> Option<f64> {
     let (mut total, mut largest) = (dims.iter().map(|&d| d as f64).product::<f64>(), 0.0f64);
     let (mut widest, mut params) = (0.0f64, 0.0);
     for node in 0..tree.nodes.len() - 1 {
+        if stopped() {
+            return None;
+        }
         let inside = tree.below(node);
         let modes: f64 =
             (0..graph.modes()).filter(|&v| inside[v]).map(|v| dims[v] as f64).product();
@@ -235,7 +267,7 @@ pub(super) fn entries_needed(dims: &[usize], graph: &ModeGraph, tree: &Tree) -> 
             params += modes * cut;
         }
     }
-    total + 3.0 * largest + widest * widest + 4.0 * params
+    Some(total + 3.0 * largest + widest * widest + 4.0 * params)
 }
 
 /// Collects the steps and buffers of a plan.
@@ -252,10 +284,17 @@ struct Builder<'b> {
     /// How M and S of every node are computed from those below.
     renew: Vec<Vec<Step>>,
     leaves: Vec<Leaf>,
+    /// Ends it.
+    stopped: &'b dyn Fn() -> bool,
 }
 
 impl<'b> Builder<'b> {
-    fn new(graph: &'b ModeGraph, dims: &[usize], tree: &'b Tree) -> Self {
+    fn new(
+        graph: &'b ModeGraph,
+        dims: &[usize],
+        tree: &'b Tree,
+        stopped: &'b dyn Fn() -> bool,
+    ) -> Self {
         let mut labels = Labels::new(graph, dims);
         labels.lengths.extend(graph.edges().iter().map(|e| e.2));
         Builder {
@@ -267,6 +306,7 @@ impl<'b> Builder<'b> {
             square: Vec::new(),
             renew: Vec::new(),
             leaves: Vec::new(),
+            stopped,
         }
     }
 
@@ -315,11 +355,14 @@ impl<'b> Builder<'b> {
         (Step::Contract { a, b, dst, plan: Box::new(plan) }, dst, labels)
     }
 
-    /// Lays out M and S of every node and the steps that compute them.
-    fn blocks(&mut self) {
+    /// Lays out M and S of every node and the steps that compute them; none where it was ended.
+    fn blocks(&mut self) -> Option<()> {
         let tree = self.tree;
         self.leaves = (0..self.graph.vertices()).map(|_| Leaf::default()).collect();
         for (k, node) in tree.nodes.iter().enumerate() {
+            if (self.stopped)() {
+                return None;
+            }
             let root = k + 1 == tree.nodes.len();
             let mut renew = Vec::new();
             let (block, square) = match *node {
@@ -375,6 +418,7 @@ impl<'b> Builder<'b> {
             self.square.push(square);
             self.renew.push(renew);
         }
+        Some(())
     }
 
     /// A block contracted with itself over its modes, its first copy conjugated.
@@ -393,7 +437,7 @@ impl<'b> Builder<'b> {
         (dst, out)
     }
 
-    /// The steps that visit every vertex below a node, given its T and H (none at the root).
+    /// The steps that visit every vertex below a node, given its T and H (none at the root); none where it was ended.
     fn descend(
         &mut self,
         node: usize,
@@ -401,7 +445,10 @@ impl<'b> Builder<'b> {
         h: Option<(Buffer, &[Label])>,
         kind: Walk,
         steps: &mut Vec<Step>,
-    ) {
+    ) -> Option<()> {
+        if (self.stopped)() {
+            return None;
+        }
         match self.tree.nodes[node] {
             Node::Leaf(v) => steps.push(Step::Visit(v)),
             Node::Pair(b, c) => {
@@ -424,13 +471,14 @@ impl<'b> Builder<'b> {
                         Some((h_buffer, &h_labels)),
                         kind,
                         steps,
-                    );
+                    )?;
                 }
             }
         }
         if kind == Walk::Changing && node + 1 < self.tree.nodes.len() {
             steps.push(Step::Renew(node));
         }
+        Some(())
     }
 
     /// H of a child: `H[A] * S[other]`, which is `S[other]` itself below the root.

@@ -58,7 +58,8 @@ impl<'s, T: Scalar> Starts<'s, T> {
             Method::Adam => &adam::Adam,
             Method::Lm => &Lm,
         };
-        let plan = Plan::new((target, x), graph, method.walk(), settings.max_bytes)?;
+        let plan =
+            Plan::new_until((target, x), graph, method.walk(), settings.max_bytes, Some(limit))?;
         let bytes = plan.bytes + T::KIND.bytes() as f64 * method.extra_entries(&plan);
         check_bytes(bytes + target.held_bytes() as f64, settings.max_bytes)?;
         if stop.remaining().is_some() && !stop.is_set() && !stop.has_time_for(plan.sweep_flops()) {

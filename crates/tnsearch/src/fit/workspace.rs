@@ -1,5 +1,6 @@
 //! The buffers of one fit in progress, and the steps that work on them.
 
+use super::als::look_every;
 use super::plan::{Leaf, Plan, Source, Step};
 use crate::graph::ModeGraph;
 use crate::linalg::{Factor, matmul};
@@ -145,10 +146,17 @@ impl<'p, T: Scalar> Workspace<'p, T> {
     /// Scales all cores alike so that the network's norm is that of X.
     pub fn rescale_to_target(&mut self) {
         self.refresh();
-        let mut norm_squared = 0.0;
+        let (mut norm_squared, mut ended) = (0.0, false);
+        let stop = self.scratch.stop().cloned();
+        let stopped = || stop.as_ref().is_some_and(Stop::is_set);
         self.walk(|Visit { vertex, core, gram, width, .. }| {
             if vertex == 0 {
-                for g in core.chunks_exact(width) {
+                let every = look_every(width);
+                for (k, g) in core.chunks_exact(width).enumerate() {
+                    ended |= every.is_some_and(|every| k % every == 0) && stopped();
+                    if ended {
+                        return;
+                    }
                     for (row, gi) in gram.chunks_exact(width).zip(g) {
                         let hg: T = row.iter().zip(g).map(|(h, g)| *h * *g).sum();
                         norm_squared += (gi.conj() * hg).re();
@@ -157,7 +165,7 @@ impl<'p, T: Scalar> Workspace<'p, T> {
             }
         });
         let factor = (self.plan.norm_squared / norm_squared).sqrt();
-        if !self.halted() && factor.is_finite() && factor > 0.0 {
+        if !ended && !self.halted() && factor.is_finite() && factor > 0.0 {
             self.multiply_cores(factor);
         }
     }

@@ -79,6 +79,11 @@ impl<T> Scratch<T> {
         (self.stop, self.halted) = (stop.cloned(), false);
     }
 
+    /// The stop that is looked at.
+    pub fn stop(&self) -> Option<&Stop> {
+        self.stop.as_ref()
+    }
+
     /// Moves entries as planned, unless it was halted.
     pub fn reorder(&mut self, plan: &AxisPlan, src: &[T], dst: &mut [T])
     where

@@ -67,42 +67,54 @@ impl Tree {
     ///
     /// The last one that a thread asked for is kept: what a fit takes is counted before it is planned, along the same tree.
     pub fn best(graph: &ModeGraph, dims: &[usize], exact: usize) -> Tree {
+        Tree::best_until(graph, dims, exact, &|| false)
+            .unwrap_or_else(|| unreachable!("nothing ends it"))
+    }
+
+    /// The same; none where `stopped` ended it.
+    pub fn best_until(
+        graph: &ModeGraph,
+        dims: &[usize],
+        exact: usize,
+        stopped: &dyn Fn() -> bool,
+    ) -> Option<Tree> {
         type Last = (ModeGraph, Vec<usize>, usize, Tree);
         thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
         let known = LAST.with_borrow(|last| match last {
             Some((g, d, e, tree)) if (g, &d[..], *e) == (graph, dims, exact) => Some(tree.clone()),
             _ => None,
         });
-        known.unwrap_or_else(|| {
-            let tree = Tree::planned(graph, dims, exact);
+        known.or_else(|| {
+            let tree = Tree::planned(graph, dims, exact, stopped)?;
             let new = (graph.clone(), dims.to_vec(), exact, tree.clone());
             LAST.set(Some(new));
-            tree
+            Some(tree)
         })
     }
 
-    fn planned(graph: &ModeGraph, dims: &[usize], exact: usize) -> Tree {
+    fn planned(
+        graph: &ModeGraph,
+        dims: &[usize],
+        exact: usize,
+        stopped: &dyn Fn() -> bool,
+    ) -> Option<Tree> {
         let log_dims = dims.iter().map(|&d| (d as f64).ln()).collect();
         let costs = Costs { graph, log_dims };
         if graph.vertices() <= exact {
-            return exact_tree(&costs);
+            return Some(exact_tree(&costs));
         }
-        let orders = linear_orders(graph);
+        let orders = linear_orders(graph, stopped)?;
         let split = if graph.vertices() <= MANY { interval_tree } else { halved_tree };
-        let trees = orders.iter().map(|order| split(&costs, order));
-        trees
-            .min_by(|a, b| a.cost.total_cmp(&b.cost))
-            .unwrap_or_else(|| unreachable!("three orders"))
+        let trees = orders.iter().map(|order| split(&costs, order, stopped));
+        let trees: Vec<Tree> = trees.collect::<Option<_>>()?;
+        trees.into_iter().min_by(|a, b| a.cost.total_cmp(&b.cost))
     }
 
-    /// The root's two children.
-    ///
-    /// # Panics
-    /// If the network has a single vertex.
-    pub fn halves(&self) -> (usize, usize) {
+    /// The root's two children; none where the network has a single vertex.
+    pub fn halves(&self) -> Option<(usize, usize)> {
         match self.nodes.last() {
-            Some(&Node::Pair(b, c)) => (b, c),
-            _ => panic!("a network has at least two vertices"),
+            Some(&Node::Pair(b, c)) => Some((b, c)),
+            _ => None,
         }
     }
 
@@ -169,7 +181,7 @@ fn exact_tree(costs: &Costs) -> Tree {
 }
 
 /// Dynamic programming over the intervals of one linear order.
-fn interval_tree(costs: &Costs, order: &[usize]) -> Tree {
+fn interval_tree(costs: &Costs, order: &[usize], stopped: &dyn Fn() -> bool) -> Option<Tree> {
     let v = order.len();
     let mut place = vec![0; v];
     for (p, &u) in order.iter().enumerate() {
@@ -179,6 +191,9 @@ fn interval_tree(costs: &Costs, order: &[usize]) -> Tree {
     let mut block = vec![(0.0, 0.0); (v + 1) * (v + 1)];
     let mut best = vec![(0.0f64, 0usize); (v + 1) * (v + 1)];
     for len in 1..=v {
+        if stopped() {
+            return None;
+        }
         for i in 0..=v - len {
             let j = i + len;
             block[at(i, j)] = costs.block(|u| (i..j).contains(&place[u]));
@@ -205,11 +220,11 @@ fn interval_tree(costs: &Costs, order: &[usize]) -> Tree {
             Ok(((i, mid), (mid, j)))
         }
     });
-    Tree { nodes, cost: best[at(0, v)].0 }
+    Some(Tree { nodes, cost: best[at(0, v)].0 })
 }
 
 /// The intervals of one linear order, each in halves: where there are too many vertices for anything better.
-fn halved_tree(costs: &Costs, order: &[usize]) -> Tree {
+fn halved_tree(costs: &Costs, order: &[usize], stopped: &dyn Fn() -> bool) -> Option<Tree> {
     let mut nodes = Vec::with_capacity(2 * order.len() - 1);
     build(&mut nodes, (0, order.len()), &|(i, j)| match j - i {
         1 => Err(order[i]),
@@ -218,15 +233,15 @@ fn halved_tree(costs: &Costs, order: &[usize]) -> Tree {
     let mut tree = Tree { nodes, cost: 0.0 };
     let block = |node: usize| {
         let inside = tree.below(node);
-        costs.block(|u| inside[u])
+        (!stopped()).then(|| costs.block(|u| inside[u]))
     };
-    let blocks: Vec<(f64, f64)> = (0..tree.nodes.len()).map(block).collect();
+    let blocks: Vec<(f64, f64)> = (0..tree.nodes.len()).map(block).collect::<Option<_>>()?;
     let pair = |(k, node): (usize, &Node)| match *node {
         Node::Pair(b, c) => split_cost(blocks[k], blocks[b], blocks[c]),
         Node::Leaf(_) => 0.0,
     };
     tree.cost = tree.nodes.iter().enumerate().map(pair).sum();
-    tree
+    Some(tree)
 }
 
 /// Lays a tree out children first; `split` gives a part's two parts, or its single vertex.
@@ -248,7 +263,7 @@ fn build<S: Copy>(
 }
 
 /// Linear orders that keep neighbours near: as numbered, breadth first, and greedily by connection.
-fn linear_orders(graph: &ModeGraph) -> Vec<Vec<usize>> {
+fn linear_orders(graph: &ModeGraph, stopped: &dyn Fn() -> bool) -> Option<Vec<Vec<usize>>> {
     let v = graph.vertices();
     // The neighbours of each vertex in increasing order, with the logarithm of the rank between them.
     let mut near: Vec<Vec<(usize, f64)>> = vec![Vec::new(); v];
@@ -281,6 +296,9 @@ fn linear_orders(graph: &ModeGraph) -> Vec<Vec<usize>> {
     let mut inside = vec![false; v];
     inside[start] = true;
     while greedy.len() < v {
+        if stopped() {
+            return None;
+        }
         let opened = |u: usize| {
             near[u].iter().map(|&(w, weight)| if inside[w] { -weight } else { weight }).sum::<f64>()
         };
@@ -289,7 +307,7 @@ fn linear_orders(graph: &ModeGraph) -> Vec<Vec<usize>> {
         inside[next] = true;
         greedy.push(next);
     }
-    vec![(0..v).collect(), breadth, greedy]
+    Some(vec![(0..v).collect(), breadth, greedy])
 }
 
 #[cfg(test)]
@@ -305,7 +323,7 @@ mod tests {
             [(ring(2), [2; 4]), (ring(5), [2; 4]), (ring(2), [9, 2, 2, 2]), (ring(2), [2; 4])];
         for exact in [EXACT_OFTEN, 2] {
             for (graph, dims) in &asked {
-                let planned = Tree::planned(graph, dims, exact);
+                let planned = Tree::planned(graph, dims, exact, &|| false).unwrap();
                 assert_eq!(Tree::best(graph, dims, exact), planned);
                 assert_eq!(Tree::best(graph, dims, exact), planned);
             }
@@ -327,7 +345,7 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, (0..n).collect::<Vec<_>>());
         assert!(tree.below(root).iter().all(|inside| *inside));
-        let (left, right) = tree.halves();
+        let (left, right) = tree.halves().unwrap();
         let (a, b) = (tree.below(left), tree.below(right));
         assert!((0..n).all(|v| a[v] != b[v]));
         // Breadth first from a vertex, an interval of the ring has four neighbours outside at most.

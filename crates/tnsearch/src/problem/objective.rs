@@ -214,6 +214,14 @@ impl CheckedObjective {
         self.compare(a, b) == Ordering::Less
     }
 
+    /// Whether `a` is nearer to the error asked for than `b` where neither reaches it: the smaller error, then fewer
+    /// parameters. What a search returns then; its strategies go by [`CheckedObjective::better`]. Never so for other
+    /// objectives.
+    pub fn nearer(self, a: &Score, b: &Score) -> bool {
+        let missed = |s: &Score| self.0.max_error().is_some_and(|eps| s.error > eps);
+        missed(a) && missed(b) && (a.error, a.params) < (b.error, b.params)
+    }
+
     /// The order of answers, best first.
     pub fn compare(self, a: &Score, b: &Score) -> Ordering {
         let by_loss = || a.loss.total_cmp(&b.loss);

@@ -1,7 +1,9 @@
 //! The one call that wires a search: spectra, pruning, strategy, runs, resume, certificate.
 
 use super::description::{Bounds, Context, Description, Graphs, Plan};
-use super::engine::{Engine, Evaluation, Grounds, Listener, SearchResult, ShrunkSummary};
+use super::engine::{
+    Doing, Engine, Evaluation, Event, Grounds, Listener, SearchResult, ShrunkSummary,
+};
 use super::executor::{Evaluator, Executor, Local, evaluator_for};
 use super::incumbents::{starts, usual_formats, usual_trees};
 use super::{Begin, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
@@ -272,6 +274,7 @@ impl<'a> Search<'a> {
         let (objective, fit) = self.settings.check(description.rescue)?;
         // What is good enough is decided here and in the fits alike.
         let fit = fit.for_target(&self.target).into_owned();
+        let fit = within_room(&fit, &self.target)?;
         let plan = match &self.own {
             Some(_) => None,
             None => Some(self.settings.strategy.check(self.settings.max_rank)?),
@@ -387,13 +390,17 @@ impl<'a> CheckedSearch<'a> {
     }
 
     /// Shrinks the tensor and computes what bounds need, in at most a third of the time allowed.
-    pub fn prepare(self) -> Result<PreparedSearch<'a>, SearchError> {
+    pub fn prepare(mut self) -> Result<PreparedSearch<'a>, SearchError> {
+        let mut listeners = std::mem::take(&mut self.search.listeners);
         let Search { target, template, settings, stop, .. } = &self.search;
         let begun = self.search.begun.unwrap_or_else(Instant::now);
         let budget = &settings.budget;
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
         let late = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
         let clock = Instant::now();
+        if settings.shrink {
+            tell(&mut listeners, Doing::Shrinking);
+        }
         let shrunk = self.shrunk(&late.within_part(0.5));
         let shrunk = shrunk.map(|target| (target, clock.elapsed().as_secs_f64()));
         let hurry = late.within_part(1.0 / 3.0);
@@ -407,6 +414,8 @@ impl<'a> CheckedSearch<'a> {
                 // What is not prepared is computed when it is asked for, in half of the time at most.
                 let half = late.within_part(0.5);
                 let stops = (&half, &hurry);
+                let cuts = 1u64.checked_shl(target.dims().len() as u32 - 1).unwrap_or(u64::MAX);
+                tell(&mut listeners, Doing::Cuts(cuts - 1));
                 match CutBound::prepared(target, template, settings.objective, &limits, stops) {
                     Ok(bound) => Some(bound),
                     Err(e) if self.bounds == Bounds::Needed => return Err(e.into()),
@@ -415,6 +424,7 @@ impl<'a> CheckedSearch<'a> {
                 }
             }
         };
+        self.search.listeners = listeners;
         Ok(PreparedSearch { checked: self, shrunk, bound, late, hurry, begun })
     }
 
@@ -514,7 +524,7 @@ impl PreparedSearch<'_> {
             evaluator,
             executor,
             records,
-            listeners,
+            mut listeners,
             stop,
             speculate,
             front,
@@ -546,6 +556,9 @@ impl PreparedSearch<'_> {
         let widest_rank = settings.widest();
         let plain = loss.is_squared_error() && target.is_whole();
         let direct = settings.direct && own.is_none() && plain;
+        if direct {
+            tell(&mut listeners, Doing::Direct);
+        }
         let starts = direct.then(|| {
             let max_bytes = small.left_of(budget.max_bytes);
             let limits = Limits { max_bytes, stop: ending.within_part(0.5) };
@@ -586,13 +599,16 @@ impl PreparedSearch<'_> {
                 strategies.next().unwrap_or_else(|| unreachable!("one per run"))
             })
             .max_evaluations(budget.max_evaluations)
-            .max_phi(settings.max_phi)
+            .max_phi(phi_allowed(settings.max_phi, dims, &template))
             .max_cost(max_cost)
             .speculate(speculate)
             .front(front)
             .resume(records)
             .measure(loss.measure())
             .home(searched.clone())
+            .takes_whole(
+                matches!(graphs, Graphs::Trees | Graphs::Formats) && settings.max_phi >= 1.0,
+            )
             .stop(&ending)
             .begun(begun);
         let needed = || {
@@ -633,7 +649,10 @@ impl PreparedSearch<'_> {
                 &mut *made
             }
             None => {
-                let evaluator = evaluator.unwrap_or_else(|| evaluator_for(small, loss));
+                let together = budget.max_bytes.map_or(u64::MAX, |bytes| bytes);
+                let together = together.min(room(&target, TOGETHER));
+                let evaluator =
+                    evaluator.unwrap_or_else(|| evaluator_for(small, loss, Some(together)));
                 let entry = target.kind().bytes() as u128;
                 let workers = budget.workers(size(small.dims()).saturating_mul(entry));
                 let threads = Local::new(evaluator, workers);
@@ -654,6 +673,42 @@ impl PreparedSearch<'_> {
 /// Whether ranks are held to the largest: trees of any topology have the ranks they need.
 fn graphs_have_limits(graphs: Graphs) -> bool {
     !matches!(graphs, Graphs::Trees | Graphs::Formats)
+}
+
+/// Bytes that one fit may take beside the tensor, whatever its limit, and in copies of the tensor where that is more: a
+/// structure that needs so much for so small a tensor takes longer to sweep over than anybody waits.
+const ALONE: (u64, u64) = (1 << 29, 64);
+
+/// The same for all fits at a time.
+const TOGETHER: (u64, u64) = (3 << 29, 128);
+
+/// The bytes of a tensor and of what may be taken beside it.
+fn room(target: &Target, (least, copies): (u64, u64)) -> u64 {
+    let tensor = target.tensor().bytes() as u64;
+    target.held_bytes().saturating_add(least.max(tensor.saturating_mul(copies)))
+}
+
+/// Settings of fits with no more memory than a tensor of that size is worth.
+fn within_room(fit: &CheckedFit, target: &Target) -> Result<CheckedFit, SettingError> {
+    let most = room(target, ALONE);
+    let max_bytes = Some(fit.max_bytes.map_or(most, |bytes| bytes.min(most)));
+    FitSettings { max_bytes, ..FitSettings::clone(fit) }.check()
+}
+
+/// From how many times the tensor's size on a structure is too large: as asked, but for tensors so small (a vector, 2 x 2)
+/// that every structure would be.
+fn phi_allowed(asked: f64, dims: &[usize], template: &Template) -> f64 {
+    let internal = template.vertices().saturating_sub(template.order());
+    let least = dims.iter().map(|&d| d as f64).sum::<f64>() + internal as f64;
+    let least = least / dims.iter().map(|&d| d as f64).product::<f64>();
+    if asked < 1.0 { asked } else { asked.max(least.next_up()) }
+}
+
+/// Tells all listeners what is done. One that fails says so at the next event.
+fn tell(listeners: &mut [&mut dyn Listener], doing: Doing<'_>) {
+    for listener in listeners {
+        let _ = listener.hear(&Event::Doing(&doing));
+    }
 }
 
 /// The strategy of a template by the name of the one asked for: what stands for several graphs has strategies of its own.

@@ -23,10 +23,10 @@ pub use description::{
     StrategySpec,
 };
 pub use engine::{
-    Best, BestOfFormats, Counts, EndRecord, Engine, ErrorBound, Evaluation, Event, FormatBest,
-    GenerationRecord, Grounds, HistoryPoint, Listener, ListenerError, NoAnswer, OtherFormat,
-    ParetoPoint, Progress, RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
-    missed, nearest,
+    Best, BestOfFormats, Counts, Doing, EndRecord, Engine, ErrorBound, Evaluation, Event,
+    FormatBest, GenerationRecord, Grounds, HistoryPoint, Listener, ListenerError, NoAnswer,
+    OtherFormat, ParetoPoint, Progress, RunSummary, SearchResult, ShrunkSummary, StoppedBy,
+    chosen_format, missed, nearest,
 };
 pub(crate) use engine::{carried, grown};
 pub use error::SearchError;

@@ -10,7 +10,7 @@ use crate::dispatch;
 use crate::linalg::{eigenvalues, gram};
 use crate::problem::Stop;
 use crate::tensor::{AxisPlan, Scalar, Tensor};
-use rayon::prelude::*;
+use crate::threads;
 
 /// A good order of the modes.
 pub(super) fn order<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [usize] {
@@ -38,16 +38,13 @@ fn shared<T: Scalar>(x: &Tensor<T>, stop: &Stop) -> Option<Vec<Vec<f64>>> {
         1 => vec![(0, 0)],
         n => (0..n).flat_map(|a| (0..a).map(move |b| (b, a))).collect(),
     };
-    let found: Vec<Vec<(usize, usize, f64)>> = pairs
-        .into_par_iter()
-        .map(|(a, b)| {
-            let mut modes = blocks[a].clone();
-            if a != b {
-                modes.extend(&blocks[b]);
-            }
-            if stop.is_set() { Vec::new() } else { entropies(x, &modes) }
-        })
-        .collect();
+    let found: Vec<Vec<(usize, usize, f64)>> = threads::each(pairs, |(a, b)| {
+        let mut modes = blocks[a].clone();
+        if a != b {
+            modes.extend(&blocks[b]);
+        }
+        if stop.is_set() { Vec::new() } else { entropies(x, &modes) }
+    });
     if stop.is_set() {
         return None;
     }

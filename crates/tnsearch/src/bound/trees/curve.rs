@@ -12,7 +12,6 @@ use crate::problem::Stop;
 use crate::rng;
 use crate::tensor::size;
 use rand::Rng as _;
-use rayon::prelude::*;
 
 /// The most ranks that are looked at for an edge.
 const RANKS: usize = 12;
@@ -81,7 +80,7 @@ impl<'s> Pricing<'s> {
     /// Computes the spectra of arcs, in parallel: all of them will be needed.
     fn ask(&self) {
         if matches!(self.sets, Sets::Arcs { .. }) {
-            (1..self.sets.len()).into_par_iter().for_each(|set| {
+            crate::threads::each((1..self.sets.len()).collect(), |set| {
                 self.spectra.of(self.sets.modes(set));
             });
         }

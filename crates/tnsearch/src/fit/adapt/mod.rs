@@ -84,6 +84,11 @@ pub fn adapt(
     if !target.is_whole() {
         return Err(FitError::Holes("its ranks cannot be adapted along the way".into()));
     }
+    // A single vertex has no rank to choose: the tensor itself is its core.
+    if graph.vertices() == 1 {
+        let fitted = super::grouped::fit_single(target, graph)?;
+        return Ok(Fitted { graph: Some(graph.clone()), ..fitted });
+    }
     let limit = settings.max_seconds.map(|s| stop.within_seconds(s));
     let limit = limit.as_ref().unwrap_or(stop);
     let found = dispatch!(target.tensor(), x => {
@@ -214,6 +219,7 @@ fn stopped_or_too_large<T: Scalar>(
     match super::plan::Plan::new((target, x), graph, walk, settings.max_bytes) {
         _ if stop.is_set() => FitError::Interrupted,
         Err(error) => error,
+        Ok(plan) if !stop.has_time_for(plan.sweep_flops()) => FitError::Time,
         Ok(_) => FitError::NoSweep,
     }
 }

@@ -87,11 +87,13 @@ impl<T: Scalar> Walk<'_, T> {
     pub fn als(&mut self, state: &mut State<T>, mut go_on: impl FnMut(usize, f64) -> bool) -> bool {
         let graph = state.net.graph();
         let cores = state.net.to_cores();
-        let Ok(plan) = Plan::new((self.target, self.x), &graph, Way::Changing, self.max_bytes)
-        else {
-            return false;
-        };
-        if plan.tree.cost > self.max_cost * self.x.len() as f64 {
+        let data = (self.target, self.x);
+        let until = Some(self.stop);
+        let plan = Plan::new_until(data, &graph, Way::Changing, self.max_bytes, until);
+        let Ok(plan) = plan else { return false };
+        if plan.tree.cost > self.max_cost * self.x.len() as f64
+            || (self.stop.remaining().is_some() && !self.stop.has_time_for(plan.sweep_flops()))
+        {
             return false;
         }
         let mut ws = Workspace::new(&plan);

@@ -1,6 +1,7 @@
 //! Stops within a fit: long steps look at them, and what is left is an answer or none.
 
 use super::*;
+use crate::fit::als::energy;
 use crate::fit::plan::{Step, bytes_needed};
 use crate::fit::solve::Solver;
 use crate::fit::workspace::Workspace;
@@ -136,6 +137,71 @@ fn a_fit_takes_no_more_memory_than_was_counted() {
             // And no limit below that lets it begin.
             let limit = Some((8 * held) as u64);
             assert!(Plan::new((&target, x), &graph, kind, limit).is_err(), "{graph}");
+        }
+    }
+}
+
+/// Products of a large matrix with many columns, entry by entry: the error of the last core of a sweep, and the norm that
+/// random cores are scaled by.
+#[test]
+fn the_error_of_a_wide_core_looks_at_its_stop() {
+    let (n, columns) = (3000, 12);
+    let (gram, rhs) = system(n, columns);
+    let looks = Cell::new(0);
+    let core = vec![0.5; n * columns];
+    let count = || {
+        looks.set(looks.get() + 1);
+        looks.get() > 2
+    };
+    assert_eq!(energy(&gram, &rhs, &core, n, &count), None);
+    assert_eq!(looks.get(), 3, "it ends at the look that says so");
+    let whole = energy(&gram, &rhs, &core, n, &|| false).unwrap();
+    assert!(whole.is_finite());
+    // Small ones are over before anybody could look.
+    looks.set(0);
+    energy(&gram[..100], &rhs[..100], &core[..100], 10, &count).unwrap();
+    assert_eq!(looks.get(), 0);
+}
+
+#[test]
+fn cores_are_not_scaled_by_a_norm_that_was_cut_short() {
+    let graph = ModeGraph::new(3, 0, vec![(0, 1, 18), (0, 2, 18), (1, 2, 2)]);
+    let dims = [40, 30, 20];
+    let target = random::<f64>(&dims, 5);
+    let x = target.tensor().as_f64().unwrap();
+    let plan = Plan::new((&target, x), &graph, Walk::Changing, None).unwrap();
+    let (mut scaled, mut same) = (0, 0);
+    for looks in 0..200 {
+        let mut ws = Workspace::new(&plan);
+        ws.randomise(&mut rng::stream(1, b"scaled"), 1.0);
+        let before = ws.cores();
+        ws.obey(Some(&Stop::after_looks(looks)));
+        ws.rescale_to_target();
+        match ws.cores() == before {
+            true => same += 1,
+            false => scaled += 1,
+        }
+    }
+    assert!(same > 1 && scaled > 1, "{same} {scaled}");
+}
+
+/// Very many vertices: to plan their contraction takes seconds.
+#[test]
+fn plans_of_many_vertices_look_at_their_stop() {
+    for vertices in [60, 300, 1000] {
+        let edges = (0..vertices).map(|v| (v, (v + 1) % vertices));
+        let mut edges: Vec<_> = edges.map(|(a, b)| (a.min(b), a.max(b), 2)).collect();
+        edges.sort_unstable();
+        let graph = ModeGraph::new(4, vertices - 4, edges);
+        let target = random::<f64>(&[2; 4], 1);
+        let x = target.tensor().as_f64().unwrap();
+        let plan = |stop: &Stop| {
+            let data = (&target, x);
+            Plan::new_until(data, &graph, Walk::Changing, None, Some(stop)).map(|p| p.bytes)
+        };
+        for looks in [0, 1, 5, 50, vertices as u64, 3 * vertices as u64] {
+            let ended = plan(&Stop::after_looks(looks));
+            assert_eq!(ended, Err(FitError::Interrupted), "{vertices} {looks}");
         }
     }
 }

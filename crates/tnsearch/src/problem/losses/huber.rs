@@ -20,6 +20,12 @@ pub(super) const HUBER: Description = Description {
 /// The part of the data's spread from which on an error is an outlier's.
 const PART: f64 = 0.1;
 
+/// Below this delta, products with it leave the range of normal numbers, and digits are lost.
+const TINY: f64 = 1e-140;
+
+/// The largest second derivative that is told: of a tiny delta it would be no number.
+const BENT: f64 = 1e100;
+
 /// `e^2 / 2` of errors e up to delta, `delta (|e| - delta / 2)` beyond, relative to that of the zero network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Huber {
@@ -35,6 +41,11 @@ impl Huber {
     /// Where squares end.
     pub fn delta(&self) -> f64 {
         self.delta
+    }
+
+    /// What values are counted in: 1, or a tiny delta. Errors are relative to the zero network's, so it changes none.
+    fn unit(&self) -> f64 {
+        if self.delta < TINY { self.delta } else { 1.0 }
     }
 
     /// The delta where none is given: a tenth of 1.345 times the robust standard deviation of the known entries, which is
@@ -79,14 +90,15 @@ impl Loss for Huber {
 
     fn value(&self, x: f64, z: f64) -> f64 {
         let e = (x - z).abs();
-        if e <= self.delta { 0.5 * e * e } else { self.delta * (e - 0.5 * self.delta) }
+        let (delta, unit) = (self.delta, self.unit());
+        if e <= delta { 0.5 * e * (e / unit) } else { (delta / unit) * (e - 0.5 * delta) }
     }
 
     fn derivative(&self, x: f64, z: f64) -> f64 {
-        (z - x).clamp(-self.delta, self.delta)
+        (z - x).clamp(-self.delta, self.delta) / self.unit()
     }
 
     fn second_derivative(&self, x: f64, z: f64) -> f64 {
-        if (x - z).abs() <= self.delta { 1.0 } else { 0.0 }
+        if (x - z).abs() <= self.delta { (1.0 / self.unit()).min(BENT) } else { 0.0 }
     }
 }

@@ -149,3 +149,28 @@ fn the_delta_of_huber_follows_from_the_data() {
     let far = target(vec![1e9, 2e9, 3e9, 4e9, 5e9]);
     assert!((Huber::delta_for(&far) / (0.1345 * 1.4826e9) - 1.0).abs() < 1e-12);
 }
+
+/// Errors are relative to the zero network's: of a delta far below the data they are those of the sum of distances, whatever
+/// it is, to the smallest number there is.
+#[test]
+fn a_tiny_delta_loses_no_digits() {
+    let x = [0.0, 1.0, -2.0, 5.25, 0.3];
+    let z = [0.1, 0.9, -2.5, 5.0, -0.3];
+    let distances = |z: &[f64]| x.iter().zip(z).map(|(x, z)| (x - z).abs()).sum::<f64>();
+    let expected = distances(&z) / distances(&[0.0; 5]);
+    for delta in [1e-30, 1e-139, 1e-141, 1e-200, 1e-300, f64::MIN_POSITIVE, 1e-310, 3e-322, 5e-324]
+    {
+        let loss = Huber::new(delta);
+        let value = |z: &[f64]| x.iter().zip(z).map(|(x, z)| loss.value(*x, *z)).sum::<f64>();
+        let found = value(&z) / loss.baseline(&x);
+        assert!((found / expected - 1.0).abs() < 1e-12, "{delta}: {found} {expected}");
+        assert_eq!(loss.value(2.0, 2.0), 0.0);
+        for (x, z) in [(1.0, 2.0), (1.0, -1.0), (1.0, 1.0)] {
+            assert!(loss.derivative(x, z).is_finite() && loss.second_derivative(x, z).is_finite());
+            assert_eq!(loss.derivative(x, z) > 0.0, z > x, "{delta}");
+        }
+        // Slopes and values are in the same units.
+        let slope = loss.value(1.0, 3.0) - loss.value(1.0, 2.0);
+        assert!((slope / loss.derivative(1.0, 2.5) - 1.0).abs() < 1e-12, "{delta}");
+    }
+}

@@ -25,6 +25,9 @@ pub(super) struct Account {
     pub leader: Option<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of the best fit that ended so far.
     kept: Option<(Score, Place, Fitted)>,
+    /// What came nearest to an error that nothing has reached, and its cores.
+    nearest: Option<(Arc<Job>, Arc<Evaluation>)>,
+    kept_nearest: Option<(Score, Place, Fitted)>,
 }
 
 impl Account {
@@ -39,6 +42,8 @@ impl Account {
             formats: BestOfFormats::default(),
             leader: None,
             kept: None,
+            nearest: None,
+            kept_nearest: None,
         }
     }
 
@@ -56,6 +61,7 @@ impl Account {
             let kept = (job.place, fitted.clone());
             front.add(score.params, score.error, kept, |new, old| new.0 < old.0);
         }
+        self.keep_nearest(job, score, &fitted);
         let beats = |other: &Score, place: Place| {
             self.objective.compare(&score, other).then(job.place.cmp(&place)) == Ordering::Less
         };
@@ -63,6 +69,33 @@ impl Account {
             && self.kept.as_ref().is_none_or(|(other, place, _)| beats(other, *place))
         {
             self.kept = Some((score, job.place, fitted));
+        }
+    }
+
+    /// The same for what is nearest to an error that is missed, as long as nothing reaches it.
+    fn keep_nearest(&mut self, job: &Job, score: Score, fitted: &Fitted) {
+        let Some(eps) = self.objective.max_error() else { return };
+        let best = self.kept.as_ref().map(|(best, ..)| *best);
+        if score.error <= eps || best.is_some_and(|best| best.error <= eps) {
+            self.kept_nearest = None;
+            return;
+        }
+        let further = |(other, place, _): &(Score, Place, Fitted)| {
+            self.objective.nearer(&score, other)
+                || (!self.objective.nearer(other, &score) && job.place < *place)
+        };
+        if self.kept_nearest.as_ref().is_none_or(further) {
+            self.kept_nearest = Some((score, job.place, fitted.clone()));
+        }
+    }
+
+    /// Where the error asked for was missed, its leader is what came nearest to it.
+    pub fn settle(&mut self) {
+        let Some((_, evaluation)) = &self.leader else { return };
+        let missed = |eps: f64| evaluation.error > eps;
+        if self.objective.max_error().is_some_and(missed) && self.nearest.is_some() {
+            self.leader = self.nearest.take();
+            self.kept = self.kept_nearest.take().or(self.kept.take());
         }
     }
 
@@ -88,6 +121,10 @@ impl Account {
         self.history.at(evaluation.seconds);
         let point = (job.clone(), evaluation.clone());
         self.pareto.add(score.params, score.error, point, |_, _| false);
+        let nearest = self.nearest.as_ref();
+        if nearest.is_none_or(|(_, e)| self.objective.nearer(&score, &e.score())) {
+            self.nearest = Some((job.clone(), evaluation.clone()));
+        }
         let format = job.structure.template().name();
         self.formats.add(self.objective, format, score, evaluation.seconds);
         if self.leader.as_ref().is_none_or(|(_, e)| self.objective.better(&score, &e.score())) {

@@ -15,8 +15,51 @@ pub enum Event<'e> {
     Generation(&'e GenerationRecord),
     /// How far the search is: after each evaluation and each generation.
     Progress(&'e Progress),
+    /// What it is busy with from now on: said when that changes, also before the first structure is proposed.
+    Doing(&'e Doing<'e>),
     /// The search has ended.
     End(&'e EndRecord),
+}
+
+/// What a search is busy with, in words by `Display`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Doing<'e> {
+    /// A smaller tensor is sought that can take the place of X.
+    Shrinking,
+    /// The spectra of so many cuts are computed, those that there is time for.
+    Cuts(u64),
+    /// Direct methods look for structures to begin with.
+    Direct,
+    /// A strategy's structures are fitted.
+    Fitting {
+        /// Its name.
+        strategy: &'e str,
+        /// How many it has asked for.
+        structures: usize,
+        /// Whether these are fits that change their structure.
+        walks: bool,
+    },
+    /// A lower bound is sought.
+    Proving,
+}
+
+impl fmt::Display for Doing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doing::Shrinking => f.write_str("looking for a smaller tensor in its place"),
+            Doing::Cuts(cuts) => write!(f, "computing the spectra of up to {cuts} cuts"),
+            Doing::Direct => f.write_str("looking for structures by direct methods"),
+            Doing::Fitting { strategy, structures, walks } => {
+                let (what, s) = match walks {
+                    true => ("walk", if *structures == 1 { "" } else { "s" }),
+                    false => ("structure", if *structures == 1 { "" } else { "s" }),
+                };
+                write!(f, "{strategy}: {structures} {what}{s} at work")
+            }
+            Doing::Proving => f.write_str("proving a lower bound"),
+        }
+    }
 }
 
 /// How far a search is.

@@ -1,14 +1,17 @@
 //! The end of a search: its answer, its cores, its certificate.
 
 use super::no_answer::Refusals;
-use super::run::Job;
+use super::run::{Job, Place};
 use super::{
-    Best, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult, StoppedBy,
+    Best, Doing, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult,
+    StoppedBy,
 };
 use crate::bound::{Candidate, Next, Relaxation};
-use crate::fit::{FitError, Fitted};
+use crate::fit::{Effort, FitError, Fitted};
+use crate::graph::Structure;
 use crate::problem::{LowerBound, Proven, Reason, Score};
 use crate::search::SearchError;
+use crate::tensor::size;
 use std::sync::Arc;
 
 /// Nodes of a certificate between two looks at the stop.
@@ -19,7 +22,11 @@ type OnFront = (u128, f64, (Arc<Job>, Arc<Evaluation>));
 
 impl Driver<'_, '_> {
     pub(super) fn finish(mut self) -> Result<SearchResult, SearchError> {
-        let best = self.best()?;
+        self.account.settle();
+        let best = match self.best()? {
+            None => self.whole()?,
+            best => best,
+        };
         let points = std::mem::take(&mut self.account.pareto).into_points();
         let front = self.front(&points)?;
         let proven = self.certificate();
@@ -76,7 +83,11 @@ impl Driver<'_, '_> {
         let mut cores = self.account.take_cores();
         let mut leader = self.account.leader.take();
         let objective = self.engine.rules.objective;
+        let missed = |s: &Score| !objective.reached(s.params, s.error);
         let further = |score: &Score| match &leader {
+            Some((_, evaluation)) if missed(score) && objective.max_error().is_some() => {
+                objective.nearer(score, &evaluation.score())
+            }
             Some((_, evaluation)) => objective.better(score, &evaluation.score()),
             None => true,
         };
@@ -94,6 +105,25 @@ impl Driver<'_, '_> {
             }
             None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
         };
+        Ok(Some(self.answer(&job, &evaluation, fitted)))
+    }
+
+    /// Where all strategies ended without any answer, and vertices may carry several modes: the tensor itself, as one
+    /// vertex. Nothing smaller was near enough.
+    fn whole(&mut self) -> Result<Option<Best>, SearchError> {
+        let dims = self.engine.rules.dims.clone();
+        let affordable = self.engine.rules.objective.loss_beyond_budget(size(&dims)).is_none();
+        let ended = self.stopped_by == Some(StoppedBy::Finished) && self.out_of_time == 0;
+        if !(self.engine.takes_whole && affordable && ended) {
+            return Ok(None);
+        }
+        let all: Vec<usize> = (0..dims.len()).collect();
+        let structure = Structure::from_groups("any-tree", &[all], &[])?;
+        let place = Place { generation: self.entered, run: 0, index: 0 };
+        let job = self.engine.rules.job(place, structure, Effort::Quick, None, false)?;
+        let fitted = self.fit_again(0, &job.structure, job.effort, false)?;
+        let loss = self.engine.rules.objective.loss(job.params, job.phi, fitted.error);
+        let evaluation = self.evaluation(&job, loss, &fitted);
         Ok(Some(self.answer(&job, &evaluation, fitted)))
     }
 
@@ -152,16 +182,19 @@ impl Driver<'_, '_> {
     /// nothing is what was asked for.
     fn certificate(&mut self) -> (Option<LowerBound>, bool) {
         let objective = self.engine.rules.objective;
+        self.note_proven();
         let proven = self.engine.runs.iter().filter_map(|run| run.strategy.lower_bound());
-        if let Some(value) = proven.reduce(f64::max) {
-            let bound = value.is_finite().then(|| objective.lower_bound(value));
-            return (bound, value == f64::INFINITY);
+        let nothing = proven.reduce(f64::max) == Some(f64::INFINITY);
+        // Whatever was said on the way still holds.
+        if nothing || self.most_proven.is_some() {
+            return (self.most_proven.map(|value| objective.lower_bound(value)), nothing);
         }
         let Some((make, nodes)) = self.engine.certificate.take() else { return (None, false) };
-        let asked = || self.engine.stop.reason() == Some(Reason::Asked);
-        if asked() {
+        if self.engine.stop.reason() == Some(Reason::Asked) {
             return (None, false);
         }
+        self.tell(&Event::Doing(&Doing::Proving));
+        let asked = || self.engine.stop.reason() == Some(Reason::Asked);
         match relaxed(&mut make(), nodes, SLICE, asked) {
             Next::Candidate(Candidate { value, .. }) | Next::Spent(value) => {
                 (Some(objective.lower_bound(value)), false)

@@ -95,8 +95,8 @@ impl Driver<'_, '_> {
         match result {
             Ok(fitted) => self.fitted(k, index, &job, fitted),
             // Not written down: with more memory it may not be refused the next time.
-            Err(error @ (FitError::Memory(_) | FitError::NoSweep)) => {
-                self.out_of_memory += u32::from(error != FitError::NoSweep);
+            Err(error @ (FitError::Memory(_) | FitError::NoSweep | FitError::OneVertex)) => {
+                self.out_of_memory += u32::from(matches!(error, FitError::Memory(_)));
                 self.take(k, index, Resolved::Refused);
             }
             Err(FitError::Time) => {

@@ -35,7 +35,7 @@ mod walks;
 mod warm;
 
 pub(crate) use carry::carried;
-pub use event::{Event, Listener, ListenerError, Progress};
+pub use event::{Doing, Event, Listener, ListenerError, Progress};
 pub use formats::{BestOfFormats, FormatBest, OtherFormat, chosen_format};
 pub use grounds::Grounds;
 pub use history::{HistoryPoint, ParetoPoint};
@@ -107,6 +107,8 @@ pub struct Engine<'a> {
     measure: Measure,
     grounds: Grounds<'a>,
     home: Option<Arc<Template>>,
+    /// Whether the tensor itself, as one vertex, is an answer where there is no other.
+    takes_whole: bool,
     stop: Stop,
     begun: Instant,
 }
@@ -138,6 +140,7 @@ impl<'a> Engine<'a> {
             measure: Measure::RSE,
             grounds: Grounds::default(),
             home: None,
+            takes_whole: false,
             stop: Stop::new(),
             begun: Instant::now(),
         }
@@ -254,6 +257,12 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// Where all strategies end without any answer, it is the tensor itself, as one vertex that carries all modes.
+    pub fn takes_whole(mut self, takes: bool) -> Self {
+        self.takes_whole = takes;
+        self
+    }
+
     /// Counts the seconds of the search from an earlier moment than its making.
     pub fn begun(mut self, begun: Instant) -> Self {
         self.begun = begun;
@@ -305,6 +314,8 @@ struct Driver<'a, 'e> {
     entered: u64,
     /// What the runs have proven by the generations entered.
     proven: Vec<Option<f64>>,
+    /// The most of what was ever proven, infinity left out.
+    most_proven: Option<f64>,
     /// Seconds spent before a resume.
     before: f64,
     seen: progress::Seen,
@@ -340,6 +351,7 @@ impl<'a, 'e> Driver<'a, 'e> {
             foresight: (0..runs).map(|_| Foresight::default()).collect(),
             entered: 0,
             proven: vec![None; runs],
+            most_proven: None,
             seen: progress::Seen::default(),
             speculative: 0,
             stopped_by: None,
@@ -375,7 +387,10 @@ impl<'a, 'e> Driver<'a, 'e> {
                 continue;
             }
             if self.engine.runs.iter().all(|run| run.finished) {
-                self.stopped_by = Some(StoppedBy::Finished);
+                // Where all that was left would have taken too long, it was the time that ended it.
+                let late = self.out_of_time > 0 && self.account.leader.is_none();
+                let why = if late { StoppedBy::MaxSeconds } else { StoppedBy::Finished };
+                self.stopped_by = Some(why);
                 break;
             }
             let more = self.dispatch();
@@ -475,6 +490,7 @@ impl<'a, 'e> Driver<'a, 'e> {
                 self.lineages[k].planned(job);
             }
         }
+        self.tell_doing(k);
         Ok(true)
     }
 
@@ -512,6 +528,7 @@ impl<'a, 'e> Driver<'a, 'e> {
                 let Some(closed) = self.closed[k].pop_front() else { continue };
                 proposed = true;
                 self.proven[k] = closed.lower_bound;
+                self.note_proven();
                 self.account.enter(&closed);
             }
             self.entered = number;

@@ -2,7 +2,7 @@
 
 use super::rules::Rules;
 use super::run::{Closed, Job, Resolved, Round, Step};
-use super::{Counts, Driver, Event, GenerationRecord, Progress};
+use super::{Counts, Doing, Driver, Event, GenerationRecord, Progress};
 use crate::problem::Score;
 
 /// What has happened so far: the account's state, and what is not entered yet.
@@ -82,10 +82,26 @@ impl Driver<'_, '_> {
         self.tell(&Event::Generation(&record));
     }
 
+    /// Tells what a run has asked for.
+    pub(super) fn tell_doing(&mut self, k: usize) {
+        let run = &self.engine.runs[k];
+        let Some(round) = run.round.as_ref().filter(|round| !round.jobs.is_empty()) else { return };
+        let walks = round.jobs.iter().any(|job| job.walk.is_some());
+        let (strategy, structures) = (run.strategy.name().to_owned(), round.jobs.len());
+        self.tell(&Event::Doing(&Doing::Fitting { strategy: &strategy, structures, walks }));
+    }
+
+    /// Keeps the most of what strategies have proven: it holds whatever becomes of them.
+    pub(super) fn note_proven(&mut self) {
+        let now = self.engine.runs.iter().filter_map(|run| run.strategy.lower_bound());
+        let all = now.chain(self.most_proven).filter(|bound| bound.is_finite());
+        self.most_proven = all.reduce(f64::max);
+    }
+
     /// Tells how far the search is.
     pub(super) fn tell_progress(&mut self) {
+        self.note_proven();
         let runs = &self.engine.runs;
-        let proven = runs.iter().filter_map(|run| run.strategy.lower_bound());
         let best = self.seen.best;
         let progress = Progress {
             counts: self.seen.counts,
@@ -97,7 +113,7 @@ impl Driver<'_, '_> {
                 .iter()
                 .map(|run| run.strategy.planned_samples())
                 .try_fold(0u64, |sum, n| n.map(|n| sum.saturating_add(n))),
-            lower_bound: proven.filter(|b| b.is_finite()).reduce(f64::max),
+            lower_bound: self.most_proven,
             seconds: self.seconds(),
         };
         self.tell(&Event::Progress(&progress));

@@ -27,9 +27,15 @@ pub trait Evaluator: Send + Sync {
 }
 
 /// What fits this tensor by that loss: least squares where it is the squared error on all entries.
-pub(in crate::search) fn evaluator_for(target: &Target, loss: Arc<dyn Loss>) -> Arc<dyn Evaluator> {
+///
+/// `together` is what all fits may take at a time.
+pub(in crate::search) fn evaluator_for(
+    target: &Target,
+    loss: Arc<dyn Loss>,
+    together: Option<u64>,
+) -> Arc<dyn Evaluator> {
     match makes_single_starts(target, &*loss) {
-        true => Arc::new(FitEvaluator::new(target)),
+        true => Arc::new(FitEvaluator { together, ..FitEvaluator::new(target) }),
         false => Arc::new(LossEvaluator::new(target, loss)),
     }
 }
@@ -46,6 +52,8 @@ pub struct FitEvaluator {
     target: Target,
     merged: MergedTargets,
     room: Room,
+    /// Bytes that all fits may take at a time; none: as many as one.
+    together: Option<u64>,
 }
 
 impl FitEvaluator {
@@ -55,6 +63,7 @@ impl FitEvaluator {
             target: target.clone(),
             merged: MergedTargets::default(),
             room: Room::default(),
+            together: None,
         }
     }
 }
@@ -69,6 +78,7 @@ impl Evaluator for FitEvaluator {
         let graph = &request.graph;
         let limit = self.target.left_of(request.settings.max_bytes);
         let bytes = limit.map_or(0.0, |limit| fit::request_bytes(&self.target, request, limit));
+        let limit = self.target.left_of(self.together).or(limit);
         let held = self.room.take(bytes, limit);
         // Reordered tensors are kept only where there is room for them too.
         if limit.is_some_and(|limit| held.all() + self.merged.bytes() as f64 > limit as f64) {

@@ -40,7 +40,8 @@ struct Queue {
 }
 
 impl Local {
-    /// Starts so many threads (at least one), which evaluate requests until the executor is dropped.
+    /// Starts so many threads (at least one), which evaluate requests until the executor is dropped. Where the system has no
+    /// more, fewer do: results do not depend on their number. An error where not one could be started.
     pub fn new(evaluator: Arc<dyn Evaluator>, threads: usize) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
         let (unbegun, results) = mpsc::channel();
@@ -59,8 +60,11 @@ impl Local {
             let (shared, results) = (local.shared.clone(), local.unbegun.clone());
             let evaluator = evaluator.clone();
             let thread = std::thread::Builder::new().name(format!("tnsearch-{k}"));
-            // Where one cannot be started, the others end with the executor.
-            local.threads.push(thread.spawn(move || shared.work(&*evaluator, &results))?);
+            match thread.spawn(move || shared.work(&*evaluator, &results)) {
+                Ok(thread) => local.threads.push(thread),
+                Err(error) if local.threads.is_empty() => return Err(error),
+                Err(_) => break,
+            }
         }
         Ok(local)
     }

@@ -137,7 +137,7 @@ impl Worker {
         let header = Worker::header(header)?;
         let target = Target::from_facts(tensor, &header.target)?;
         let loss = header.loss.parse::<LossSpec>()?.for_target(&target)?;
-        Ok(Worker { evaluator: evaluator_for(&target, loss) })
+        Ok(Worker { evaluator: evaluator_for(&target, loss, None) })
     }
 
     fn header(bytes: &[u8]) -> Result<Header, WireError> {
@@ -286,7 +286,7 @@ mod tests {
     fn same(target: &Target, loss: Arc<dyn Loss>) {
         let job = Job::new(target, &*loss).unwrap();
         let worker = Worker::new(job.header(), job.entries()).unwrap();
-        let here = evaluator_for(target, loss);
+        let here = evaluator_for(target, loss, None);
         let mut warm = None;
         for _ in 0..2 {
             let asked = asked(target.dims().len(), warm.take());
@@ -352,6 +352,7 @@ mod tests {
             FitError::Memory(MemoryError { what: "it".into(), needed: f64::INFINITY, limit: 1.0 }),
             FitError::Time,
             FitError::NoSweep,
+            FitError::OneVertex,
             FitError::WarmStart { vertex: 1, found: vec![2], expected: vec![3, 4] },
             FitError::WarmKind { vertex: 0, found: Kind::C32, expected: Kind::F64 },
             FitError::Holes("so it is".into()),

@@ -74,7 +74,7 @@ impl<'c> Cuts<'c> {
         let curve = match set {
             0 => Some(Arc::new(Curve::new([].into_iter()))),
             _ if self.afford(set) => {
-                let spectrum = self.spectra().of(set);
+                let spectrum = self.spectra().of_few(set, &self.limits.stop);
                 spectrum.map(|s| Arc::new(Curve::new(s.values().into_iter())))
             }
             _ => None,

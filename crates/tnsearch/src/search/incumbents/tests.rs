@@ -218,3 +218,27 @@ fn the_svd_of_an_unfolding_is_a_start() {
     assert!(starts(&x, None, (&[], true), objective, 2, &Limits::none()).is_empty());
     assert!(starts(&x, None, (&[], false), objective, 9, &Limits::none()).is_empty());
 }
+
+/// A preparation that was given up for lack of time leaves most cuts out; direct methods ask for few, and get them.
+#[test]
+fn direct_methods_have_their_cuts_also_where_the_preparation_was_given_up() {
+    let places = vec![3, 6, 0, 5, 2, 7, 1, 4];
+    for (template, dim) in [(Template::path(8).unwrap(), 3), (Template::ring(8).unwrap(), 2)] {
+        let target = hidden(template.clone(), places.clone(), dim, 2, 1);
+        let template = Arc::new(template);
+        let (fresh, abandoned) = (spectra(&target), spectra(&target));
+        let stop = crate::problem::Stop::new();
+        stop.set();
+        abandoned.prepare(&stop);
+        assert!(abandoned.of(0b10).is_none(), "given up");
+        let limits = Limits::none();
+        let objective = Objective::MaxError(1e-6);
+        let of = |s: &Spectra| incumbents(&target, s, &template, objective, 9, &limits);
+        assert_eq!(of(&abandoned), of(&fresh));
+        // Their own time is kept.
+        let late = Limits { stop, ..Limits::none() };
+        let none = spectra(&target);
+        incumbents(&target, &none, &template, objective, 9, &late);
+        assert!((1..128).all(|cut| none.known(cut << 1).is_none()));
+    }
+}

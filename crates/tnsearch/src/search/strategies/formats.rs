@@ -24,6 +24,9 @@ const MOST_MODES: usize = 12;
 /// Generations of walks in turn that may bring nothing, where there are other formats.
 const PATIENCE: usize = 3;
 
+/// A format whose best has this many times the loss of one that is proven best of all trees is given up.
+const FAR: f64 = 2.0;
+
 /// The settings of a search over formats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -134,12 +137,14 @@ struct Part {
     /// What is being fitted, and by which walk it was found.
     asked: Vec<(Structure, Option<WalkId>)>,
     proposed: u64,
+    /// The least loss of what it has proposed.
+    least: f64,
     done: bool,
 }
 
 impl Part {
     fn new(strategy: Box<dyn Strategy>) -> Self {
-        Part { strategy, asked: Vec::new(), proposed: 0, done: false }
+        Part { strategy, asked: Vec::new(), proposed: 0, least: f64::INFINITY, done: false }
     }
 }
 
@@ -157,8 +162,21 @@ impl Formats {
         bound.is_some_and(|bound| self.objective.lower_bound(bound).is_met_by(best))
     }
 
+    /// Where the best meets a bound over all trees, formats that were tried and are far behind it are given up: they have
+    /// little chance, and the answer is proven best of all others.
+    fn give_up_what_is_far(&mut self) {
+        let Some(best) = self.best.as_ref().map(|(best, ..)| best.loss).filter(|_| self.proven())
+        else {
+            return;
+        };
+        for part in &mut self.parts {
+            part.done |= part.proposed > 0 && part.least > FAR * best;
+        }
+    }
+
     /// The strategy that is asked next; none when all are done.
     fn next(&mut self) -> Option<usize> {
+        self.give_up_what_is_far();
         let waiting = self.parts.iter().enumerate().filter(|(_, part)| !part.done);
         if let Some((k, _)) = waiting.min_by_key(|(_, part)| part.proposed) {
             return Some(k);
@@ -202,6 +220,7 @@ impl Strategy for Formats {
         for ((structure, walk), outcome) in asked.zip(outcomes) {
             let Some(error) = outcome.error else { continue };
             let score = Score { loss: outcome.loss, error, params: outcome.params };
+            part.least = part.least.min(score.loss);
             if self.best.as_ref().is_none_or(|(best, ..)| self.objective.better(&score, best)) {
                 self.best = Some((score, structure, walk));
             }
@@ -284,6 +303,50 @@ mod tests {
             formats.tell(&vec![told; generation.structures.len()]);
         }
         assert_eq!(seen, [2, 3, 3, 3, 2, 3, 30]);
+    }
+
+    /// Says from the beginning that nothing is below a value.
+    struct Proven(Scripted, f64);
+
+    impl Strategy for Proven {
+        fn name(&self) -> &str {
+            "proven"
+        }
+
+        fn ask(&mut self) -> Ask {
+            self.0.ask()
+        }
+
+        fn tell(&mut self, outcomes: &[Outcome]) {
+            self.0.tell(outcomes);
+        }
+
+        fn lower_bound(&self) -> Option<f64> {
+            Some(self.1)
+        }
+    }
+
+    #[test]
+    fn what_is_far_behind_an_answer_at_the_bound_is_given_up() {
+        // The loss of the second format, and how often it is asked.
+        for (loss, asked) in [(0.1, 5), (0.19, 5), (0.21, 1), (7.0, 1)] {
+            for bound in [0.1, 0.05] {
+                let objective = Objective::Lambda(1.0).check().unwrap();
+                let first = Proven(Scripted { rank: 2, width: 1, left: 1 }, bound);
+                let parts: Vec<Box<dyn Strategy>> = vec![Box::new(first), part(3, 1, 5)];
+                let mut formats = Formats::new(objective, parts, Box::new(|_| None));
+                let mut seen = 0;
+                while let Ask::Generation(generation) = formats.ask() {
+                    let second = generation.structures[0].ranks()[0] == 3;
+                    seen += usize::from(second);
+                    let loss = if second { loss } else { 0.1 };
+                    let source = Source::Evaluated;
+                    formats.tell(&[Outcome { loss, error: Some(0.0), params: 1, source }]);
+                }
+                // Without a proof all go on.
+                assert_eq!(seen, if bound == 0.1 { asked } else { 5 }, "{loss} {bound}");
+            }
+        }
     }
 
     #[test]

@@ -286,3 +286,61 @@ fn a_fit_that_saw_the_flag_is_no_evaluation() {
     let best = result.best.expect("better than nothing");
     assert!(best.fitted.interrupted && best.score.error == 0.5);
 }
+
+/// A small tensor is worth little memory: a path whose ranks are in the hundreds is not swept over by Gram matrices of
+/// gigabytes, whatever the machine has.
+#[test]
+fn fits_take_no_more_memory_than_the_tensor_is_worth() {
+    let entry = |k: usize| ((k * k % 1009) as f64).sin();
+    let x = crate::tensor::Tensor::new(vec![2; 14], (0..1 << 14).map(entry).collect()).unwrap();
+    let target = crate::problem::Target::new(x).unwrap();
+    let path = Arc::new(Template::path(14).unwrap());
+    let ranks: Vec<usize> = (1..14).map(|k: u32| 1 << k.min(14 - k)).collect();
+    let structure = Structure::identity(path.clone(), ranks).unwrap();
+    for asked in [None, Some(1 << 40), Some(1 << 20)] {
+        let settings = SearchSettings::default().with(|s| s.budget.max_bytes = asked);
+        let checked = crate::Search::new(&target, path.clone()).settings(settings).check().unwrap();
+        let limit = checked.fit().max_bytes.unwrap();
+        assert!(limit <= (1 << 29) + (1 << 20) && asked.is_none_or(|bytes| limit <= bytes));
+        let mut request =
+            Request::new(structure.canonical().graph, checked.fit().clone().into(), 1);
+        let fits = FitEvaluator::new(&target);
+        for walk in [false, true] {
+            request.adapt = walk.then(|| {
+                Arc::new(crate::fit::Adapt::new(Objective::MaxError(1e-6), 64, Vec::new()))
+            });
+            let refused = fits.evaluate(&request, &Stop::new());
+            assert!(matches!(refused, Err(FitError::Memory(_))), "{asked:?} {walk}");
+        }
+    }
+}
+
+/// What a search is busy with is said before its first structure is proposed, and of each generation.
+#[test]
+fn a_search_says_what_it_does() {
+    let entry = |k: usize| ((k * k % 97) as f64 / 97.0).sin();
+    let x = crate::tensor::Tensor::new(vec![3; 4], (0..81).map(entry).collect()).unwrap();
+    let target = crate::problem::Target::new(x).unwrap();
+    for strategy in ["auto", "walk", "tnls"] {
+        let (mut said, mut samples) = (Vec::new(), Vec::new());
+        let mut listener = |event: &Event<'_>| match event {
+            Event::Doing(doing) => said.push(doing.to_string()),
+            Event::Progress(_) => samples.push(said.len()),
+            _ => {}
+        };
+        let settings = SearchSettings::default().with(|s| {
+            s.strategy = StrategySpec::new(strategy);
+            s.budget.max_evaluations = Some(20);
+            (s.objective, s.max_rank) = (Objective::MaxError(0.05), 3);
+        });
+        let search = crate::Search::new(&target, Template::ring(4).unwrap()).settings(settings);
+        search.listen(&mut listener).run().unwrap();
+        let first = ["looking for a smaller", "computing the spectra of up to 7 cuts"];
+        for (said, start) in said.iter().zip(first) {
+            assert!(said.starts_with(start), "{strategy}: {said}");
+        }
+        assert!(said[2].contains("direct methods") && said.len() > 3, "{strategy}: {said:?}");
+        assert!(samples.first().is_none_or(|&before| before >= 4), "{strategy}: {samples:?}");
+        assert!(said.iter().any(|s| s.contains(" at work")), "{strategy}: {said:?}");
+    }
+}

@@ -8,6 +8,7 @@ mod independence;
 mod limits;
 mod local;
 mod remote;
+mod small;
 mod speculation;
 mod strategies;
 mod values;

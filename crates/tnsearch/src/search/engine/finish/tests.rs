@@ -127,3 +127,112 @@ fn the_record_of_the_answer_has_the_error_of_its_cores() {
         assert_eq!(best.evaluation.loss, best.score.loss);
     }
 }
+
+/// A strategy that has proven so much by each generation.
+#[derive(Clone)]
+struct Proving(Vec<(usize, Option<f64>)>, Option<f64>);
+
+impl crate::search::Strategy for Proving {
+    fn name(&self) -> &str {
+        "proving"
+    }
+
+    fn ask(&mut self) -> crate::search::Ask {
+        if self.0.is_empty() {
+            return crate::search::Ask::Done;
+        }
+        let (code, proven) = self.0.remove(0);
+        self.1 = proven;
+        crate::search::Generation::new(vec![structure(code)]).ask()
+    }
+
+    fn tell(&mut self, _: &[crate::search::Outcome]) {}
+
+    fn lower_bound(&self) -> Option<f64> {
+        self.1
+    }
+}
+
+/// Whatever becomes of a strategy, what it proved holds: the end never knows less than was said on the way.
+#[test]
+fn the_end_knows_all_that_was_proven_on_the_way() {
+    let (none, inf) = (None, Some(f64::INFINITY));
+    for (proven, all, most, impossible) in [
+        ([Some(3.0), Some(9.0), inf], false, Some(9.0), false),
+        ([Some(3.0), Some(9.0), inf], true, None, true),
+        ([Some(9.0), Some(3.0), Some(4.0)], true, Some(9.0), false),
+        ([Some(9.0), none, none], true, Some(9.0), false),
+        ([none, none, none], true, None, false),
+    ] {
+        let strategy = Proving([1, 2, 3].into_iter().zip(proven).collect(), None);
+        let objective = Objective::MaxError(1e-3).check().unwrap();
+        let fit = crate::fit::FitSettings::default().check().unwrap();
+        let mut said: Vec<f64> = Vec::new();
+        let mut listener = |event: &Event<'_>| {
+            if let Event::Progress(p) = event {
+                said.extend(p.lower_bound);
+            }
+        };
+        let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
+        let grounds = crate::search::Grounds { wider: !all, ..Default::default() };
+        let engine = engine.runs(5, 1, |_| strategy.clone()).grounds(grounds);
+        let result = engine.listen(&mut listener).run(&mut Bench::new(1)).unwrap();
+        assert_eq!(result.lower_bound.map(|b| b.value()), most, "{proven:?}");
+        assert_eq!(result.proven_impossible, impossible, "{proven:?}");
+        assert!(said.is_sorted() && (impossible || said.last().copied() == most), "{said:?}");
+    }
+}
+
+/// Where the error is missed, the answer is what came nearest to it, by its error alone; its cores are its own, also where
+/// fits end in another order, or come from a journal.
+#[test]
+fn where_the_error_is_missed_the_smallest_error_is_the_answer() {
+    // More ranks, and an error that is a little smaller: by the loss the first is better.
+    let errors = [(1111, 0.30), (2, 0.31), (3333, 0.29), (9, 0.29)];
+    let reply = move |_, request: &crate::fit::Request, _| {
+        let found = errors.iter().find(|(c, _)| structure(*c).canonical().graph == request.graph);
+        Some(Ok(fitted(&request.graph, found.unwrap().1)))
+    };
+    let run = |eps: f64, records: Vec<Evaluation>, told: &mut Vec<Evaluation>| {
+        let objective = Objective::MaxError(eps).check().unwrap();
+        let fit = crate::fit::FitSettings::default().check().unwrap();
+        let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
+        let engine = engine.runs(5, 1, |_| Listing::of(errors.map(|(code, _)| code)));
+        engine.resume(records).listen(told).run(&mut Bench::new(3).replying(reply)).unwrap()
+    };
+    for eps in [0.28, 0.1, 1e-6] {
+        let mut told = Vec::new();
+        let first = run(eps, Vec::new(), &mut told);
+        let again = run(eps, told, &mut Vec::new());
+        for result in [first, again] {
+            let best = result.best.unwrap();
+            assert!(!result.target_reached);
+            assert_eq!(best.score.error, 0.29, "{eps}");
+            // Of the same error the one with fewer parameters.
+            assert_eq!(best.structure, structure(9), "{eps}");
+            assert_eq!(best.fitted, fitted(&best.graph, 0.29), "{eps}");
+        }
+    }
+    // What reaches it comes before all that is nearer to nothing.
+    let result = run(0.305, Vec::new(), &mut Vec::new());
+    assert!(result.target_reached);
+    let least = result.best.unwrap().score.params;
+    let dims = [3; 4];
+    let reaching = errors.iter().filter(|e| e.1 <= 0.305).map(|e| structure(e.0).params(&dims));
+    assert_eq!(Some(least), reaching.min());
+}
+
+/// Structures that take too long are not too large.
+#[test]
+fn a_search_whose_fits_were_all_too_long_was_ended_by_the_time() {
+    for (error, why) in [
+        (FitError::Time, StoppedBy::MaxSeconds),
+        (FitError::NoSweep, StoppedBy::Finished),
+        (FitError::OneVertex, StoppedBy::Finished),
+    ] {
+        let mut bench = Bench::new(1).replying(move |_, _, _| Some(Err(error.clone())));
+        let result = engine(1, Listing::of([1, 2])).run(&mut bench).unwrap();
+        assert_eq!(result.stopped_by, why);
+        assert_eq!((result.counts.refused, result.best.is_none()), (2, true));
+    }
+}
