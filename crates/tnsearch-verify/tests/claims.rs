@@ -686,3 +686,20 @@ fn other_losses_go_by_their_names() {
         assert!(run(&bad).is(claim, Verdict::DoesNotHold), "{pointer}");
     }
 }
+
+#[test]
+fn an_answer_that_a_stop_cut_short_may_be_on_no_other_record() {
+    let mut summary = searched();
+    summary["history"] = json!([]);
+    for end in ["max_seconds", "interrupted"] {
+        summary["stopped_by"] = json!(end);
+        assert_eq!(outcome(&summary, Some(&certificate())), Outcome::Holds, "{end}");
+    }
+    summary["stopped_by"] = json!("max_evaluations");
+    assert_eq!(outcome(&summary, Some(&certificate())), Outcome::DoesNotHold);
+    // It is not late, but as late as the search.
+    let mut late = searched();
+    late["shrunk"] = json!({"dims": [2, 2], "lost": 0.0, "seconds": 1.0});
+    late["history"][0]["seconds"] = json!(1.0);
+    assert_eq!(outcome(&late, Some(&certificate())), Outcome::Holds);
+}
