@@ -38,7 +38,7 @@ mod tests;
 pub mod text;
 pub mod weights;
 
-pub use array::{Array, Layout};
+pub use array::{Array, Layout, is_rounded, rounded_text};
 pub use cores::{Precision, PrecisionError};
 pub use dtype::Dtype;
 pub use error::{FileError, Problem, io_text};

@@ -57,6 +57,7 @@ impl Single for PictureFile {
         let (dims, dtype) = (picture.dims(), picture.dtype());
         let layout = Layout { dims, dtype, big_endian: false, fortran: false };
         let tensor = AnyTensor::from(picture.into_tensor());
-        Ok(Array { layout, tensor: tensor.to_kind(kind.unwrap_or(Kind::F64))? })
+        let tensor = tensor.to_kind(kind.unwrap_or(Kind::F64))?;
+        Ok(Array { layout, tensor, rounded: 0 })
     }
 }

@@ -6,7 +6,7 @@
 use super::calibration::Calibration;
 use super::error::ModelError;
 use super::front::{self, Front, Reach, Recipe, bytes_needed};
-use super::layer::{Cost, Goal, Layer, LeftAlone, Settings};
+use super::layer::{Cost, Goal, Layer, LeftAlone, MOST_LOST, Settings};
 use super::manifest::KEY;
 use super::measure::trial_path;
 use super::plan::Plan;
@@ -159,6 +159,36 @@ pub struct Written {
     pub weighted_re: Option<f64>,
 }
 
+impl Written {
+    /// Its relative error as the goal counts it: in its metric, where it has one.
+    pub fn counted_re(&self) -> f64 {
+        self.weighted_re.unwrap_or(self.re)
+    }
+
+    /// Whether most of what the layer was is lost.
+    pub fn is_mostly_lost(&self) -> bool {
+        self.counted_re() > MOST_LOST
+    }
+}
+
+/// Whether an error is within what is allowed, but for rounding.
+pub(super) fn within(re: f64, most: f64) -> bool {
+    re <= most * (1.0 + 1e-6)
+}
+
+/// How the writing of a model ended.
+pub(super) enum Ended {
+    /// All of it is written.
+    Whole(Vec<Done>),
+    /// The cores of a layer lose more than it may.
+    Over {
+        /// Its number among the layers.
+        layer: usize,
+        /// What they lose.
+        re: f64,
+    },
+}
+
 /// A compressed model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -168,6 +198,8 @@ pub struct Outcome {
     pub alone: Vec<LeftAlone>,
     /// The relative error of all layers together, as the goal counts it.
     pub re: f64,
+    /// The largest relative error that a layer may have; none: any.
+    pub layer_cap: Option<f64>,
     /// Numbers before and after, of all tensors.
     pub params: (u64, u64),
     /// Bytes of the numbers before and after.
@@ -292,15 +324,33 @@ impl Job<'_> {
             }
         }
         let plan = Plan::new(&self.settings, &layers, &fronts, &reaches);
-        let chosen = match (self.settings.goal, evaluate) {
+        let (mut chosen, cap) = match (self.settings.goal, evaluate) {
             (Goal::MaxLoss(rise), Some(evaluate)) => {
-                self.measured(&plan, rise, evaluate, (&mut trials, &mut journal), tell)?
+                let measured =
+                    self.measured(&plan, rise, evaluate, (&mut trials, &mut journal), tell)?;
+                (measured.0, self.settings.layer_cap(measured.1))
             }
-            (Goal::MaxCost(limit), _) => plan.within_cost(limit as f64, rest)?,
-            (Goal::KeepRe(re), _) => plan.within_re(re),
-            (Goal::MaxLoss(_), None) => vec![Recipe::Dense; layers.len()],
+            (Goal::MaxCost(limit), _) => (plan.within_cost(limit as f64, rest)?, None),
+            (Goal::KeepRe(re), _) => (plan.within_re(re), self.settings.layer_cap(re)),
+            (Goal::MaxLoss(_), None) => (vec![Recipe::Dense; layers.len()], None),
         };
-        let written = self.write(&plan, &chosen, (&mut journal, done), tell)?;
+        let written = loop {
+            match self.write(&plan, (&chosen, cap), (&mut journal, done), tell)? {
+                Ended::Whole(written) => break written,
+                // What was claimed is not what its cores give: the layer as it is loses nothing.
+                Ended::Over { layer: k, re } => {
+                    let name = weights::shown(&layers[k].name);
+                    let most = cap.unwrap_or(0.0);
+                    let said = format!(
+                        "layer '{name}' is left as it is: its cores would lose RE {re:.3e}, and it may lose {most:.3e}"
+                    );
+                    tell(Event::Warning(&said));
+                    chosen[k] = Recipe::Dense;
+                    done = Vec::new();
+                }
+            }
+        };
+        let rest = (rest, cap);
         let outcome = self.outcome(&plan, &chosen, alone, (written, trials, memory_needed), rest);
         drop(journal);
         weights::discard(&path);
@@ -386,7 +436,7 @@ impl Job<'_> {
         chosen: &[Recipe],
         alone: Vec<LeftAlone>,
         (done, trials, memory_needed): (Vec<Done>, Vec<Trial>, u64),
-        rest: f64,
+        (rest, layer_cap): (f64, Option<f64>),
     ) -> Outcome {
         let mut layers = Vec::new();
         let (mut sum, mut cost) = (0.0, rest);
@@ -425,12 +475,26 @@ impl Job<'_> {
         }
         let re = plan.re_of(sum);
         let reached = match self.settings.goal {
-            Goal::KeepRe(most) => re <= most * (1.0 + 1e-6),
+            Goal::KeepRe(most) => {
+                let kept = |l: &Written| layer_cap.is_none_or(|cap| within(l.counted_re(), cap));
+                within(re, most) && layers.iter().all(kept)
+            }
             Goal::MaxCost(most) => cost <= most as f64,
             Goal::MaxLoss(_) => layers.iter().any(|l| l.compressed),
         };
         let [params, bytes, multiply_adds] = sums;
-        Outcome { layers, alone, re, params, bytes, multiply_adds, reached, memory_needed, trials }
+        Outcome {
+            layers,
+            alone,
+            re,
+            layer_cap,
+            params,
+            bytes,
+            multiply_adds,
+            reached,
+            memory_needed,
+            trials,
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl Manifest {
                     shape.clone(),
                     at,
                     entry.bytes(),
-                ));
+                ).at_place(entry.place));
                 at += entry.bytes();
                 tensors.push(Stored { name, dtype, shape, terms: None });
                 continue;
@@ -84,7 +84,7 @@ impl Manifest {
                         shape.clone(),
                         at,
                         bytes,
-                    ));
+                    ).at_place(entry.place));
                     at += bytes;
                     number += 1;
                     cores.push(core);

@@ -28,6 +28,6 @@ mod write;
 pub use calibration::{Calibration, CalibrationError};
 pub use error::ModelError;
 pub use job::{Event, Job, Outcome, Trial, Written, forget, layers};
-pub use layer::{Cost, Goal, Layer, LeftAlone, Settings, Weigh, Why};
+pub use layer::{Cost, Goal, LAYER_CAP, Layer, LeftAlone, MOST_LOST, Settings, Weigh, Why};
 pub use manifest::Manifest;
 pub use restore::restore;
