@@ -25,7 +25,11 @@ impl Array {
 
 /// What there is to say where some entries of an array are whole numbers that a kind cannot hold.
 pub fn rounded_text(rounded: u64, entries: usize, kind: Kind) -> Option<String> {
-    let (are, they) = if rounded == 1 { ("is a whole number", "it is") } else { ("are whole numbers", "they are") };
+    let (are, they) = if rounded == 1 {
+        ("is a whole number", "it is")
+    } else {
+        ("are whole numbers", "they are")
+    };
     (rounded > 0).then(|| {
         format!("{rounded} of {entries} entries {are} that {kind} cannot hold: {they} rounded to the nearest it can")
     })

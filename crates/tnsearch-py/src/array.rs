@@ -114,7 +114,8 @@ pub fn unmasked<'py>(
     if !object.is_instance(&ma.getattr("MaskedArray")?)? {
         return Ok((object.clone(), None));
     }
-    let (data, mask) = (ma.call_method1("getdata", (object,))?, ma.call_method1("getmaskarray", (object,))?);
+    let (data, mask) =
+        (ma.call_method1("getdata", (object,))?, ma.call_method1("getmaskarray", (object,))?);
     let any = mask.call_method0("any")?.is_truthy()?;
     Ok((data, Some(mask).filter(|_| any)))
 }

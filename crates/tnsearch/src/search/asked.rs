@@ -1,6 +1,6 @@
 //! A search in the words of users: what the command line and Python take, and what follows where nothing is said.
 
-use super::{Budget, STRATEGIES, SearchSettings, StrategySpec};
+use super::{Budget, Description, STRATEGIES, SearchSettings, StrategySpec};
 use crate::SettingError;
 use crate::fit::AskedFit;
 use crate::problem::AskedObjective;
@@ -185,6 +185,7 @@ impl SearchSettings {
 
 #[cfg(test)]
 mod tests {
+    use super::super::OptionKind;
     use super::*;
 
     #[test]

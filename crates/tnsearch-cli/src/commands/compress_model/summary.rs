@@ -8,9 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use tnsearch_io::text::bytes;
 use tnsearch_io::weights::{WeightsFile, shown};
-use tnsearch_lab::model::{
-    Cost, Goal, LAYER_CAP, MOST_LOST, Outcome, Settings, Trial, Weigh,
-};
+use tnsearch_lab::model::{Cost, Goal, LAYER_CAP, MOST_LOST, Outcome, Settings, Trial, Weigh};
 use tnsearch_report::page::{Cell, Rows, Tables, Tile};
 
 #[derive(Serialize)]
@@ -267,7 +265,11 @@ impl<'a> Summary<'a> {
         };
         match worst {
             Some(worst) => {
-                format!("the most is lost by '{}', RE {}; {allowed}", shown(&worst.name), number(re(worst)))
+                format!(
+                    "the most is lost by '{}', RE {}; {allowed}",
+                    shown(&worst.name),
+                    number(re(worst))
+                )
             }
             None => "all are as they were".to_owned(),
         }
@@ -276,7 +278,9 @@ impl<'a> Summary<'a> {
     /// What somebody who uses the model has to know.
     pub fn warnings(&self) -> Vec<String> {
         let lost = self.mostly_lost.len();
-        let Some(first) = self.mostly_lost.first().map(|name| shown(name)) else { return Vec::new() };
+        let Some(first) = self.mostly_lost.first().map(|name| shown(name)) else {
+            return Vec::new();
+        };
         let who = match lost {
             1 => format!("layer '{first}' has"),
             n => format!("{n} layers such as '{first}' have"),

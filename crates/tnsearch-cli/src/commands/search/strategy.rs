@@ -24,7 +24,8 @@ impl StrategyOptions {
             anyhow::bail!("unknown strategy '{}'; use {}", self.name, names.join(", "));
         };
         // Where no format is named, the first stands for others, whose options are then looked at with the template.
-        let stands_for = STRATEGIES.iter().filter(|d| matches!(d.graphs, Graphs::Formats | Graphs::Trees));
+        let stands_for =
+            STRATEGIES.iter().filter(|d| matches!(d.graphs, Graphs::Formats | Graphs::Trees));
         let others = stands_for.filter(|_| description.name == STRATEGIES[0].name);
         let all: Vec<&OptionDescription> =
             description.options.iter().chain(others.flat_map(|d| d.options)).collect();
