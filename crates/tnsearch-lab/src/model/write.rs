@@ -2,10 +2,11 @@
 
 use super::error::ModelError;
 use super::front::{self, Recipe, TermShape};
-use super::job::{Done, Ended, Event, Job, Record, forget, within};
+use super::job::{Done, Ended, Event, Job, Record, forget};
 use super::layer::Layer;
 use super::manifest::{KEY, Manifest};
 use super::metric::norm_squared;
+use super::outcome::within;
 use super::plan::Plan;
 use super::term::Term;
 use std::io::Write;
