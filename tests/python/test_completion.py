@@ -92,7 +92,7 @@ def test_the_fields_are_those_that_are_documented(complete):
 def test_folds_beyond_the_entries_are_refused_with_what_would_be_right(tnsearch, refused, tmp_path):
     x = np.add.outer(np.arange(1.0, 7), np.arange(1.0, 9))
     np.save(tmp_path / "X.npy", x)
-    for observed in (48 - 5, 9, 2):
+    for observed in (43, 30, 20):
         mask = np.ones(48, bool)
         mask[np.random.default_rng(observed).permutation(48)[:observed]] = False
         np.save(tmp_path / "M.npy", mask.reshape(x.shape))

@@ -278,7 +278,7 @@ def test_a_layer_that_is_lost_is_warned_about(command, tmp_path):
 
 def test_the_header_comes_back_as_it_was(tnsearch, tmp_path):
     rng = np.random.default_rng(5)
-    tensors = {name: ("F32", (30, 20), stored("F32", falling(rng, 30, 20))) for name in ("c", "a", "b")}
+    tensors = {name: ("F32", (30, 20), stored("F32", falling(rng, 30, 20, 2.0))) for name in ("c", "a", "b")}
     tensors["bias"] = ("F32", (7,), stored("F32", rng.normal(size=7)))
     notes = '{"z":1.10,"format":"pt","n":null,"l":[1,{"y":2,"x":[]}],"big":123456789012345678901234567890,"a":"\\u00e9"}'
     for order, first, text in [
