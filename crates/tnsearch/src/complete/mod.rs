@@ -221,7 +221,7 @@ fn held_out(
 ) -> Result<Vec<Target>, CompleteError> {
     // A dozen entries say little: then every one is held out once.
     let few = settings.held_out * (known.count() as f64) < FEW;
-    let folds = if settings.folds == 1 && few { FOLDS.min(known.count()) } else { settings.folds };
+    let folds = if settings.folds == 1 && few { FOLDS } else { settings.folds };
     let fold = |k: usize| -> Result<Target, DataError> {
         let (_, held) = match folds {
             1 => known.without(settings.held_out, settings.seed)?,
