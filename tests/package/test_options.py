@@ -197,11 +197,11 @@ SHARED = {
 QUIET = {
     "search": {
         "shrink": "what is found in the smaller tensor is the same", "prune": "what is pruned was no answer",
-        "certificate_nodes": "it decides a bound", "scouts": "they choose among starts", "direct": "", "carry": "",
+        "certificate_nodes": "it decides a bound", "scouts": "they choose among starts", "direct": "the same network may be found without", "carry": "no parent may be near",
     },
     "certify": {"column_major": "a bound may be the same", "shrink": "it loses nothing", "nodes": "the proof may take one", "dtype": "a bound is a whole number"},
-    "compress": {"seed": "trains need no random numbers", "grey": "it is refused", "factors": "", "crop": "", "resize": ""},
-    "complete": {"folds": "", "seed": ""},
+    "compress": {"seed": "trains need no random numbers", "grey": "it is refused", "factors": "those that are taken anyway", "crop": "nothing sticks out", "resize": "the picture has that size"},
+    "complete": {"folds": "the same structure may be chosen", "seed": "the same structure may be chosen"},
     "fit": {"restarts": "the first start may be the best", "scouts": "the same", "rescue": "a start may be enough"},
 }  # fmt: skip
 

@@ -127,7 +127,8 @@ impl DataOptions {
         self.load(array::as_numpy(x)?.as_any(), None, known, None)
     }
 
-    /// An array as data, a masked one too, whose masked entries are missing. `known` is the reshape of a network it goes with, which counts where no other is asked for;
+    /// An array as data, a masked one too, whose masked entries are missing. `known` is the reshape of a network it goes
+    /// with, which counts where no other is asked for;
     /// `remove`, a share of the entries to be removed and the seed that decides which.
     pub fn load(
         &self,
