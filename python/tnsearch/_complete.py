@@ -89,6 +89,7 @@ def complete(
     X: ArrayLike,
     *,
     mask: ArrayLike | None = None,
+    mask_marks: str = "missing",
     nan_missing: bool = False,
     missing: float | None = None,
     method: str = "choose",
@@ -118,8 +119,10 @@ def complete(
     ----------
     X
         The tensor; see :func:`tnsearch.search`. What stands where an entry is missing does not matter.
-    mask
-        An array of bool of the tensor's shape, True where an entry is known.
+        A masked array of NumPy: what is masked is missing.
+    mask, mask_marks
+        An array of bool of the tensor's shape, True where an entry is missing, as in NumPy's masked arrays and on the
+        command line; with ``mask_marks="observed"``, True where one is known.
     nan_missing
         Whether NaN marks missing entries.
     missing
@@ -147,9 +150,12 @@ def complete(
     >>> import numpy as np, tnsearch
     >>> i, j, k = np.ogrid[0:8, 0:8, 0:8]
     >>> X = np.sin(i / 4) * np.cos(j / 5) + k / 8
-    >>> known = (i + 3 * j + 5 * k) % 4 != 0
-    >>> filled = tnsearch.complete(np.where(known, X, np.nan), mask=known)
-    >>> bool(np.linalg.norm(filled.tensor - X) < 0.01 * np.linalg.norm(X))
+    >>> holes = (i + 3 * j + 5 * k) % 4 == 0
+    >>> filled = tnsearch.complete(np.where(holes, np.nan, X), mask=holes)
+    >>> filled.observed, bool(np.linalg.norm(filled.tensor - X) < 0.01 * np.linalg.norm(X))
+    (384, True)
+    >>> again = tnsearch.complete(np.ma.masked_array(X, holes))
+    >>> bool((again.tensor == filled.tensor).all())
     True
     """
     unexpected("complete", options, known_options(complete))
@@ -159,6 +165,7 @@ def complete(
             reshape=reshape,
             column_major=column_major,
             dtype=dtype,
+            mask_marks=mask_marks,
             nan_missing=nan_missing,
             max_memory=max_memory,
         ),

@@ -21,6 +21,7 @@ def data_options(
     reshape: Shape | None = None,
     column_major: bool = False,
     dtype: Any = None,
+    mask_marks: str = "missing",
     nan_missing: bool = False,
     max_memory: int | str | None = None,
 ) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def data_options(
         "reshape": shape_text(reshape),
         "column_major": column_major,
         "dtype": kind_name(dtype),
+        "mask_marks": mask_marks,
         "nan_missing": nan_missing,
         "max_memory": max_memory,
     }

@@ -84,6 +84,7 @@ def fit(
     max_memory: int | str | None = None,
     dtype: DTypeLike | str | None = None,
     mask: ArrayLike | None = None,
+    mask_marks: str = "missing",
     nan_missing: bool = False,
     split: Split | None = None,
     reshape: Shape | None = None,
@@ -109,7 +110,7 @@ def fit(
         Decides the random starts: same seed, same answer, the one of the command line.
     max_seconds, threads, max_memory
         What it may use; memory in bytes or as ``"4GB"``.
-    dtype, mask, nan_missing, split, reshape, column_major
+    dtype, mask, mask_marks, nan_missing, split, reshape, column_major
         The data; see :func:`tnsearch.search`.
 
     Returns
@@ -136,6 +137,7 @@ def fit(
             reshape=reshape,
             column_major=column_major,
             dtype=dtype,
+            mask_marks=mask_marks,
             nan_missing=nan_missing,
             max_memory=max_memory,
         ),

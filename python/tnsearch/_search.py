@@ -73,7 +73,7 @@ FIT = "restarts scouts max_sweeps tolerance stop_rse carry learning_rate sigma r
 SEARCH = (
     "max_rank runs seed prune shrink direct certificate_nodes max_phi max_cost max_evaluations max_seconds threads"
 ).split()
-DATA = "split reshape column_major dtype nan_missing max_memory".split()
+DATA = "split reshape column_major dtype mask_marks nan_missing max_memory".split()
 
 
 def search(
@@ -112,6 +112,7 @@ def search(
     max_memory: int | str | None = None,
     dtype: DTypeLike | str | None = None,
     mask: ArrayLike | None = None,
+    mask_marks: str = "missing",
     nan_missing: bool = False,
     split: Split | None = None,
     reshape: Shape | None = None,
@@ -160,9 +161,10 @@ def search(
         What it may use.
     dtype
         Compute with ``"f32"``, ``"f64"``, ``"complex64"`` or ``"complex128"``.
-    mask, nan_missing
-        Which entries are known (an array of bool), or that NaN marks those that are not; see also
-        :func:`tnsearch.complete`.
+    mask, mask_marks, nan_missing
+        Which entries are missing: an array of bool, True where one is, as in NumPy's masked arrays and on the command line
+        (``mask_marks="observed"``: True where one is known), or that NaN marks them. What a masked array masks is missing,
+        too. See also :func:`tnsearch.complete`.
     split, reshape, column_major
         Take the tensor in another shape: modes split into factors (``"auto"``, ``4``, ``[(4, 4), 8]``), or a shape of as
         many entries.

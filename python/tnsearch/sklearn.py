@@ -81,6 +81,11 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _samples(self, X: Any, *, reset: bool, holes: bool) -> NDArray[Any]:
         """The array, checked as scikit-learn does; of two axes by scikit-learn itself."""
+        if isinstance(X, np.ma.MaskedArray):
+            # scikit-learn would take what is masked for numbers.
+            if np.ma.getmaskarray(X).any() and not holes:
+                raise ValueError("X has masked entries; TensorCompleter fills them")
+            X = X.astype(np.float64).filled(np.nan)
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan" if holes else True}
         if reset:
             checks |= {"ensure_min_samples": 2, "ensure_min_features": 2}

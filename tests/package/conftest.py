@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 
+import daily
 import numpy as np
 import pytest
 
@@ -14,6 +15,10 @@ HANG = 600
 # Dask's schedulers share the cores with all else: it is they that answer or hang, not the machine. The commands that tests start see it as well.
 for limit in ("CONNECT", "TCP"):
     os.environ[f"DASK_DISTRIBUTED__COMM__TIMEOUTS__{limit}"] = f"{HANG}s"
+
+
+def pytest_report_header():
+    return daily.said()
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import daily
 import numpy as np
 
 import tnsearch
@@ -316,6 +317,8 @@ def draw(seed: int) -> collections.Counter[str]:
     return made.counts
 
 
+#: Draws of one seed do not come to those of the next.
+APART = 1_000_000_000
 CLAIMS = ("certify --max-rse", "certify --max-params", "certify --lambda", "bound", "search")
 
 
@@ -323,7 +326,7 @@ def run(cases: int, seed: int, processes: int, report: float = 30.0) -> collecti
     """Draws until there were so many cases; raises at the first that is wrong."""
     counts: collections.Counter[str] = collections.Counter()
     begun = said = time.monotonic()
-    first = seed * 1_000_000_000
+    first = seed * APART
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         while True:
             for made in pool.imap(draw, range(first, first + 512), chunksize=8):
@@ -340,10 +343,11 @@ def run(cases: int, seed: int, processes: int, report: float = 30.0) -> collecti
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=daily.seed(), help="by default today's date, or TNSEARCH_SEED")
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     asked = parser.parse_args()
     begun = time.monotonic()
+    print(f"seed {asked.seed}", flush=True)
     try:
         counts = run(asked.cases, asked.seed, asked.processes)
     except Wrong as wrong:

@@ -51,6 +51,7 @@ def calls():
 CALLS = calls()
 FUNCTIONS = sorted(CALLS)
 TAKING_ARRAYS = sorted(set(CALLS) - {"round", "space"})
+TAKING_HOLES = [name for name in FUNCTIONS if "mask" in inspect.signature(getattr(tnsearch, name)).parameters]
 
 
 def answer(function, *arguments, **options):
@@ -100,6 +101,10 @@ BAD_ARRAYS = {
 @pytest.mark.parametrize("name", TAKING_ARRAYS)
 def test_arrays_that_are_none(name, what):
     array, kind, words = BAD_ARRAYS[what]
+    if what == "masked array" and name in TAKING_HOLES:
+        arguments, options = CALLS[name]
+        getattr(tnsearch, name)(array, *arguments[1:], **options)
+        return
     if name == "compress" and what == "text":
         # It takes the paths of pictures.
         kind, words = FileNotFoundError, "no such file"
@@ -348,7 +353,9 @@ def test_an_array_that_raises_when_asked():
 def test_masks_of_any_bytes():
     x = np.random.default_rng(0).normal(size=(3, 4, 5))
     strange = np.full(x.shape, 2, "u1").view(bool)
-    assert tnsearch.search(x, mask=strange, template="path", max_re=0.5).params > 0
+    assert tnsearch.search(x, mask=strange, mask_marks="observed", template="path", max_re=0.5).params > 0
+    with pytest.raises(ValueError, match="every entry is missing"):
+        tnsearch.search(x, mask=strange, template="path", max_re=0.5)
 
 
 def test_what_contains_itself_is_refused():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import daily
 import pytest
 
 import enumeration
@@ -12,6 +13,14 @@ def test_claims_are_as_enumerated() -> None:
     counts = sum((enumeration.draw(seed) for seed in range(90)), start=enumeration.collections.Counter())
     assert all(counts[name] >= 25 for name in enumeration.CLAIMS), counts
     assert counts["certified"] >= 5, counts
+
+
+def test_claims_are_as_enumerated_today() -> None:
+    """Cases that change every day; a wrong one is named by its seed."""
+    print(daily.said())
+    first = daily.seed() * enumeration.APART
+    counts = sum((enumeration.draw(seed) for seed in range(first, first + 30)), start=enumeration.collections.Counter())
+    assert sum(counts[name] for name in enumeration.CLAIMS) >= 30, counts
 
 
 def shifted(made, by):

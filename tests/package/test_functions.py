@@ -100,15 +100,15 @@ def test_fit_with_holes(x, ask, file, tmp_path):
     out = tmp_path / "net.safetensors"
     mask = ["--mask", tmp_path / "M.npy", "--mask-marks", "observed"]
     report = ask("fit", "--structure", file(PATH), "-o", out, *mask)
-    found = tnsearch.fit(x, PATH, mask=known)
+    found = tnsearch.fit(x, PATH, mask=known, mask_marks="observed")
     assert found.rse == report["rse"]
     same_cores(found.network, out)
     holed = np.where(known, x, np.nan)
-    assert tnsearch.fit(holed, PATH, mask=known).rse == found.rse
+    assert tnsearch.fit(holed, PATH, mask=~known).rse == found.rse
     assert tnsearch.fit(holed, PATH, nan_missing=True).rse == found.rse
     z = found.network.to_dense()
     assert found.rse == pytest.approx(np.sum((x - z)[known] ** 2) / np.sum(x[known] ** 2))
-    with pytest.raises(ValueError, match=r"mask=~np\.isnan\(X\)"):
+    with pytest.raises(ValueError, match=r"mask=np\.isnan\(X\)"):
         tnsearch.fit(holed, PATH)
 
 
@@ -268,7 +268,7 @@ def test_completions_are_those_of_the_command_line(smooth, ask, tmp_path, option
 
 def test_holes_are_filled_and_the_rest_stays(smooth):
     known = np.random.default_rng(5).random(smooth.shape) < 0.6
-    found = tnsearch.complete(np.where(known, smooth, 99.0), mask=known)
+    found = tnsearch.complete(np.where(known, smooth, 99.0), mask=~known)
     assert np.array_equal(found.tensor[known], smooth[known])
     assert np.linalg.norm(found.tensor - smooth) < 0.01 * np.linalg.norm(smooth)
     assert (found.observed, found.missing) == (known.sum(), (~known).sum())
@@ -276,7 +276,7 @@ def test_holes_are_filled_and_the_rest_stays(smooth):
     assert np.array_equal(again.tensor, found.tensor)
     known[3] = False
     with pytest.warns(UserWarning, match="no entry is observed at index 3 of mode 0"):
-        tnsearch.complete(smooth, mask=known, max_rank=2)
+        tnsearch.complete(smooth, mask=~known, max_rank=2)
 
 
 # A format that ends long before its time, so that both searches are whole.
@@ -377,7 +377,9 @@ def test_small_and_large_numbers_are_compressed_alike(smooth, factor):
         (lambda x: tnsearch.fit(x[0], PATH), ValueError, "modes"),
         (lambda x: tnsearch.fit(x, PATH, mask=np.ones((2, 2), bool)), ValueError, "the mask has shape"),
         (lambda x: tnsearch.fit(x, PATH, mask=np.ones(x.shape)), TypeError, "mask"),
-        (lambda x: tnsearch.fit(x, PATH, mask=np.zeros(x.shape, bool)), ValueError, "every entry is missing"),
+        (lambda x: tnsearch.fit(x, PATH, mask=np.ones(x.shape, bool)), ValueError, "every entry is missing"),
+        (lambda x: tnsearch.fit(x, PATH, mask_marks="observed"), ValueError, "goes with mask alone"),
+        (lambda x: tnsearch.fit(x, PATH, mask=x > 0, mask_marks="known"), ValueError, "use missing, observed"),
         (lambda x: tnsearch.fit(x, PATH, max_memory="much"), ValueError, "max_memory is 'much'"),
         (lambda x: tnsearch.fit(x, PATH, max_memory=1000), MemoryError, "needs"),
         (lambda x: tnsearch.fit(x, PATH, split=2, reshape=(20, 24)), ValueError, "exclude each other"),
@@ -411,7 +413,7 @@ def test_small_and_large_numbers_are_compressed_alike(smooth, factor):
         (lambda x: tnsearch.complete(x), TypeError, "which entries are missing"),
         (lambda x: tnsearch.complete(x, missing=1.5), ValueError, "missing is 1.5"),
         (lambda x: tnsearch.complete(x, missing=0.5, rank=3), ValueError, "use max_rank"),
-        (lambda x: tnsearch.complete(x, mask=np.ones(x.shape, bool)), ValueError, "nothing is missing"),
+        (lambda x: tnsearch.complete(x, mask=np.zeros(x.shape, bool)), ValueError, "nothing is missing"),
     ],
 )
 def test_what_is_wrong_is_said(x, call, error, words):

@@ -197,7 +197,7 @@ def test_holes_losses_complex_numbers_and_a_shrunk_tensor() -> None:
     few = {"template": "ring", "seed": 2, "strategy": "tnls", "iterations": 2, "samples": 6, "max_rank": 3}
     wide = np.einsum("ijkl,ai,bj->abkl", x, rng.standard_normal((16, 4)), rng.standard_normal((12, 3)))
     cases: list[tuple[Any, dict[str, Any]]] = [
-        (x, {"mask": rng.random(x.shape) < 0.8, "max_re": 0.1}),
+        (x, {"mask": rng.random(x.shape) >= 0.8, "max_re": 0.1}),
         (x, {"loss": "huber:0.1", "max_loss": 0.01}),
         (np.abs(x), {"loss": "kl", "max_loss": 0.05}),
         (x + 1j * x[::-1], {"max_re": 0.1}),

@@ -196,7 +196,7 @@ def test_other_losses_and_holes():
     x = rates.copy()
     mask = rng.random(x.shape) < 0.8
     x[~mask] = np.nan
-    for how in ({"mask": mask}, {"nan_missing": True}):
+    for how in ({"mask": ~mask}, {"mask": mask, "mask_marks": "observed"}, {"nan_missing": True}):
         found = tnsearch.search(x, template="path", max_re=1e-3, **how)
         filled = found.network.to_dense()
         assert np.linalg.norm((filled - rates)[mask]) <= 2e-3 * np.linalg.norm(rates[mask])

@@ -81,6 +81,11 @@ def test_holes_are_filled():
     np.testing.assert_allclose(model.transform(part), new, rtol=0.2)
     again = TensorCompleter(random_state=3).fit_transform(holed)
     assert np.array_equal(again, filled)
+    # What is masked is missing, whatever stands there.
+    masked = np.ma.masked_array(np.where(there, x, 1e9), ~there)
+    assert np.array_equal(TensorCompleter(random_state=3).fit_transform(masked), filled)
+    with pytest.raises(ValueError, match="masked entries"):
+        TensorCompressor().fit(masked)
 
 
 def test_a_completer_in_a_pipeline():

@@ -87,3 +87,20 @@ def test_the_fields_are_those_that_are_documented(complete):
     assert set(report) | inner == set(re.findall(r"`(\w+)`", row)) - {"fit", "null"} | structure
     assert set(report["held_out"]) == {"entries", "folds", "rse", "rmse"}
     assert set(report["formats"][0]) == {"template", "ranks", "params", "rse"}
+
+
+def test_folds_beyond_the_entries_are_refused_with_what_would_be_right(tnsearch, refused, tmp_path):
+    x = np.add.outer(np.arange(1.0, 7), np.arange(1.0, 9))
+    np.save(tmp_path / "X.npy", x)
+    for observed in (43, 30, 20):
+        mask = np.ones(48, bool)
+        mask[np.random.default_rng(observed).permutation(48)[:observed]] = False
+        np.save(tmp_path / "M.npy", mask.reshape(x.shape))
+        line = ["complete", tmp_path / "X.npy", "--mask", tmp_path / "M.npy", "--max-rank", 1, "--max-sweeps", 2]
+        for folds in (1000, observed + 1):
+            said = refused(*line, "--folds", folds)
+            assert said.count("\n") == 1 and "taking 0" not in said, said
+            assert f"folds is {folds}, but {observed} entries are observed; it must be at most {observed}" in said, said
+        for options in (["--folds", observed], ["--folds", 2], []):
+            report = json.loads(tnsearch(*line, *options, "--json", "-"))
+            assert report["observed"] == observed and report["held_out"]["entries"] == observed

@@ -80,3 +80,30 @@ def test_complex_fits_are_those_of_numpy(fit, read_network, tmp_path):
     values = np.linalg.svd(x, compute_uv=False)
     assert report["rse"] == pytest.approx((values[3:] ** 2).sum() / (values**2).sum(), rel=1e-6)
     assert relative_error(x, read_network(net)) == pytest.approx(report["re"], rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["<i8", ">i8", "<u8", "<i4", "<u4", "<i2", "?"])
+@pytest.mark.parametrize("kind", ["f64", "f32", "complex64", "complex128"])
+def test_whole_numbers_that_no_float_holds_are_counted(dtype, kind, command, tmp_path):
+    rng = np.random.default_rng(0)
+    about = np.iinfo(dtype) if dtype != "?" else None
+    x = np.abs(rng.integers(1, 100, (4, 5, 6))).astype(dtype)
+    if about is not None:
+        # At the ends of the range, around the first numbers that are not held, and far beyond.
+        edges = [about.max, about.min, 2**53, 2**53 + 1, 2**53 - 1, 2**24, 2**24 + 1, 2**60 + 2**5, -(2**53) - 1, -(2**24) - 3]
+        edges = [v for v in edges if about.min <= v <= about.max]
+        x.reshape(-1)[: len(edges)] = edges
+    np.save(tmp_path / "X.npy", x)
+    single = np.float32 if kind in ("f32", "complex64") else np.float64
+    changed = sum(int(single(np.float64(v))) != int(v) for v in x.reshape(-1))
+    lines = {
+        "complete": ["--missing", 0.2, "--template", "path", "--max-rank", 1, "--max-sweeps", 2, "-o", tmp_path / "F.npy"],
+        "decompose": ["--method", "tt-svd", "--max-re", 0.5],
+        "search": ["--template", "path", "--max-re", 0.5, "--max-evaluations", 1],
+    }
+    for name, options in lines.items():
+        done = command(name, tmp_path / "X.npy", "--dtype", kind, *options, "--json", tmp_path / "r.json", code=0)
+        said = [text for text in done.stderr.splitlines() if "cannot hold" in text]
+        assert len(said) == (1 if changed else 0), (name, done.stderr)
+        if changed:
+            assert f": {changed} of 120 entries " in said[0] and said[0].startswith("warning: "), said

@@ -149,3 +149,152 @@ def test_the_example_beats_svds_of_each_layer(tmp_path):
         assert weighted and row["ours_calibrated"] >= max(weighted), row
         assert row["tuned"] > base - 0.05, row
     assert (tmp_path / "digits" / "digits.svg").read_text().startswith("<svg")
+
+
+def write_raw(path, tensors, order=None, notes=None, first=True):
+    """A safetensors file by hand: tensors as name -> (type, shape, bytes), the fields of the header in any order."""
+    at, fields = 0, {}
+    for name, (dtype, shape, data) in tensors.items():
+        fields[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    parts = [f"{json.dumps(n)}:{json.dumps(fields[n])}" for n in order or fields]
+    if notes is not None:
+        parts.insert(0 if first else len(parts), f'"__metadata__":{notes}')
+    header = ("{" + ",".join(parts) + "}").encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + b"".join(t[2] for t in tensors.values()))
+
+
+def read_raw(path):
+    """The fields of a header as they stand, and the numbers of each tensor."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    fields = json.loads(data[8 : 8 + size], object_pairs_hook=lambda pairs: pairs)
+    arrays = {}
+    for name, about in fields:
+        if name == "__metadata__":
+            continue
+        about = dict(about)
+        start, end = about["data_offsets"]
+        part = data[8 + size + start : 8 + size + end]
+        arrays[name] = numbers(about["dtype"], part).reshape(about["shape"])
+    return fields, arrays
+
+
+def stored(dtype, array):
+    """Numbers as bytes of a type of the format, and as they are then."""
+    if dtype == "BF16":
+        halves = (array.astype("<f4").view("<u4") >> 16).astype("<u2")
+        return halves.tobytes()
+    return array.astype({"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8"}[dtype]).tobytes()
+
+
+def numbers(dtype, data):
+    if dtype == "BF16":
+        return (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").astype("f8")
+    return np.frombuffer(data, {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8"}[dtype]).astype("f8")
+
+
+#: What rounding a number to each type changes in it, relatively.
+UNIT = {"BF16": 2.0**-8, "F16": 2.0**-11, "F32": 2.0**-23, "F64": 0.0}
+
+
+def some_model(seed):
+    """Layers of every kind, whose norms are many orders of magnitude apart."""
+    rng = np.random.default_rng(seed)
+    tensors = {"embedding": ("F32", (300, 24), 10 ** rng.uniform(0, 3) * rng.normal(size=(300, 24)))}
+    shapes = [(24, 32), (32, 20), (8, 4, 3, 3), (16, 16), (64, 10), (40, 8, 1, 1), (1, 30, 20)]
+    for k, shape in enumerate(shapes):
+        dtype = rng.choice(["F16", "BF16", "F32", "F64"])
+        scale = 10 ** (rng.uniform(-2, 2) if dtype == "F16" else rng.uniform(-8, 4))
+        kind = rng.integers(4)
+        w = rng.normal(size=shape)
+        if kind == 0:
+            w = falling(rng, shape[0], w.size // shape[0], rng.uniform(0.3, 2)).reshape(shape)
+        elif kind == 1:
+            w = np.ones(shape) + 1e-3 * w
+        elif kind == 2 and k == 3:
+            w = np.zeros(shape)
+        tensors[f"layer.{k}.weight"] = (str(dtype), shape, scale * w)
+        tensors[f"layer.{k}.bias"] = (str(dtype), (shape[0],), 1e3 * rng.normal(size=shape[0]))
+    tensors["zero"] = ("F32", (20, 30), np.zeros((20, 30)))
+    tensors["tiny"] = ("F32", (2, 3), rng.normal(size=(2, 3)))
+    tensors["ids"] = ("I64", (40, 40), rng.integers(0, 9, (40, 40)))
+    return {name: (d, s, stored(d, a)) for name, (d, s, a) in tensors.items()}
+
+
+def layer_errors(tmp_path, tnsearch, tensors, *options):
+    """The report, and the relative error of every tensor after decompress-model, by NumPy."""
+    model, small, dense = (tmp_path / f"{n}.safetensors" for n in ("m", "s", "d"))
+    write_raw(model, tensors)
+    report = json.loads(tnsearch("compress-model", model, "-o", small, "--json", "-", *options))
+    tnsearch("decompress-model", small, "-o", dense)
+    (_, before), (_, after) = read_raw(model), read_raw(dense)
+    assert list(before) == list(after)
+    norm = np.linalg.norm
+    return report, {n: norm(after[n] - x) / norm(x) if norm(x) else float(norm(after[n])) for n, x in before.items()}, before
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_layer_stays_within_the_cap(seed, tnsearch, tmp_path):
+    tensors = some_model(seed)
+    re = [0.02, 0.05, 0.2, 0.4][seed % 4]
+    options = [[], ["--weigh", "layer"], ["--cores", "f32"], ["--cost", "bytes"]][seed // 2 % 4]
+    report, errors, before = layer_errors(tmp_path, tnsearch, tensors, "--keep-re", re, *options)
+    assert report["target_reached"] and report["layer_cap"] == pytest.approx(2 * re)
+    by_name = {layer["name"]: layer for layer in report["layers"]}
+    lost = whole = 0.0
+    for name, error in errors.items():
+        if name not in by_name:
+            assert error == 0.0, name
+            continue
+        # Dense weights of 16 bits are rounded once more.
+        unit = UNIT[tensors[name][0]]
+        assert error <= 2 * re * (1 + 1e-6) + unit, (name, error)
+        assert by_name[name]["re"] == pytest.approx(error, rel=1e-3, abs=2 * unit + 1e-6), name
+        lost += by_name[name]["re"] ** 2 * np.sum(before[name] ** 2)
+        whole += np.sum(before[name] ** 2)
+    if "layer" not in options:
+        assert np.sqrt(lost / whole) <= re * (1 + 1e-5)
+    assert report["mostly_lost"] == [n for n in by_name if errors[n] > 0.5]
+
+
+def test_a_layer_that_is_lost_is_warned_about(command, tmp_path):
+    rng = np.random.default_rng(4)
+    w = {"embedding": rng.normal(size=(500, 32)), "a": 0.05 * rng.normal(size=(32, 24)), "b": 0.05 * rng.normal(size=(24, 20))}
+    write_raw(tmp_path / "m.safetensors", {n: ("F32", x.shape, stored("F32", x)) for n, x in w.items()})
+    line = ["compress-model", tmp_path / "m.safetensors", "-o", tmp_path / "s.safetensors", "--json", tmp_path / "r.json"]
+    for options, lost in (["--keep-re", 0.05], []), (["--keep-re", 0.2, "--weigh", "norm"], ["a", "b"]), (["--max-params", 2000], None):
+        done = command(*line, *options, code=0)
+        report = json.loads((tmp_path / "r.json").read_text())
+        errors = {layer["name"]: layer["re"] for layer in report["layers"]}
+        said = [name for name, error in errors.items() if error > 0.5]
+        assert report["mostly_lost"] == said and (lost is None or said == lost), errors
+        assert done.stderr.count("lost most of") == (1 if said else 0), done.stderr
+        assert all(len(text) < 300 for text in done.stderr.splitlines())
+        if said:
+            assert f"'{said[0]}'" in done.stderr and "may ruin the model" in done.stderr
+    assert "which can ruin a model" in command("compress-model", "--help", code=0).stdout.replace("\n", " ").replace("          ", "")
+
+
+def test_the_header_comes_back_as_it_was(tnsearch, tmp_path):
+    rng = np.random.default_rng(5)
+    tensors = {name: ("F32", (30, 20), stored("F32", falling(rng, 30, 20, 2.0))) for name in ("c", "a", "b")}
+    tensors["bias"] = ("F32", (7,), stored("F32", rng.normal(size=7)))
+    notes = '{"z":1.10,"format":"pt","n":null,"l":[1,{"y":2,"x":[]}],"big":123456789012345678901234567890,"a":"\\u00e9"}'
+    for order, first, text in [
+        (["bias", "b", "c", "a"], True, notes), (["a", "b", "c", "bias"], False, notes), (["c", "bias", "a", "b"], True, None),
+        (["b", "a", "bias", "c"], True, '{"only":[true]}'),
+    ]:
+        model, small, dense = (tmp_path / f"{n}.safetensors" for n in ("m", "s", "d"))
+        write_raw(model, tensors, order, text, first)
+        report = json.loads(tnsearch("compress-model", model, "-o", small, "--keep-re", 0.2, "--json", "-"))
+        assert all(layer["compressed"] for layer in report["layers"])
+        tnsearch("decompress-model", small, "-o", dense)
+        (before, _), (middle, _), (after, _) = (read_raw(path) for path in (model, small, dense))
+        assert [n for n, _ in before] == [n for n, _ in after]
+        assert dict(before).get("__metadata__") == dict(after).get("__metadata__")
+        raw = dense.read_bytes()
+        assert text is None or f'"__metadata__":{text}'.encode() in raw
+        # The cores stand where their layers did.
+        stems = [n.split(".core.")[0] for n, _ in middle if n != "__metadata__"]
+        assert list(dict.fromkeys(stems)) == order

@@ -12,6 +12,36 @@ pub struct Array {
     pub layout: Layout,
     /// The array, of the kind of number that was asked for.
     pub tensor: AnyTensor,
+    /// How many of its entries are whole numbers that this kind cannot hold, so that the nearest it can stand for them.
+    pub rounded: u64,
+}
+
+impl Array {
+    /// What there is to say about whole numbers that were rounded, if any were.
+    pub fn rounded_text(&self) -> Option<String> {
+        rounded_text(self.rounded, self.tensor.len(), self.tensor.kind())
+    }
+}
+
+/// What there is to say where some entries of an array are whole numbers that a kind cannot hold.
+pub fn rounded_text(rounded: u64, entries: usize, kind: Kind) -> Option<String> {
+    let (are, they) = if rounded == 1 {
+        ("is a whole number", "it is")
+    } else {
+        ("are whole numbers", "they are")
+    };
+    (rounded > 0).then(|| {
+        format!("{rounded} of {entries} entries {are} that {kind} cannot hold: {they} rounded to the nearest it can")
+    })
+}
+
+/// Whether a whole number changes when it becomes an entry of that kind.
+pub fn is_rounded(number: i128, kind: Kind) -> bool {
+    let held = match kind {
+        Kind::F32 | Kind::C32 => f64::from(number as f64 as f32),
+        Kind::F64 | Kind::C64 => number as f64,
+    };
+    held as i128 != number
 }
 
 /// How the entries of an array lie in a file.
@@ -57,35 +87,37 @@ impl Layout {
         kind: Option<Kind>,
         limit: MemoryLimit,
     ) -> Result<Array, Problem> {
+        let mut rounded = 0;
+        let more = (limit, &mut rounded);
         let tensor = match kind.unwrap_or(self.dtype.kind()) {
-            Kind::F32 => self.read_tensor::<f32>(from, limit),
-            Kind::F64 => self.read_tensor::<f64>(from, limit),
-            Kind::C32 => self.read_tensor::<Complex<f32>>(from, limit),
-            Kind::C64 => self.read_tensor::<Complex<f64>>(from, limit),
+            Kind::F32 => self.read_tensor::<f32>(from, more),
+            Kind::F64 => self.read_tensor::<f64>(from, more),
+            Kind::C32 => self.read_tensor::<Complex<f32>>(from, more),
+            Kind::C64 => self.read_tensor::<Complex<f64>>(from, more),
         }?;
-        Ok(Array { layout: self, tensor })
+        Ok(Array { layout: self, tensor, rounded })
     }
 
     fn read_tensor<T: Scalar>(
         &self,
         from: &mut (impl Read + ?Sized),
-        limit: MemoryLimit,
+        more: (MemoryLimit, &mut u64),
     ) -> Result<AnyTensor, Problem> {
         // Real kinds would drop imaginary parts: such a file is read as it is and converted.
         if self.dtype.kind().is_complex() && !T::KIND.is_complex() {
-            let complex = self.read_entries::<Complex<f64>>(from, limit)?;
+            let complex = self.read_entries::<Complex<f64>>(from, more)?;
             let complex = AnyTensor::from(Tensor::new(self.dims.clone(), complex)?);
             return Ok(complex.to_kind(T::KIND)?);
         }
-        Ok(Tensor::new(self.dims.clone(), self.read_entries::<T>(from, limit)?)?.into())
+        Ok(Tensor::new(self.dims.clone(), self.read_entries::<T>(from, more)?)?.into())
     }
 
-    /// Reads the entries into row-major order. Nothing is held but the result and a small buffer; a
-    /// result beyond the limit is refused before it is allocated.
+    /// Reads the entries into row-major order, and counts those that are rounded. Nothing is held but the result and a small
+    /// buffer; a result beyond the limit is refused before it is allocated.
     fn read_entries<T: Scalar>(
         &self,
         from: &mut (impl Read + ?Sized),
-        limit: MemoryLimit,
+        (limit, rounded): (MemoryLimit, &mut u64),
     ) -> Result<Vec<T>, Problem> {
         let entries = self.entries();
         limit.check(entries, T::KIND)?;
@@ -114,6 +146,7 @@ impl Layout {
                 }
                 _ => Problem::Io(e),
             })?;
+            *rounded += self.dtype.rounded(part, self.big_endian, T::KIND);
             match &mut scatter {
                 None => self.dtype.decode(part, self.big_endian, &mut data),
                 Some(scatter) => {

@@ -1,5 +1,6 @@
 //! The number types that can be read, and reading them into the kind of number that is asked for.
 
+use crate::array::is_rounded;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 use tnsearch::tensor::{Kind, Scalar};
@@ -164,6 +165,29 @@ impl Dtype {
             Dtype::C128 => complex!(f64),
         }
     }
+
+    /// How many entries in `bytes` are whole numbers that a kind cannot hold.
+    pub(crate) fn rounded(self, bytes: &[u8], big_endian: bool, kind: Kind) -> u64 {
+        let single = matches!(kind, Kind::F32 | Kind::C32);
+        macro_rules! count {
+            ($t:ty) => {{
+                let chunks = bytes.as_chunks::<{ size_of::<$t>() }>().0.iter();
+                let numbers = chunks.map(|b| match big_endian {
+                    true => <$t>::from_be_bytes(*b),
+                    false => <$t>::from_le_bytes(*b),
+                });
+                numbers.filter(|&v| is_rounded(i128::from(v), kind)).count() as u64
+            }};
+        }
+        match self {
+            Dtype::I64 => count!(i64),
+            Dtype::U64 => count!(u64),
+            Dtype::I32 if single => count!(i32),
+            Dtype::U32 if single => count!(u32),
+            _ => 0,
+        }
+    }
+
     /// Its name in .npy files, without the order of bytes; bf16, which these do not have, is written as f32.
     pub(crate) fn npy_name(self) -> &'static str {
         match self {

@@ -39,7 +39,7 @@ pub mod text;
 pub mod verify;
 pub mod weights;
 
-pub use array::{Array, Layout};
+pub use array::{Array, Layout, is_rounded, rounded_text};
 pub use cores::{Precision, PrecisionError};
 pub use dtype::Dtype;
 pub use error::{FileError, Problem, io_text};

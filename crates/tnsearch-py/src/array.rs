@@ -11,7 +11,7 @@ use pyo3::types::PyString;
 use std::sync::Arc;
 use tnsearch::dispatch;
 use tnsearch::tensor::{AnyTensor, Kind, Scalar, Tensor, size};
-use tnsearch_io::MemoryLimit;
+use tnsearch_io::{MemoryLimit, is_rounded, rounded_text};
 
 /// Smaller arrays are copied: then nobody can change them in the middle of a search.
 const SHARED_BYTES: usize = 1 << 20;
@@ -57,6 +57,7 @@ fn taken(array: &Bound<'_, PyUntypedArray>, kind: Option<Kind>) -> PyResult<AnyT
         wanted if complex && !wanted.is_complex() => Kind::C64,
         wanted => wanted,
     };
+    warn_rounded(array, wanted)?;
     let taken = match through {
         Kind::F32 => held::<f32>(array)?,
         Kind::F64 => held::<f64>(array)?,
@@ -64,6 +65,31 @@ fn taken(array: &Bound<'_, PyUntypedArray>, kind: Option<Kind>) -> PyResult<AnyT
         Kind::C64 => held::<Complex64>(array)?,
     };
     taken.to_kind(wanted).map_err(raise)
+}
+
+/// Warns where entries are whole numbers that a kind cannot hold.
+fn warn_rounded(array: &Bound<'_, PyUntypedArray>, kind: Kind) -> PyResult<()> {
+    fn count<T: Element + Copy + Into<i128>>(
+        array: &Bound<'_, PyUntypedArray>,
+        kind: Kind,
+    ) -> PyResult<u64> {
+        let array = contiguous::<T>(array)?;
+        let read =
+            array.try_readonly().map_err(|e| PyValueError::new_err(format!("the array: {e}")))?;
+        Ok(read.as_slice()?.iter().filter(|&&v| is_rounded(v.into(), kind)).count() as u64)
+    }
+    let single = matches!(kind, Kind::F32 | Kind::C32);
+    let rounded = match (array.dtype().kind(), array.dtype().itemsize()) {
+        (b'i', 8) => count::<i64>(array, kind)?,
+        (b'u', 8) => count::<u64>(array, kind)?,
+        (b'i', 4) if single => count::<i32>(array, kind)?,
+        (b'u', 4) if single => count::<u32>(array, kind)?,
+        _ => 0,
+    };
+    match rounded_text(rounded, array.len(), kind) {
+        Some(text) => array.py().import("warnings")?.call_method1("warn", (text,)).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// A mask: an array of bool of that shape.
@@ -80,14 +106,31 @@ pub fn mask(array: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, Vec<bool>)> {
     Ok((array.shape().to_vec(), read.as_slice()?.iter().map(|&byte| byte != 0).collect()))
 }
 
+/// A masked array of NumPy as its entries and its mask, which is none where nothing is masked; anything else as it is.
+pub fn unmasked<'py>(
+    object: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>)> {
+    let ma = object.py().import("numpy")?.getattr("ma")?;
+    if !object.is_instance(&ma.getattr("MaskedArray")?)? {
+        return Ok((object.clone(), None));
+    }
+    let (data, mask) =
+        (ma.call_method1("getdata", (object,))?, ma.call_method1("getmaskarray", (object,))?);
+    let any = mask.call_method0("any")?.is_truthy()?;
+    Ok((data, Some(mask).filter(|_| any)))
+}
+
 /// A NumPy array of whatever it is.
-fn as_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+pub fn as_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = object.py();
     let numpy = py.import("numpy")?;
     if object.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
-        return Err(PyTypeError::new_err(
-            "masked arrays are not taken, since what is masked would be used; give X.filled(0) and mask=~np.ma.getmaskarray(X)",
-        ));
+        return match unmasked(object)? {
+            (data, None) => Ok(data.cast_into::<PyUntypedArray>()?),
+            _ => Err(PyTypeError::new_err(
+                "masked arrays are taken by search, fit and complete alone: here what is masked would be used; give X.filled(0)",
+            )),
+        };
     }
     if object.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err(

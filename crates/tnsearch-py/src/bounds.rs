@@ -64,7 +64,7 @@ pub fn bound<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (asked, limits) = Options::read(given)?;
     let structure = Given::of(structure)?;
-    let data = asked.data.load(x, None, structure.reshape.as_ref(), None)?;
+    let data = asked.data.load_whole(x, structure.reshape.as_ref())?;
     structure.check_shape(data.target.dims())?;
     let (structure, target) = (&structure.structure, &data.target);
     let done = work::interruptible(py, |stop| {
@@ -103,7 +103,7 @@ pub fn certify<'py>(
     }
     let net = net.map(Given::of).transpose()?;
     let known = net.as_ref().and_then(|net| net.reshape.as_ref());
-    let data = asked.data.load(x, None, known, None)?;
+    let data = asked.data.load_whole(x, known)?;
     let (target, dims) = (&data.target, data.target.dims());
     if let Some(net) = &net {
         net.check_shape(dims)?;

@@ -69,9 +69,10 @@ pub fn complete<'py>(
         s.fit.max_bytes = Some(limit.bytes());
     });
     settings.clone().check().map_err(raise)?;
-    if mask.is_none() && !asked.data.nan_missing && asked.missing.is_none() {
+    let masked = array::unmasked(x)?.1.is_some();
+    if mask.is_none() && !masked && !asked.data.nan_missing && asked.missing.is_none() {
         return Err(PyTypeError::new_err(
-            "which entries are missing? give mask (True where an entry is known), nan_missing=True or missing=SHARE",
+            "which entries are missing? give mask (True where an entry is missing), a masked array, nan_missing=True or missing=SHARE",
         ));
     }
     let remove = match asked.missing {

@@ -19,8 +19,21 @@ pub struct DataOptions {
     reshape: Option<String>,
     column_major: bool,
     dtype: Option<String>,
+    /// What True means in a mask.
+    mask_marks: Marks,
     pub nan_missing: bool,
     max_memory: Memory,
+}
+
+/// What True means in a mask, as on the command line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Marks {
+    /// Missing, as in NumPy's masked arrays.
+    #[default]
+    Missing,
+    /// Observed.
+    Observed,
 }
 
 /// A tensor as it is searched or fitted.
@@ -81,7 +94,41 @@ impl DataOptions {
         made.map_err(raise)
     }
 
-    /// An array as data. `known` is the reshape of a network it goes with, which counts where no other is asked for;
+    /// Which entries are known: those that neither the mask nor the array itself, a masked one, says are missing. None
+    /// where all are.
+    fn inside(
+        &self,
+        dims: &[usize],
+        mask: Option<&Bound<'_, PyAny>>,
+        masked: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Vec<bool>>> {
+        if mask.is_none() && self.mask_marks != Marks::default() {
+            let text = "mask_marks says what True means in mask; it goes with mask alone";
+            return Err(PyValueError::new_err(text));
+        }
+        let given = [(mask, self.mask_marks), (masked, Marks::Missing)];
+        let mut inside: Option<Vec<bool>> = None;
+        for (mask, marks) in given {
+            let Some((found, marked)) = mask.map(array::mask).transpose()? else { continue };
+            if found != dims {
+                return Err(raise(MaskError::Shape { found, expected: dims.to_vec() }));
+            }
+            let known = marked.iter().map(|&marked| marked == (marks == Marks::Observed));
+            inside = Some(match inside {
+                Some(others) => others.into_iter().zip(known).map(|(a, b)| a && b).collect(),
+                None => known.collect(),
+            });
+        }
+        Ok(inside)
+    }
+
+    /// An array of which every entry is known as data; masked arrays are refused.
+    pub fn load_whole(&self, x: &Bound<'_, PyAny>, known: Option<&Reshape>) -> PyResult<Data> {
+        self.load(array::as_numpy(x)?.as_any(), None, known, None)
+    }
+
+    /// An array as data, a masked one too, whose masked entries are missing. `known` is the reshape of a network it goes
+    /// with, which counts where no other is asked for;
     /// `remove`, a share of the entries to be removed and the seed that decides which.
     pub fn load(
         &self,
@@ -91,12 +138,10 @@ impl DataOptions {
         remove: Option<(f64, u64)>,
     ) -> PyResult<Data> {
         let limit = self.limit()?;
+        let (x, masked) = array::unmasked(x)?;
+        let x = &x;
         let tensor = array::tensor(x, self.kind()?)?;
-        let mask = mask.map(array::mask).transpose()?;
-        if let Some((found, _)) = mask.as_ref().filter(|mask| mask.0 != tensor.dims()) {
-            let (found, expected) = (found.clone(), tensor.dims().to_vec());
-            return Err(raise(MaskError::Shape { found, expected }));
-        }
+        let inside = self.inside(tensor.dims(), mask, masked.as_ref())?;
         let known = known.filter(|_| self.is_default());
         let (tensor, reshape) = match known {
             Some(known) => {
@@ -109,8 +154,7 @@ impl DataOptions {
                 (tensor, reshape)
             }
         };
-        let holes = mask.is_some() || self.nan_missing || remove.is_some();
-        let inside = mask.map(|mask| mask.1);
+        let holes = inside.is_some() || self.nan_missing || remove.is_some();
         x.py().detach(|| match holes {
             true => {
                 // What is known, and that in the shape in which it is fitted.
@@ -158,7 +202,7 @@ fn as_picture(tensor: AnyTensor, known: &Reshape) -> PyResult<AnyTensor> {
 pub fn explained(e: TensorError) -> PyErr {
     match &e {
         TensorError::NotFinite { value, .. } if value.contains("NaN") => PyValueError::new_err(
-            format!("{e}; where NaN is missing, give mask=~np.isnan(X) or nan_missing=True"),
+            format!("{e}; where NaN is missing, give mask=np.isnan(X) or nan_missing=True"),
         ),
         _ => raise(e),
     }

@@ -98,7 +98,7 @@ pub fn decompose<'py>(
     settings.check(graph.is_some()).map_err(raise)?;
     let seconds = check_seconds(asked.max_seconds)?;
     let bytes = asked.data.limit()?.bytes();
-    let data = asked.data.load(x, None, None, None)?;
+    let data = asked.data.load_whole(x, None)?;
     let (target, dims) = (&data.target, data.target.dims());
     let graph = graph.map(|graph| template::template(graph, dims.len())).transpose()?;
     let template = settings.template(dims.len(), graph.map(Arc::new)).map_err(raise)?;

@@ -57,7 +57,7 @@ pub fn strategy_options() -> Vec<&'static str> {
 /// The fingerprint of a tensor, by which a journal knows it.
 #[pyfunction]
 pub fn fingerprint(x: &Bound<'_, PyAny>) -> PyResult<String> {
-    let data = DataOptions::default().load(x, None, None, None)?;
+    let data = DataOptions::default().load_whole(x, None)?;
     Ok(x.py().detach(|| tnsearch_io::journal::fingerprint(&data.target)))
 }
 

@@ -32,7 +32,7 @@ use tnsearch_lab::compress::{CompressError, CompressSettings, Compressed, Goal, 
 #[command(after_help = "Examples:
   tnsearch compress photo.png -o photo.safetensors --psnr 30 --page photo.html
       fewest params with 30 dB, and a page: original, reconstruction, difference
-  tnsearch compress field.npy -o field.safetensors --re 0.01 --cores f16
+  tnsearch compress field.npy -o field.safetensors --max-re 0.01 --cores f16
       one percent off, numbers of 16 bits; what these lose is measured and printed
   tnsearch decompress photo.safetensors -o photo2.png")]
 pub struct Compress {
@@ -74,7 +74,7 @@ pub struct Compress {
 #[group(id = "goal", multiple = false)]
 struct GoalOptions {
     /// Fewest params with a relative error (RE) of at most this: 0.01 is one percent [default for arrays: 0.01]
-    #[arg(long, value_name = "RE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
+    #[arg(long = "max-re", visible_alias = "re", value_name = "RE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     re: Option<f64>,
     /// Fewest params with a PSNR of at least this many dB; the peak is 1 for pictures, the largest absolute value for arrays
     /// [default for pictures: 30]

@@ -45,8 +45,9 @@ pub struct CompressModel {
     /// What is kept low with --keep-re and --max-loss: params, bytes or multiply-adds (of applying each layer to one input)
     #[arg(long, value_name = "COST", default_value = "params", value_parser = str::parse::<Cost>, help_heading = "Objective")]
     cost: Cost,
-    /// How the errors of layers are added up: norm (as they are) or layer (each relative to its layer) [default: norm with
-    /// --keep-re and no --calibration, else layer]
+    /// How the errors of layers are added up: each (as they are, and no layer above twice the error asked for), layer (each
+    /// relative to its layer, and the same cap), or norm (as they are, without a cap: layers of small norm may be lost
+    /// altogether, which can ruin a model) [default: each with --keep-re and no --calibration, else layer]
     #[arg(long, value_name = "WAY", value_parser = str::parse::<Weigh>, help_heading = "Objective")]
     weigh: Option<Weigh>,
     /// Measure errors on the outputs of each layer: a safetensors file with a tensor for each, NAME for inputs (one to a row)
@@ -94,10 +95,12 @@ pub struct CompressModel {
 #[derive(Debug, Clone, Args)]
 #[group(id = "model-goal", multiple = false)]
 struct GoalOptions {
-    /// The least cost with a relative error (RE) of all compressed weights together of at most this [default: 0.05]
+    /// The least cost with a relative error (RE) of all layers together of at most this, and of no layer of more than twice
+    /// it (but see --weigh norm) [default: 0.05]
     #[arg(long, value_name = "RE", value_parser = real, allow_negative_numbers = true, help_heading = "Objective")]
     keep_re: Option<f64>,
-    /// The least error with at most so many numbers in all, those that are left alone included
+    /// The least error with at most so many numbers in all, those that are left alone included. No layer has an error of its
+    /// own to keep: one that loses most of its norm is warned about
     #[arg(long, value_name = "N", value_parser = count::<u64>, allow_negative_numbers = true, help_heading = "Objective")]
     max_params: Option<u64>,
     /// The least error with at most so many bytes of numbers, e.g. 40MB
@@ -127,7 +130,7 @@ impl CompressModel {
         settings.cost = cost;
         // An error that is asked for is that of all weights; else what counts is what the network does.
         let as_they_are = self.calibration.is_none() && matches!(goal, Goal::KeepRe(_));
-        let weigh = if as_they_are { Weigh::Norm } else { Weigh::Layer };
+        let weigh = if as_they_are { Weigh::Each } else { Weigh::Layer };
         settings.weigh = self.weigh.unwrap_or(weigh);
         settings.min_entries = self.min_entries;
         settings.trees = !self.no_trees;
@@ -218,6 +221,7 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
     if let Some(page) = &page {
         page.write(|w| w.write_all(summary.page().as_bytes()))?;
     }
+    summary.warnings().iter().for_each(|said| terminal::note("warning", said));
     report.write(&summary, || summary.text())?;
     Ok(if outcome.reached { Exit::Done } else { Exit::NotReached })
 }

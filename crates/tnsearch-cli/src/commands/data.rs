@@ -197,7 +197,9 @@ impl Wanted {
             return Ok(Source { tensor, reshape, origin });
         }
         if self.pictures.is_none() && !picture::is_picture(&split_key(name).0)? {
-            let Array { tensor, layout } = read_tensor(name, dtype, limit)?;
+            let read = read_tensor(name, dtype, limit)?;
+            warn_rounded(name, &read);
+            let Array { tensor, layout, .. } = read;
             let origin = Origin { picture: false, dtype: layout.dtype };
             let reshape = match known {
                 Some(known) => Some(known.clone()).filter(|r| r.from() == tensor.dims()),
@@ -266,6 +268,13 @@ impl Data {
         if let Some(holed) = &self.holed {
             holes::lines(holed, out);
         }
+    }
+}
+
+/// Says where whole numbers became others.
+pub fn warn_rounded(name: &str, read: &Array) {
+    if let Some(text) = read.rounded_text() {
+        terminal::note("warning", &format!("{name}: {text}"));
     }
 }
 

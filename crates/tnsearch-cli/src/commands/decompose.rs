@@ -48,7 +48,7 @@ pub struct Decompose {
     #[arg(long, value_name = "NAME|FILE", help = format!("The tree of tree-svd: {}, or a JSON file with a graph", tree_families()))]
     template: Option<String>,
     /// The vertex of mode 0, of mode 1, ... [default: the modes in order]
-    #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex)]
+    #[arg(long = "permutation", visible_alias = "perm", value_name = "V,V,...", value_delimiter = ',', value_parser = vertex)]
     perm: Vec<usize>,
     /// Choose the ranks so that the RSE is at most this [default: 1e-4]
     #[arg(long, value_name = "RSE", value_parser = real, allow_negative_numbers = true, conflicts_with = "ranks")]

@@ -1,6 +1,6 @@
 //! `tnsearch info`: what is in a file.
 
-use super::data::reshape_text;
+use super::data::{reshape_text, warn_rounded};
 use super::describe::{
     ErrorReport, MEASURE, StructureReport, line, picture_lines, size_line, structure_lines,
     tensor_text,
@@ -178,7 +178,9 @@ struct TensorSummary<'a> {
 }
 
 fn tensor_info(args: &Info, limit: MemoryLimit, report: &Report) -> anyhow::Result<Exit> {
-    let Array { tensor, layout } = read_tensor(&args.file, None, limit)?;
+    let read = read_tensor(&args.file, None, limit)?;
+    warn_rounded(&args.file, &read);
+    let Array { tensor, layout, .. } = read;
     let bad = tensor.first_not_finite();
     let norm = tensor.norm();
     let summary = TensorSummary {

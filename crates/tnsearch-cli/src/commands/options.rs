@@ -1,5 +1,6 @@
 //! Options that commands share, and how their values are read.
 
+use super::data::warn_rounded;
 use crate::text::number;
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -226,6 +227,7 @@ pub fn load_target(
     limit: MemoryLimit,
 ) -> Result<Target, FileError> {
     let loaded = read_tensor(name, dtype, limit)?;
+    warn_rounded(name, &loaded);
     Target::new(loaded.tensor).map_err(|e| Problem::from(e).of(split_key(name).0))
 }
 

@@ -58,7 +58,7 @@ impl PictureOptions {
 pub fn picture_of(name: &str, limit: MemoryLimit) -> anyhow::Result<(Picture, Origin)> {
     let path = split_key(name).0;
     if !picture::is_picture(&path)? {
-        let Array { tensor, layout } = read_tensor(name, None, limit)?;
+        let Array { tensor, layout, .. } = read_tensor(name, None, limit)?;
         let read = Picture::from_tensor(&tensor).map_err(|e| anyhow!("{}: {e}", path.display()))?;
         return Ok((read, Origin { picture: false, dtype: layout.dtype }));
     }

@@ -41,7 +41,7 @@ pub struct Round {
     #[arg(long, value_name = "NAME|FILE", help = format!("A tree to carry the network onto: {}, or a JSON file with a graph [default: its own graph]", tree_families()))]
     template: Option<String>,
     /// The vertex of mode 0, of mode 1, ... on that tree [default: neighbours near each other]
-    #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex, requires = "template")]
+    #[arg(long = "permutation", visible_alias = "perm", value_name = "V,V,...", value_delimiter = ',', value_parser = vertex, requires = "template")]
     perm: Vec<usize>,
     /// End after this many seconds with the best so far
     #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]

@@ -64,6 +64,6 @@ impl Single for PictureFile {
         }
         let layout = Layout { dims, dtype, big_endian: false, fortran: false };
         let tensor = AnyTensor::from(picture.into_tensor());
-        Ok(Array { layout, tensor: tensor.to_kind(kind)? })
+        Ok(Array { layout, tensor: tensor.to_kind(kind)?, rounded: 0 })
     }
 }

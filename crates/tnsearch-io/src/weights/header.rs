@@ -1,16 +1,12 @@
 //! The header of a safetensors file: read with all that can be wrong with it, and written.
 
-use super::shown;
+use super::{Notes, shown};
 use crate::formats::safetensors::framed;
 use crate::{Dtype, Problem};
 use safetensors::tensor::Dtype as Stored;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
 use std::fmt;
-
-/// What the writer of a file noted.
-pub type Notes = BTreeMap<String, String>;
 
 /// A tensor in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,12 +21,19 @@ pub struct Entry {
     pub start: u64,
     /// Where they end.
     pub end: u64,
+    /// Its place among the fields of the header, whatever the order of the bytes is.
+    pub place: usize,
 }
 
 impl Entry {
     /// A tensor of a type and a shape whose bytes begin there.
     pub fn new(name: String, stored: String, shape: Vec<usize>, start: u64, bytes: u64) -> Self {
-        Entry { name, stored, shape, start, end: start + bytes }
+        Entry { name, stored, shape, start, end: start + bytes, place: 0 }
+    }
+
+    /// The same at a place in the header.
+    pub fn at_place(self, place: usize) -> Self {
+        Entry { place, ..self }
     }
 
     /// Its bytes.
@@ -116,12 +119,11 @@ impl<'de> Deserialize<'de> for Fields {
 pub(super) fn parse(text: &[u8]) -> Result<(Vec<Entry>, Notes), Problem> {
     let bad = |e: String| Problem::Damaged(format!("bad safetensors header: {e}"));
     let Fields(fields) = serde_json::from_slice(text).map_err(|e| bad(e.to_string()))?;
-    let (mut entries, mut notes) = (Vec::new(), Notes::new());
-    for (name, value) in fields {
+    let notes = std::str::from_utf8(text).ok().and_then(Notes::of_header);
+    let notes = notes.ok_or_else(|| bad("'__metadata__' is no object".to_owned()))?;
+    let mut entries = Vec::new();
+    for (place, (name, value)) in fields.into_iter().enumerate() {
         if name == "__metadata__" {
-            let text = |v: Value| v.as_str().map(str::to_owned);
-            let all = value.as_object().cloned().unwrap_or_default().into_iter();
-            notes = all.filter_map(|(k, v)| Some((k, text(v)?))).collect();
             continue;
         }
         let said = || bad(format!("'{}' is no description of a tensor", shown(&name)));
@@ -136,7 +138,7 @@ pub(super) fn parse(text: &[u8]) -> Result<(Vec<Entry>, Notes), Problem> {
         if end < start {
             return Err(said());
         }
-        entries.push(Entry { name, stored, shape, start, end });
+        entries.push(Entry { name, stored, shape, start, end, place });
     }
     // A sort that keeps the order: empty tensors stay beside their neighbours.
     entries.sort_by_key(|e| (e.start, e.end));
@@ -189,20 +191,21 @@ pub(super) fn check(entries: &[Entry], found: u64) -> Result<(), Problem> {
     }
 }
 
-/// The bytes in front of the data: the length of the header and the header, to a multiple of 8.
+/// The bytes in front of the data: the length of the header and the header, to a multiple of 8. Its fields come by their
+/// places, of equals as they are given.
 pub fn header_bytes(entries: &[Entry], notes: &Notes) -> Vec<u8> {
     let mut fields = Vec::new();
-    let text = |value: &Value| value.to_string();
     if !notes.is_empty() {
-        let all: Map<String, Value> = notes.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
-        fields.push(format!("\"__metadata__\":{}", Value::Object(all)));
+        fields.push((notes.place, format!("\"__metadata__\":{}", notes.json())));
     }
     for entry in entries {
         let about = json!({
             "dtype": entry.stored, "shape": entry.shape, "data_offsets": [entry.start, entry.end],
         });
-        fields.push(format!("{}:{}", text(&json!(entry.name)), about));
+        fields.push((entry.place, format!("{}:{}", json!(entry.name), about)));
     }
+    fields.sort_by_key(|f| f.0);
+    let fields: Vec<String> = fields.into_iter().map(|f| f.1).collect();
     framed(format!("{{{}}}", fields.join(",")))
 }
 

@@ -4,10 +4,12 @@
 //! copied byte for byte. Names are kept as they are, and shown without control characters ([`shown`]).
 
 mod header;
+mod notes;
 mod part;
 
 pub use crate::text::shown;
-pub use header::{Entry, Notes, header_bytes};
+pub use header::{Entry, header_bytes};
+pub use notes::Notes;
 pub use part::{PartFile, discard, journal_path, part_path};
 
 use crate::output::{Output, OutputError};
@@ -197,6 +199,13 @@ pub fn encode<T: Scalar>(dtype: Dtype, numbers: &[T], out: &mut Vec<u8>) {
         }
         other => numbers.iter().for_each(|x| other.encode(x.re(), 0.0, out)),
     }
+}
+
+/// The numbers in some bytes of a type of weights, as [`encode`] makes them.
+pub fn decode<T: Scalar>(dtype: Dtype, bytes: &[u8]) -> Vec<T> {
+    let mut numbers = Vec::with_capacity(bytes.len() / dtype.bytes());
+    dtype.decode(bytes, false, &mut numbers);
+    numbers
 }
 
 /// A number as a type of weights holds it.

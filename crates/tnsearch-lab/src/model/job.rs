@@ -9,6 +9,7 @@ use super::front::{self, Front, Reach, Recipe, bytes_needed};
 use super::layer::{Cost, Goal, Layer, LeftAlone, Settings};
 use super::manifest::KEY;
 use super::measure::trial_path;
+use super::outcome::{Outcome, Written, within};
 use super::plan::Plan;
 use super::term::Term;
 use serde::{Deserialize, Serialize};
@@ -140,46 +141,17 @@ pub struct Job<'a> {
     pub stop: &'a Stop,
 }
 
-/// A layer as it was written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Written {
-    /// The layer.
-    pub layer: Layer,
-    /// What it is called that it is now.
-    pub format: String,
-    /// Whether it has cores.
-    pub compressed: bool,
-    /// Numbers that are stored.
-    pub params: u64,
-    /// Multiply-adds of applying it.
-    pub multiply_adds: u64,
-    /// Its relative error as written.
-    pub re: f64,
-    /// The same in its metric, where it has one.
-    pub weighted_re: Option<f64>,
-}
-
-/// A compressed model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// Its layers.
-    pub layers: Vec<Written>,
-    /// What was left alone.
-    pub alone: Vec<LeftAlone>,
-    /// The relative error of all layers together, as the goal counts it.
-    pub re: f64,
-    /// Numbers before and after, of all tensors.
-    pub params: (u64, u64),
-    /// Bytes of the numbers before and after.
-    pub bytes: (u64, u64),
-    /// Multiply-adds of all layers before and after.
-    pub multiply_adds: (u64, u64),
-    /// Whether the goal was reached.
-    pub reached: bool,
-    /// Bytes that the largest layer needs.
-    pub memory_needed: u64,
-    /// The models that were measured.
-    pub trials: Vec<Trial>,
+/// How the writing of a model ended.
+pub(super) enum Ended {
+    /// All of it is written.
+    Whole(Vec<Done>),
+    /// The cores of a layer lose more than it may.
+    Over {
+        /// Its number among the layers.
+        layer: usize,
+        /// What they lose.
+        re: f64,
+    },
 }
 
 /// The layers of a model, and what is left alone.
@@ -292,15 +264,33 @@ impl Job<'_> {
             }
         }
         let plan = Plan::new(&self.settings, &layers, &fronts, &reaches);
-        let chosen = match (self.settings.goal, evaluate) {
+        let (mut chosen, cap) = match (self.settings.goal, evaluate) {
             (Goal::MaxLoss(rise), Some(evaluate)) => {
-                self.measured(&plan, rise, evaluate, (&mut trials, &mut journal), tell)?
+                let measured =
+                    self.measured(&plan, rise, evaluate, (&mut trials, &mut journal), tell)?;
+                (measured.0, self.settings.layer_cap(measured.1))
             }
-            (Goal::MaxCost(limit), _) => plan.within_cost(limit as f64, rest)?,
-            (Goal::KeepRe(re), _) => plan.within_re(re),
-            (Goal::MaxLoss(_), None) => vec![Recipe::Dense; layers.len()],
+            (Goal::MaxCost(limit), _) => (plan.within_cost(limit as f64, rest)?, None),
+            (Goal::KeepRe(re), _) => (plan.within_re(re), self.settings.layer_cap(re)),
+            (Goal::MaxLoss(_), None) => (vec![Recipe::Dense; layers.len()], None),
         };
-        let written = self.write(&plan, &chosen, (&mut journal, done), tell)?;
+        let written = loop {
+            match self.write(&plan, (&chosen, cap), (&mut journal, done), tell)? {
+                Ended::Whole(written) => break written,
+                // What was claimed is not what its cores give: the layer as it is loses nothing.
+                Ended::Over { layer: k, re } => {
+                    let name = weights::shown(&layers[k].name);
+                    let most = cap.unwrap_or(0.0);
+                    let said = format!(
+                        "layer '{name}' is left as it is: its cores would lose RE {re:.3e}, and it may lose {most:.3e}"
+                    );
+                    tell(Event::Warning(&said));
+                    chosen[k] = Recipe::Dense;
+                    done = Vec::new();
+                }
+            }
+        };
+        let rest = (rest, cap);
         let outcome = self.outcome(&plan, &chosen, alone, (written, trials, memory_needed), rest);
         drop(journal);
         weights::discard(&path);
@@ -386,7 +376,7 @@ impl Job<'_> {
         chosen: &[Recipe],
         alone: Vec<LeftAlone>,
         (done, trials, memory_needed): (Vec<Done>, Vec<Trial>, u64),
-        rest: f64,
+        (rest, layer_cap): (f64, Option<f64>),
     ) -> Outcome {
         let mut layers = Vec::new();
         let (mut sum, mut cost) = (0.0, rest);
@@ -425,12 +415,26 @@ impl Job<'_> {
         }
         let re = plan.re_of(sum);
         let reached = match self.settings.goal {
-            Goal::KeepRe(most) => re <= most * (1.0 + 1e-6),
+            Goal::KeepRe(most) => {
+                let kept = |l: &Written| layer_cap.is_none_or(|cap| within(l.counted_re(), cap));
+                within(re, most) && layers.iter().all(kept)
+            }
             Goal::MaxCost(most) => cost <= most as f64,
             Goal::MaxLoss(_) => layers.iter().any(|l| l.compressed),
         };
         let [params, bytes, multiply_adds] = sums;
-        Outcome { layers, alone, re, params, bytes, multiply_adds, reached, memory_needed, trials }
+        Outcome {
+            layers,
+            alone,
+            re,
+            layer_cap,
+            params,
+            bytes,
+            multiply_adds,
+            reached,
+            memory_needed,
+            trials,
+        }
     }
 }
 

@@ -38,20 +38,29 @@ impl FromStr for Cost {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weigh {
-    /// As they are: the whole is `sum ||W - W'||^2 / sum ||W||^2`.
-    Norm,
-    /// Each relative to its layer: the whole is the mean of order 3 of the layers' relative errors.
+    /// As they are, and no layer loses more than [`LAYER_CAP`] times the error asked for.
+    Each,
+    /// Each relative to its layer: the whole is the mean of order 3 of the layers' relative errors; the same cap.
     Layer,
+    /// As they are, without a cap: the whole is `sum ||W - W'||^2 / sum ||W||^2`, and a layer of small norm may be lost altogether.
+    Norm,
 }
+
+/// Where an error is asked for, no layer has a relative error of more than so many times it.
+pub const LAYER_CAP: f64 = 2.0;
+
+/// A layer of a larger relative error has lost most of what it was.
+pub const MOST_LOST: f64 = 0.5;
 
 impl FromStr for Weigh {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "norm" => Ok(Weigh::Norm),
+            "each" => Ok(Weigh::Each),
             "layer" => Ok(Weigh::Layer),
-            _ => Err("use norm or layer".to_owned()),
+            "norm" => Ok(Weigh::Norm),
+            _ => Err("use each, layer or norm".to_owned()),
         }
     }
 }
@@ -95,13 +104,22 @@ impl Settings {
         Settings {
             goal,
             cost: Cost::Params,
-            weigh: Weigh::Norm,
+            weigh: match goal {
+                Goal::KeepRe(_) => Weigh::Each,
+                _ => Weigh::Layer,
+            },
             min_entries: 256,
             trees: true,
             products: true,
             cores: None,
             seed: 0,
         }
+    }
+
+    /// The largest relative error that a layer may have where the whole may have `re`; none: any.
+    pub fn layer_cap(&self, re: f64) -> Option<f64> {
+        let cap = LAYER_CAP * re;
+        (self.weigh != Weigh::Norm && cap < 1.0).then_some(cap)
     }
 
     /// Checks every number.

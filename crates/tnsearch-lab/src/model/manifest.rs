@@ -56,13 +56,10 @@ impl Manifest {
                 (entry.name.clone(), entry.stored.clone(), entry.shape.clone());
             let layer = layers.iter().find(|(l, terms)| l.index == k && !terms.is_empty());
             let Some((layer, terms)) = layer else {
-                entries.push(Entry::new(
-                    name.clone(),
-                    dtype.clone(),
-                    shape.clone(),
-                    at,
-                    entry.bytes(),
-                ));
+                entries.push(
+                    Entry::new(name.clone(), dtype.clone(), shape.clone(), at, entry.bytes())
+                        .at_place(entry.place),
+                );
                 at += entry.bytes();
                 tensors.push(Stored { name, dtype, shape, terms: None });
                 continue;
@@ -78,13 +75,16 @@ impl Manifest {
                     }
                     let count: u64 = shape.iter().map(|&d| d as u64).product();
                     let bytes = count * layer.cores.bytes() as u64;
-                    entries.push(Entry::new(
-                        core.clone(),
-                        layer.cores.stored().into(),
-                        shape.clone(),
-                        at,
-                        bytes,
-                    ));
+                    entries.push(
+                        Entry::new(
+                            core.clone(),
+                            layer.cores.stored().into(),
+                            shape.clone(),
+                            at,
+                            bytes,
+                        )
+                        .at_place(entry.place),
+                    );
                     at += bytes;
                     number += 1;
                     cores.push(core);

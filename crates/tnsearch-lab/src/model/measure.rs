@@ -21,7 +21,7 @@ pub(super) fn trial_path(output: &Path) -> PathBuf {
 }
 
 impl Job<'_> {
-    /// Finds the largest error with which the measured loss rises by no more than it may.
+    /// Finds the largest error with which the measured loss rises by no more than it may: what is chosen, and the error.
     pub(super) fn measured(
         &self,
         plan: &Plan<'_>,
@@ -29,7 +29,7 @@ impl Job<'_> {
         evaluate: Evaluate<'_>,
         (trials, journal): (&mut Vec<Trial>, &mut LinesFile),
         tell: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Vec<Recipe>, ModelError> {
+    ) -> Result<(Vec<Recipe>, f64), ModelError> {
         let mut known = trials.clone().into_iter();
         // The uncompressed model was measured before anything else.
         let Some((first, base)) = known.next().and_then(|t| t.loss.map(|loss| (t, loss))) else {
@@ -80,11 +80,11 @@ impl Job<'_> {
             tell(Event::Trial(&found));
             match found.loss.is_some_and(|loss| loss <= base + rise) {
                 true => (good, best) = (re, chosen),
-                false if trial == 0 => return Ok(best),
+                false if trial == 0 => return Ok((best, good)),
                 false => bad = re,
             }
         }
-        Ok(best)
+        Ok((best, good))
     }
 
     /// Writes the model with the layers as they would be: dense.

@@ -15,6 +15,7 @@ pub mod leading;
 pub mod manifest;
 mod measure;
 pub mod metric;
+pub mod outcome;
 pub mod pairing;
 mod plan;
 pub mod restore;
@@ -27,7 +28,8 @@ mod write;
 
 pub use calibration::{Calibration, CalibrationError};
 pub use error::ModelError;
-pub use job::{Event, Job, Outcome, Trial, Written, forget, layers};
-pub use layer::{Cost, Goal, Layer, LeftAlone, Settings, Weigh, Why};
+pub use job::{Event, Job, Trial, forget, layers};
+pub use layer::{Cost, Goal, LAYER_CAP, Layer, LeftAlone, MOST_LOST, Settings, Weigh, Why};
 pub use manifest::Manifest;
+pub use outcome::{Outcome, Written};
 pub use restore::restore;

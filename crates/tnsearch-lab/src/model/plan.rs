@@ -44,7 +44,7 @@ impl<'a> Plan<'a> {
     /// What a squared error of a layer counts in the sum of all.
     pub fn counted(&self, k: usize, error: f64) -> f64 {
         match self.settings.weigh {
-            Weigh::Norm => error,
+            Weigh::Norm | Weigh::Each => error,
             Weigh::Layer => (error / self.fronts[k].norm.max(f64::MIN_POSITIVE)).powf(1.5),
         }
     }
@@ -52,7 +52,7 @@ impl<'a> Plan<'a> {
     /// The sum that a relative error of the whole stands for, and the other way round.
     pub fn allowed(&self, re: f64) -> f64 {
         match self.settings.weigh {
-            Weigh::Norm => re * re * self.fronts.iter().map(|f| f.norm).sum::<f64>(),
+            Weigh::Norm | Weigh::Each => re * re * self.fronts.iter().map(|f| f.norm).sum::<f64>(),
             Weigh::Layer => re.powi(3) * self.fronts.len() as f64,
         }
     }
@@ -60,8 +60,8 @@ impl<'a> Plan<'a> {
     pub fn re_of(&self, sum: f64) -> f64 {
         let whole: f64 = self.fronts.iter().map(|f| f.norm).sum();
         match self.settings.weigh {
-            Weigh::Norm if whole > 0.0 => (sum / whole).sqrt(),
-            Weigh::Norm => 0.0,
+            Weigh::Norm | Weigh::Each if whole > 0.0 => (sum / whole).sqrt(),
+            Weigh::Norm | Weigh::Each => 0.0,
             Weigh::Layer => (sum / self.fronts.len() as f64).cbrt(),
         }
     }
@@ -75,17 +75,30 @@ impl<'a> Plan<'a> {
         self.points.iter().zip(chosen).map(|(points, &k)| points[k].recipe).collect()
     }
 
-    /// The cheapest with a relative error of at most this, less what rounding the cores adds.
+    /// The cheapest with a relative error of at most this, and of every layer within its cap, less what rounding the cores
+    /// adds.
     pub fn within_re(&self, re: f64) -> Vec<Recipe> {
-        let unit = |l: &Layer| match l.cores {
-            Dtype::Bf16 => 2f64.powi(-9),
-            Dtype::F16 => 2f64.powi(-12),
-            _ => 2f64.powi(-24),
+        let less = |re: f64, rounding: f64| (re * re - 4.0 * rounding * rounding).max(0.0);
+        let rounding = self.layers.iter().map(unit).fold(0.0, f64::max);
+        // Points come by falling error: those within the cap are the last ones, the layer as it is among them.
+        let first = |k: usize| match self.settings.layer_cap(re) {
+            Some(cap) => {
+                let most = less(cap, unit(&self.layers[k])) * self.fronts[k].norm;
+                let points = &self.points[k];
+                points.partition_point(|p| p.error > most).min(points.len() - 1)
+            }
+            None => 0,
         };
-        let rounding = self.layers.iter().map(unit).fold(0.0, f64::max).powi(2);
-        let allowed = self.allowed((re * re - 4.0 * rounding).max(0.0).sqrt());
-        let chosen = budget::within_error(&self.choices, allowed);
-        chosen.map_or_else(|| vec![Recipe::Dense; self.layers.len()], |c| self.recipes(&c))
+        let firsts: Vec<usize> = (0..self.layers.len()).map(first).collect();
+        let choices: Vec<Vec<Choice>> =
+            self.choices.iter().zip(&firsts).map(|(all, &k)| all[k..].to_vec()).collect();
+        match budget::within_error(&choices, self.allowed(less(re, rounding).sqrt())) {
+            Some(chosen) => {
+                let chosen: Vec<usize> = chosen.iter().zip(&firsts).map(|(a, b)| a + b).collect();
+                self.recipes(&chosen)
+            }
+            None => vec![Recipe::Dense; self.layers.len()],
+        }
     }
 
     /// The best with at most this cost of the whole model.
@@ -102,5 +115,14 @@ impl<'a> Plan<'a> {
                 Err(ModelError::TooFew { limit: limit as u64, unit, alone: rest as u64, least })
             }
         }
+    }
+}
+
+/// What rounding to the type of a layer's cores changes in a number, relatively.
+fn unit(layer: &Layer) -> f64 {
+    match layer.cores {
+        Dtype::Bf16 => 2f64.powi(-9),
+        Dtype::F16 => 2f64.powi(-12),
+        _ => 2f64.powi(-24),
     }
 }

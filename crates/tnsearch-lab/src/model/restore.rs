@@ -31,13 +31,12 @@ pub fn restore(
             }
             _ => file.find(&stored.name).map_or(0, |k| file.entries()[k].bytes()),
         };
-        entries.push(Entry::new(
-            stored.name.clone(),
-            stored.dtype.clone(),
-            stored.shape.clone(),
-            at,
-            bytes,
-        ));
+        // Where the tensor, or the first of its cores, stands in the header.
+        let first = stored.terms.iter().flatten().flat_map(|t| &t.cores).next();
+        let place = file.find(first.unwrap_or(&stored.name)).map_or(0, |k| file.entries()[k].place);
+        let (name, dtype, shape) =
+            (stored.name.clone(), stored.dtype.clone(), stored.shape.clone());
+        entries.push(Entry::new(name, dtype, shape, at, bytes).at_place(place));
         at += bytes;
     }
     let mut notes = file.notes().clone();

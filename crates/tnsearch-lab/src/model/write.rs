@@ -2,14 +2,15 @@
 
 use super::error::ModelError;
 use super::front::{self, Recipe, TermShape};
-use super::job::{Done, Event, Job, Record, forget};
+use super::job::{Done, Ended, Event, Job, Record, forget};
 use super::layer::Layer;
 use super::manifest::{KEY, Manifest};
 use super::metric::norm_squared;
+use super::outcome::within;
 use super::plan::Plan;
 use super::term::Term;
 use std::io::Write;
-use tnsearch::tensor::Scalar;
+use tnsearch::tensor::{Scalar, Tensor};
 use tnsearch_io::Problem;
 use tnsearch_io::lines::LinesFile;
 use tnsearch_io::weights::{self, Entry, PartFile, header_bytes};
@@ -73,14 +74,15 @@ impl Job<'_> {
         self.file.copy(index, part).map_err(|e| part.failed(&e).into())
     }
 
-    /// Writes the file, tensor by tensor, going on behind those that are done.
+    /// Writes the file, tensor by tensor, going on behind those that are done. Every layer is confirmed before it is written:
+    /// one whose cores lose more than the cap ends the writing.
     pub(super) fn write(
         &self,
         plan: &Plan<'_>,
-        chosen: &[Recipe],
+        (chosen, cap): (&[Recipe], Option<f64>),
         (journal, done): (&mut LinesFile, Vec<Done>),
         tell: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Vec<Done>, ModelError> {
+    ) -> Result<Ended, ModelError> {
         let shapes: Vec<(&Layer, Vec<TermShape>)> = (0..plan.layers.len())
             .map(|k| (&plan.layers[k], plan.fronts[k].terms(chosen[k], &plan.layers[k])))
             .collect();
@@ -102,13 +104,13 @@ impl Job<'_> {
                 Some(k) => {
                     let layer = &plan.layers[k];
                     tell(Event::Layer { layer, number: k, of: plan.layers.len(), writing: true });
-                    match layer.is_wide() {
-                        true => {
-                            self.write_layer::<f64>(plan, k, chosen[k], (&mut part, &mut one))?
-                        }
-                        false => {
-                            self.write_layer::<f32>(plan, k, chosen[k], (&mut part, &mut one))?
-                        }
+                    let how = (chosen[k], cap);
+                    let confirmed = match layer.is_wide() {
+                        true => self.write_layer::<f64>(plan, k, how, (&mut part, &mut one))?,
+                        false => self.write_layer::<f32>(plan, k, how, (&mut part, &mut one))?,
+                    };
+                    if let Err(re) = confirmed {
+                        return Ok(Ended::Over { layer: k, re });
                     }
                 }
             }
@@ -134,39 +136,46 @@ impl Job<'_> {
             return Err(Problem::Damaged(found).of(self.output).into());
         }
         part.finish()?;
-        Ok(done)
+        Ok(Ended::Whole(done))
     }
 
+    /// Writes a layer whose cores, read from the bytes that are to be written, lose no more than they may; else says what
+    /// they lose, and writes nothing.
     fn write_layer<T: Scalar>(
         &self,
         plan: &Plan<'_>,
         k: usize,
-        recipe: Recipe,
+        (recipe, cap): (Recipe, Option<f64>),
         (part, one): (&mut PartFile, &mut Done),
-    ) -> Result<(), ModelError> {
-        let layer = &plan.layers[k];
-        if recipe == Recipe::Dense {
-            one.norm = norm_squared(&self.file.read::<T>(layer.index)?, None);
-            return self.copy(layer.index, part);
-        }
-        let terms = self.terms::<T>(plan, k, recipe)?;
-        let mut bytes = Vec::new();
-        for core in terms.iter().flat_map(|t| &t.cores) {
-            bytes.clear();
-            weights::encode(layer.cores, core.data(), &mut bytes);
-            part.write_all(&bytes).map_err(|e| part.failed(&e))?;
-        }
+    ) -> Result<Result<(), f64>, ModelError> {
+        let (layer, front) = (&plan.layers[k], &plan.fronts[k]);
         one.norm = norm_squared(&self.file.read::<T>(layer.index)?, None);
+        if recipe == Recipe::Dense {
+            return self.copy(layer.index, part).map(Ok);
+        }
+        let mut terms = self.terms::<T>(plan, k, recipe)?;
+        let mut bytes = Vec::new();
+        for core in terms.iter_mut().flat_map(|t| &mut t.cores) {
+            let start = bytes.len();
+            weights::encode(layer.cores, core.data(), &mut bytes);
+            let read: Vec<T> = weights::decode(layer.cores, &bytes[start..]);
+            *core = Tensor::new(core.dims().to_vec(), read).map_err(|_| self.ended(layer))?;
+        }
         let rest = self.rest(layer, &terms)?;
         drop(terms);
         let metric = self.metric::<T>(layer)?;
         one.error = norm_squared(&rest, None);
         one.weighted = norm_squared(&rest, metric.as_ref());
+        drop(rest);
         // What rounding may add is far below; numbers too small for their type vanish.
-        let front = &plan.fronts[k];
-        match one.weighted <= 2.0 * plan.point(k, recipe).error + 1e-3 * front.norm {
-            true => Ok(()),
-            false => Err(self.too_coarse(layer)),
+        if one.weighted > 2.0 * plan.point(k, recipe).error + 1e-3 * front.norm {
+            return Err(self.too_coarse(layer));
         }
+        let re = if front.norm > 0.0 { (one.weighted / front.norm).sqrt() } else { 0.0 };
+        if cap.is_some_and(|cap| !within(re, cap)) {
+            return Ok(Err(re));
+        }
+        part.write_all(&bytes).map_err(|e| part.failed(&e))?;
+        Ok(Ok(()))
     }
 }

@@ -163,6 +163,7 @@ pub fn compress(
     }
     best.figures = Some(measure(&best)?);
     if let Some(f) = &best.figures {
+        best.confirm(&data.validation, f.validation_mse)?;
         front.push(FrontPoint { params: f.params, mse: judged(f) });
     }
     Ok(Compressed {

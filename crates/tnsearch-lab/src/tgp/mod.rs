@@ -8,6 +8,7 @@ mod adam;
 mod als;
 mod bound;
 mod compress;
+mod confirm;
 mod contract;
 mod data;
 mod evidence;
@@ -186,6 +187,11 @@ pub enum TgpError {
     /// A decomposition failed.
     #[error(transparent)]
     Decompose(#[from] tnsearch::decompose::DecomposeError),
+    /// A model is not what was said about it: a fault of the program.
+    #[error(
+        "the model found is not what was claimed: {0}; nothing is written (a fault of tnsearch: please report it)"
+    )]
+    Claim(String),
     /// A stop was asked for before there was a model.
     #[error("the time was up before there was a model; give more --max-seconds")]
     Stopped,

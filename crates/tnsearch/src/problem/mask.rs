@@ -29,6 +29,14 @@ pub enum MaskError {
         /// The value given.
         value: f64,
     },
+    /// More folds than entries.
+    #[error("folds is {folds}, but {observed} entries are observed; it must be at most {observed}")]
+    Folds {
+        /// Folds asked for.
+        folds: usize,
+        /// Entries observed.
+        observed: usize,
+    },
     /// Too few entries to take some away.
     #[error("{observed} entries are observed; taking {taken} away leaves none")]
     TooFew {
@@ -145,6 +153,9 @@ impl Mask {
     /// If there is no fold `k`.
     pub fn fold(&self, k: usize, folds: usize, seed: u64) -> Result<(Mask, Mask), MaskError> {
         assert!(k < folds, "a fold there is");
+        if folds > self.count {
+            return Err(MaskError::Folds { folds, observed: self.count });
+        }
         let (begin, end) = (k * self.count / folds, (k + 1) * self.count / folds);
         self.split(begin..end, seed)
     }
@@ -215,6 +226,8 @@ mod tests {
         let all = Mask::all(&[2]).unwrap();
         assert!(matches!(all.without(1.0, 0), Err(MaskError::Share { .. })));
         assert!(matches!(all.without(0.99, 0), Err(MaskError::TooFew { .. })));
+        assert_eq!(all.fold(0, 3, 0), Err(MaskError::Folds { folds: 3, observed: 2 }));
+        assert!(all.fold(0, 2, 0).is_ok());
         assert_eq!(Mask::new(vec![2], vec![false; 2]), Err(MaskError::Nothing));
         assert!(matches!(Mask::new(vec![3], vec![true; 2]), Err(MaskError::Shape { .. })));
     }

@@ -1,6 +1,6 @@
 //! A search in the words of users: what the command line and Python take, and what follows where nothing is said.
 
-use super::{Budget, STRATEGIES, SearchSettings, StrategySpec};
+use super::{Budget, Description, STRATEGIES, SearchSettings, StrategySpec};
 use crate::SettingError;
 use crate::fit::AskedFit;
 use crate::problem::AskedObjective;
@@ -101,9 +101,29 @@ impl AskedSearch {
 
     /// The template: several formats for `auto`, where none is named.
     pub fn template(&self) -> &str {
-        // Options of a strategy speak of one that searches a template.
-        let several = self.is_auto() && self.strategy.options.is_empty() && self.direct;
+        // Options of other strategies speak of one that searches a template.
+        let several = self.is_auto() && self.are_of("formats") && self.direct;
         self.template.as_deref().unwrap_or(if several { "formats" } else { "ring" })
+    }
+
+    /// Whether the options given, if any, are options of a strategy.
+    fn are_of(&self, strategy: &str) -> bool {
+        let known = Description::named(strategy).map_or(&[][..], |d| d.options);
+        self.strategy.options.keys().all(|name| known.iter().any(|o| o.name == name))
+    }
+
+    /// The strategy: where `auto` stands for another one, and options of that are given, that one.
+    fn strategy(&self) -> StrategySpec {
+        let stands_for = match self.template() {
+            "formats" => "formats",
+            "any-tree" => "trees",
+            _ => STRATEGIES[0].name,
+        };
+        let mut strategy = self.strategy.clone();
+        if self.is_auto() && !strategy.options.is_empty() && self.are_of(stands_for) {
+            stands_for.clone_into(&mut strategy.name);
+        }
+        strategy
     }
 
     /// Structures with so many times the entries as params, or more, are not fitted: none that is as large as the
@@ -123,7 +143,7 @@ impl AskedSearch {
         let usual = SearchSettings::default();
         let settings = SearchSettings {
             objective: self.objective.check()?.get(),
-            strategy: self.strategy.clone(),
+            strategy: self.strategy(),
             max_rank: self.max_rank.unwrap_or(usual.max_rank),
             widest_rank: None,
             direct: self.direct,
@@ -165,6 +185,7 @@ impl SearchSettings {
 
 #[cfg(test)]
 mod tests {
+    use super::super::OptionKind;
     use super::*;
 
     #[test]
@@ -183,6 +204,35 @@ mod tests {
         assert_eq!((asked.template(), asked.max_phi()), ("path", 2.0));
         asked.runs = 0;
         assert!(asked.settings(1000).is_err());
+    }
+
+    #[test]
+    fn options_of_what_auto_stands_for_are_taken() {
+        let made = |template: Option<&str>, option: &str| {
+            let strategy = StrategySpec::new("auto").set(option, 3.into());
+            let template = template.map(str::to_owned);
+            AskedSearch { strategy, template, ..AskedSearch::default() }
+        };
+        for description in STRATEGIES {
+            for option in description.options.iter().filter(|o| o.kind == OptionKind::Count) {
+                let asked = made(None, option.name);
+                let of = |name: &str| asked.are_of(name);
+                let settings = asked.settings(1000);
+                match (of("formats"), of("auto")) {
+                    (true, _) => {
+                        assert_eq!(asked.template(), "formats", "{}", option.name);
+                        assert_eq!(settings.unwrap().strategy.name, "formats", "{}", option.name);
+                    }
+                    (_, known) => {
+                        assert_eq!(asked.template(), "ring", "{}", option.name);
+                        assert_eq!(settings.is_ok(), known, "{}", option.name);
+                    }
+                }
+            }
+        }
+        let trees = made(Some("any-tree"), "trees").settings(1000).unwrap();
+        assert_eq!(trees.strategy.name, "trees");
+        assert!(made(Some("ring"), "steps").settings(1000).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use tnsearch_io::text::bytes;
 use tnsearch_io::weights::{WeightsFile, shown};
-use tnsearch_lab::model::{Cost, Goal, Outcome, Settings, Trial, Weigh};
+use tnsearch_lab::model::{Cost, Goal, LAYER_CAP, MOST_LOST, Outcome, Settings, Trial, Weigh};
 use tnsearch_report::page::{Cell, Rows, Tables, Tile};
 
 #[derive(Serialize)]
@@ -31,6 +31,10 @@ pub struct Summary<'a> {
     /// Of all layers together, as the goal counts it.
     re: f64,
     rse: f64,
+    /// No layer may have a larger RE; none: any.
+    layer_cap: Option<f64>,
+    /// Layers that lost most of their norm.
+    mostly_lost: Vec<&'a str>,
     target_reached: bool,
     trials: &'a [Trial],
     memory_needed: u64,
@@ -118,6 +122,11 @@ impl<'a> Summary<'a> {
             multiply_adds: outcome.multiply_adds.1,
             re: outcome.re,
             rse: outcome.re * outcome.re,
+            layer_cap: outcome.layer_cap,
+            mostly_lost: {
+                let lost = outcome.layers.iter().filter(|l| l.is_mostly_lost());
+                lost.map(|l| &l.layer.name[..]).collect()
+            },
             target_reached: outcome.reached,
             trials: &outcome.trials,
             memory_needed: outcome.memory_needed,
@@ -206,6 +215,7 @@ impl<'a> Summary<'a> {
             "RE",
             format!("{} ({}); RSE {}", number(self.re), self.meaning(), number(self.rse)),
         );
+        line(&mut out, "layers", self.losses());
         if !self.left_alone.is_empty() {
             line(&mut out, "left alone", format!("{} tensors", self.left_alone.len()));
         }
@@ -233,11 +243,58 @@ impl<'a> Summary<'a> {
     /// What the error of the whole is.
     fn meaning(&self) -> &'static str {
         match (self.weigh, self.weighted()) {
-            (Weigh::Norm, false) => "all layers together",
-            (Weigh::Norm, true) => "outputs of all layers together",
+            (Weigh::Norm | Weigh::Each, false) => "all layers together",
+            (Weigh::Norm | Weigh::Each, true) => "outputs of all layers together",
             (Weigh::Layer, false) => "mean of order 3 over layers",
             (Weigh::Layer, true) => "of outputs, mean of order 3 over layers",
         }
+    }
+
+    /// What the layers lost, and what each may.
+    fn losses(&self) -> String {
+        let re = |l: &LayerSummary| l.weighted_re.unwrap_or(l.re);
+        let changed = self.layers.iter().filter(|l| l.compressed);
+        let worst = changed.max_by(|a, b| re(a).total_cmp(&re(b)));
+        let allowed = match (self.layer_cap, self.weigh, self.goal) {
+            (Some(cap), ..) => {
+                format!("each within RE {} ({LAYER_CAP} times that of the whole)", number(cap))
+            }
+            (None, Weigh::Norm, _) => "none has an error of its own to keep (--weigh norm)".into(),
+            (None, _, Goal::MaxCost(_)) => "none has an error of its own to keep".into(),
+            _ => "each may lose anything".to_owned(),
+        };
+        match worst {
+            Some(worst) => {
+                format!(
+                    "the most is lost by '{}', RE {}; {allowed}",
+                    shown(&worst.name),
+                    number(re(worst))
+                )
+            }
+            None => "all are as they were".to_owned(),
+        }
+    }
+
+    /// What somebody who uses the model has to know.
+    pub fn warnings(&self) -> Vec<String> {
+        let lost = self.mostly_lost.len();
+        let Some(first) = self.mostly_lost.first().map(|name| shown(name)) else {
+            return Vec::new();
+        };
+        let who = match lost {
+            1 => format!("layer '{first}' has"),
+            n => format!("{n} layers such as '{first}' have"),
+        };
+        let instead = match (self.goal, self.weigh) {
+            (_, Weigh::Norm) => "leave out --weigh norm",
+            (Goal::KeepRe(_), _) => "ask for a smaller --keep-re",
+            (Goal::MaxCost(_), _) => "allow more",
+            (Goal::MaxLoss(_), _) => "allow less",
+        };
+        vec![format!(
+            "{who} lost most of {} (RE above {MOST_LOST}), which may ruin the model: measure it, or {instead}",
+            if lost == 1 { "its norm" } else { "their norms" }
+        )]
     }
 
     /// The page.
@@ -287,13 +344,15 @@ impl<'a> Summary<'a> {
                 rows: self.left_alone.iter().map(row).collect(),
             });
         }
-        let notes = [
+        let mut notes = vec![
             "RE is the norm of the difference over that of the layer. Multiply-adds are those of applying a layer to one input \
              (of a convolution, to one place), cores in their cheapest order."
                 .to_owned(),
             "svd r: two matrices of rank r. kron A (x) B: a Kronecker product, shapes as rows x columns. tree: cores on factors of the sides."
                 .to_owned(),
+            format!("Layers: {}.", self.losses()),
         ];
+        notes.extend(self.warnings().iter().map(|said| format!("Warning: {said}.")));
         let name = self.input.file_name().map_or_else(String::new, |n| shown(&n.to_string_lossy()));
         let reached = if self.target_reached { "" } else { " (target not reached)" };
         let title = format!("{name}, compressed{reached}");

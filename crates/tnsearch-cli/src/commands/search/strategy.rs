@@ -23,7 +23,13 @@ impl StrategyOptions {
         let Ok(description) = Description::named(&self.name) else {
             anyhow::bail!("unknown strategy '{}'; use {}", self.name, names.join(", "));
         };
-        let known = |name: &str| description.options.iter().any(|o| o.name == name);
+        // Where no format is named, the first stands for others, whose options are then looked at with the template.
+        let stands_for =
+            STRATEGIES.iter().filter(|d| matches!(d.graphs, Graphs::Formats | Graphs::Trees));
+        let others = stands_for.filter(|_| description.name == STRATEGIES[0].name);
+        let all: Vec<&OptionDescription> =
+            description.options.iter().chain(others.flat_map(|d| d.options)).collect();
+        let known = |name: &str| all.iter().any(|o| o.name == name);
         if let Some((option, _)) = self.given.iter().find(|(name, _)| !known(name)) {
             let knows: Vec<String> =
                 description.options.iter().map(|o| format!("--{}", o.name)).collect();

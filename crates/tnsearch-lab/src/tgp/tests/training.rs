@@ -1,8 +1,9 @@
 //! Training: what it goes on with, and what it refuses.
 
-use super::super::train::train;
+use super::super::train::{Prepared, train};
 use super::super::{Event, TrainSettings};
 use super::{random, response};
+use tnsearch::network::Network;
 use tnsearch::problem::Stop;
 use tnsearch_io::Table;
 
@@ -39,6 +40,32 @@ fn a_model_to_go_on_with_stays_where_nothing_better_is_found() {
     let figures = more.unwrap().model.figures.unwrap();
     assert!(figures.validation_mse <= mse && figures.bound.is_some());
     assert!(told.iter().all(|&better| better < mse), "{told:?} {mse}");
+}
+
+#[test]
+fn models_that_are_not_what_is_said_are_seen() {
+    // Few rows, of which all are looked at, and many.
+    for rows in [120, 900] {
+        let table = table(rows, 2);
+        let settings = TrainSettings::default().with(|s| {
+            (s.inducing, s.rank, s.evidence_rows, s.evidence_steps) = (vec![6], 3, 60, 5);
+        });
+        let model = train(&table, &settings, None, &Stop::new(), &mut |_| ()).unwrap().model;
+        let data = Prepared::new(&table, &model.shares, &model.standard, &model.grids).unwrap();
+        let mse = model.mse(&data.validation).unwrap();
+        model.confirm(&data.validation, mse).unwrap();
+        if rows == 120 {
+            let said = model.confirm(&data.validation, 1.01 * mse).unwrap_err().to_string();
+            assert!(said.contains("mean squared error was computed as"), "{said}");
+        }
+        let structure = model.mean.structure().clone();
+        let mut cores: Vec<_> =
+            model.mean.cores().iter().map(|c| c.as_f64().unwrap().clone()).collect();
+        cores[0].data_mut()[0] = f64::NAN;
+        let broken = Network::new(structure, model.mean.dims().to_vec(), cores).unwrap();
+        let said = model.with_mean(broken).confirm(&data.validation, mse).unwrap_err();
+        assert!(said.to_string().contains("not finite"), "{said}");
+    }
 }
 
 #[test]
