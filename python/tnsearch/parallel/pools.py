@@ -131,7 +131,9 @@ class Pool(ABC):
             if not shared():
                 remove_stale(place)
             self._directory = tempfile.mkdtemp(prefix=PREFIX, dir=place)
-            self._lock = _lock(self._directory, new=True)
+            # Other machines may know no locks of this one: what is left in a shared folder stays.
+            if not shared():
+                self._lock = _lock(self._directory, new=True)
         return self._directory
 
     def _to_file(self) -> str:
