@@ -103,6 +103,7 @@ def verify(
     strict: bool = False,
     max_cases: int = 200_000,
     mask: ArrayLike | None = None,
+    mask_marks: str = "missing",
     nan_missing: bool = False,
     missing: float | None = None,
     seed: int = 0,
@@ -136,7 +137,7 @@ def verify(
         Count what is only on record as not checked, too.
     max_cases
         Cases that a proof may have where there is no certificate.
-    mask, nan_missing, missing, seed
+    mask, mask_marks, nan_missing, missing, seed
         Which entries are known; see :func:`tnsearch.complete`.
     loss
         The loss, where it was another than the squared error.
@@ -177,6 +178,7 @@ def verify(
             reshape=reshape,
             column_major=column_major,
             dtype=dtype,
+            mask_marks=mask_marks,
             nan_missing=nan_missing,
             max_memory=max_memory,
         ),

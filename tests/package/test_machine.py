@@ -58,7 +58,7 @@ GOALS = st.sampled_from([{"max_re": 0.3}, {"max_re": 0.05}, {"max_rse": 0.01}, {
 SPACES = st.sampled_from([{"template": "path"}, {"template": "path", "max_rank": 3}, {"template": "any-tree"}, {"template": "star"}, {}])
 WAYS = st.sampled_from([{}, {"seed": 3}, {"strategy": "tnls", "samples": 3, "iterations": 2}, {"strategy": "random", "samples": 4}, {"shrink": False}])
 #: What decides the answer, and another value of it: a journal must not go on with that.
-OTHERS: list[dict[str, Any]] = [{"seed": 11}, {"max_re": 0.123, "max_rse": None, "max_params": None, "lambda_": None}, {"dtype": "f32"}, {"restarts": 7}]
+OTHERS: list[dict[str, Any]] = [{"seed": 11}, {"max_re": 0.123, "max_rse": None, "max_params": None, "lambda_": None}, {"dtype": "f32"}, {"restarts": 7}, {"max_rank": 2}]
 
 
 @dataclass

@@ -154,7 +154,7 @@ fn what_is_to_blame_is_named() {
     place.ring("x.npy", 4, 1);
     let said = |args: &str| place.run(args).stdout;
     let phi = said("search x.npy --max-phi 0.01 --strategy greedy");
-    assert!(phi.contains("too large for --max-phi; try a larger one"), "{phi}");
+    assert!(phi.contains("0.01 times the tensor's entries as params or more (--max-phi)"), "{phi}");
     let ranks = said("search x.npy --lambda 1e300 --max-evaluations 1");
     assert!(ranks.contains("phi + 1e300 * RSE"), "{ranks}");
     place.refuses("search x.npy --max-phi -1e300", "max-phi is -1e300; it must be above 0");

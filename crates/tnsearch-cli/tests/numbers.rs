@@ -109,7 +109,7 @@ fn a_journal_knows_the_kind() {
     hide::<f32>(&place, "x.npy", "<f4");
     let line = "search x.npy --strategy tnls --iterations 1 --samples 5 --max-rse 1e-3 --seed 1";
     place.json(&format!("{line} --dtype f32 --journal run.jsonl"));
-    place.refuses(&format!("{line} --journal run.jsonl --resume"), "other entries");
+    place.refuses(&format!("{line} --journal run.jsonl --resume"), "made with data.dtype \"f32\"");
     let again = place.run(&format!("{line} --dtype f32 --journal run.jsonl --resume"));
     assert!(again.code < 2, "{again:?}");
     // The report finds the kind by itself.

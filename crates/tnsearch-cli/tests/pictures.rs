@@ -181,7 +181,7 @@ fn pictures_that_cannot_be_taken() {
             ("empty.png", "truncated: the file is empty"),
             ("cut.png", "cut.png: "),
             ("black.png", "every entry is zero"),
-            ("x.png --max-memory 100", "x.png: its 576 entries need 4.6 kB of memory"),
+            ("x.png --max-memory 100", "x.png: its 192 entries need 1.7 kB of memory"),
             (
                 "x.png --resize 0x5",
                 "--resize: '0x5' is no size; use rows x columns such as 256x256",

@@ -32,7 +32,9 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
             return PyMemoryError::new_err(sentence(error));
         }
         match e.downcast_ref::<FileError>().map(|e| &e.problem).or_else(|| e.downcast_ref()) {
-            Some(Problem::Memory { .. }) => return PyMemoryError::new_err(sentence(error)),
+            Some(Problem::Memory { .. } | Problem::File { .. }) => {
+                return PyMemoryError::new_err(sentence(error));
+            }
             Some(Problem::Missing) => return PyFileNotFoundError::new_err(sentence(error)),
             Some(Problem::Io(_) | Problem::NotAFile(_)) => {
                 return PyOSError::new_err(sentence(error));

@@ -22,7 +22,7 @@ pub enum Line {
     /// A beginning: `{"begin": {...}}`.
     Begin(BeginRecord),
     /// An end: `{"end": {...}}`.
-    End(EndRecord),
+    End(Box<EndRecord>),
 }
 
 /// The lines that are no evaluations.
@@ -44,7 +44,7 @@ impl Line {
         Ok(match serde_json::from_slice(line)? {
             Named::Generation(record) => Line::Generation(record),
             Named::Begin(record) => Line::Begin(record),
-            Named::End(record) => Line::End(record),
+            Named::End(record) => Line::End(Box::new(record)),
         })
     }
 }
@@ -119,7 +119,7 @@ mod tests {
         let text = |line: &dyn erased::Write| line.write();
         assert_eq!(Line::parse(&text(&generation(&state))).unwrap(), Line::Generation(state));
         assert_eq!(Line::parse(&text(&begin(&first))).unwrap(), Line::Begin(first.clone()));
-        assert_eq!(Line::parse(&text(&end(&last))).unwrap(), Line::End(last.clone()));
+        assert_eq!(Line::parse(&text(&end(&last))).unwrap(), Line::End(Box::new(last.clone())));
         assert!(Line::parse(b"{\"run\":1}").unwrap_err().to_string().contains("permutation"));
         assert!(Line::parse(b"{\"what\":1}").is_err());
     }

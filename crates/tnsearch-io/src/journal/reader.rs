@@ -129,7 +129,7 @@ impl Lines for JournalFile {
                 if let Some(best) = &end.best {
                     self.check(best, false)?;
                 }
-                self.end = Some(end);
+                self.end = Some(*end);
             }
         }
         Ok(())

@@ -11,6 +11,11 @@ const MOST: usize = 64;
 /// How far two ways of adding up may be apart, relative to the predictions.
 const ROUNDING: f64 = 1e-7;
 
+/// Whether two numbers differ by rounding alone; one that is no number is near nothing.
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * (1.0 + b.abs())
+}
+
 impl Model {
     /// Checks that the cores are finite and predict these rows with that mean squared error: of all where they are few, of
     /// some what the model says row by row.
@@ -23,7 +28,7 @@ impl Model {
         let mut sum = 0.0;
         for (k, &said) in said.iter().enumerate() {
             let found = self.by_network(&some, k)?;
-            if !((found - said).abs() <= ROUNDING * (1.0 + said.abs())) {
+            if !near(found, said) {
                 return Err(TgpError::Claim(format!(
                     "its mean at row {} was computed as {said:e}, but its cores give {found:e}",
                     which[k]
@@ -32,7 +37,7 @@ impl Model {
             sum += (found - some.y[k]).powi(2);
         }
         let found = sum / which.len().max(1) as f64;
-        match which.len() == rows.len() && !((found - mse).abs() <= ROUNDING * (1.0 + mse)) {
+        match which.len() == rows.len() && !near(found, mse) {
             true => Err(TgpError::Claim(format!(
                 "its mean squared error was computed as {mse:e}, but its cores give {found:e}"
             ))),

@@ -457,8 +457,8 @@ fn torn_journals_are_read_up_to_the_tear_and_damaged_lines_left_out() {
     assert_eq!(refusal("hello\n"), LinesProblem::Foreign("journal"));
     assert_eq!(refusal("{\"format\":\"other\"}\n"), LinesProblem::Foreign("journal"));
     assert_eq!(
-        refusal(&text.replacen("\"version\":2", "\"version\":5", 1)),
-        LinesProblem::Newer { found: 5, known: 4 }
+        refusal(&text.replacen("\"version\":2", "\"version\":6", 1)),
+        LinesProblem::Newer { found: 6, known: 5 }
     );
     assert!(
         refusal(&text.replacen("\"version\":2", "\"version\":9", 1))

@@ -136,10 +136,10 @@ pub(super) fn als_sweep<T: Scalar>(
         let Visit { core, rhs, gram, width, scale, .. } = visit;
         core.iter_mut().for_each(|g| *g = g.scale(*scale));
         solver.solve_until((gram, rhs), core, width, damping, &stopped);
-        if seen == last {
-            if let Some(energy) = energy(gram, rhs, core, width, &stopped) {
-                swept.rse = (norm_squared + energy) / norm_squared;
-            }
+        if seen == last
+            && let Some(energy) = energy(gram, rhs, core, width, &stopped)
+        {
+            swept.rse = (norm_squared + energy) / norm_squared;
         }
         // Every core has norm 1 and the scale is kept apart: it moves to the core updated next.
         let norm = core.iter().map(|g| g.abs_squared()).sum::<f64>().sqrt();

@@ -140,7 +140,8 @@ impl Statement {
         let Known { over, objective, measure, bound, impossible, unproven, answer } = known;
         let place = |structure: &Structure| match &over {
             Some(over) => over.place(structure),
-            None => Place::Undecided,
+            // They are those of the strategy, and so is the answer.
+            None => Place::Inside,
         };
         let answer = answer.map(|(structure, score)| (score, place(structure)));
         let met = |bound: &LowerBound| {

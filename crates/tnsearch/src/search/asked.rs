@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn options_of_what_auto_stands_for_are_taken() {
         let made = |template: Option<&str>, option: &str| {
-            let strategy = StrategySpec::new("auto").set(option, 3.into());
+            let strategy = StrategySpec::new("auto").set(option, 3);
             let template = template.map(str::to_owned);
             AskedSearch { strategy, template, ..AskedSearch::default() }
         };

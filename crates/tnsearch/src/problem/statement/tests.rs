@@ -7,12 +7,13 @@ use rand::RngExt as _;
 use std::sync::Arc;
 
 const EPS: Objective = Objective::MaxError(1e-4);
+static RSE: Measure = Measure::RSE;
 
-fn known<'a>(over: Option<Over>, objective: Objective) -> Known<'a> {
+fn known(over: Option<Over>, objective: Objective) -> Known<'static> {
     Known {
         over,
         objective,
-        measure: &Measure::RSE,
+        measure: &RSE,
         bound: None,
         impossible: None,
         unproven: Unproven::Unknown,
