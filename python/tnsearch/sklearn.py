@@ -85,7 +85,7 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             # scikit-learn would take what is masked for numbers.
             if np.ma.getmaskarray(X).any() and not holes:
                 raise ValueError("X has masked entries; TensorCompleter fills them")
-            X = X.astype(np.float64).filled(np.nan)
+            X = np.where(np.ma.getmaskarray(X), np.nan, np.asarray(X, dtype=np.float64))
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan" if holes else True}
         if reset:
             checks |= {"ensure_min_samples": 2, "ensure_min_features": 2}

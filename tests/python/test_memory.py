@@ -30,8 +30,8 @@ def test_no_more_memory_is_held_than_allowed(place, what, limit):
     allowed = int(limit * 8 * np.prod(SHAPE))
     line = [*commands("4")[what], "--max-memory", allowed]
     code, held, said = peak(program, line, place)
-    # Done, target not reached, or refused in one line.
-    assert code in (0, 1) or (code == 2 and "memory" in said and "\n" not in said), said
+    # Done, target not reached, not all checked (`verify`), or refused in one line.
+    assert code in (0, 1, 3) or (code == 2 and "memory" in said and "\n" not in said), said
     assert held - empty(program) <= allowed + ALLOWANCE, f"{held / 1e6:.0f} MB, {said}"
 
 

@@ -95,7 +95,7 @@ def test_the_fields_and_the_file(model, tnsearch, tmp_path):
     assert json.loads(notes["figures"])["test_mse"] == report["test_mse"]
     small = tmp_path / "s.safetensors"
     made = json.loads(tnsearch("tgp", "compress", file, data, "--max-mse-loss", 0.01, "--max-seconds", 500, "-o", small, "--json", "-"))
-    nested = {"mse", "rse", "max_rse", "lower_bound", "certified_optimal", "fit"}
+    nested = {"mse", "rse", "max_rse", "lower_bound", "bound_over", "statement", "certified_optimal", "fit"}
     assert set(made) == fields("tgp compress") - nested | structure
     assert set(made["plain"]) == set(made["before"]) | nested - {"mse", "fit"} | {"evaluations"}
     # The smaller model, whatever its graph, predicts what it says.

@@ -219,7 +219,6 @@ fn what_is_changed_does_not() {
             "formats",
         ),
         ("/edges_at_max_rank", json!(1), "edges_at_max_rank"),
-        ("/edges_at_max_rank", null(), "edges_at_max_rank"),
         ("/format_preserved", json!(false), "format_preserved"),
         ("/format_preserved", null(), "format_preserved"),
         ("/format_preserved", json!(1), "format_preserved"),

@@ -537,6 +537,12 @@ impl Checks<'_> {
             {
                 Some("'bound_over' names other structures".to_owned())
             }
+            () if !said["answer"].is_null() && !said["answer"].is_string() => {
+                Some("whether the answer is one of them is a word".to_owned())
+            }
+            () if !said["reason"].is_null() && said["proven"] != json!("nothing") => {
+                Some("it has a reason why nothing is proven, and something is".to_owned())
+            }
             () if elsewhere => Some(format!("the network is '{}'", place.unwrap_or_default())),
             () if !needed.is_null() && *needed != summary["needed_rank"]["rank"] => {
                 Some("'needed_rank' is another".to_owned())

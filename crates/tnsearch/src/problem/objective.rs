@@ -214,6 +214,16 @@ impl CheckedObjective {
         self.compare(a, b) == Ordering::Less
     }
 
+    /// The order of what a search returns, best first: where neither reaches the error asked for, the nearer one. Strategies
+    /// go by [`CheckedObjective::compare`].
+    pub fn compare_answers(self, a: &Score, b: &Score) -> Ordering {
+        match () {
+            () if self.nearer(a, b) => Ordering::Less,
+            () if self.nearer(b, a) => Ordering::Greater,
+            () => self.compare(a, b),
+        }
+    }
+
     /// Whether `a` is nearer to the error asked for than `b` where neither reaches it: the smaller error, then fewer
     /// parameters. What a search returns then; its strategies go by [`CheckedObjective::better`]. Never so for other
     /// objectives.

@@ -83,12 +83,8 @@ impl Driver<'_, '_> {
         let mut cores = self.account.take_cores();
         let mut leader = self.account.leader.take();
         let objective = self.engine.rules.objective;
-        let missed = |s: &Score| !objective.reached(s.params, s.error);
         let further = |score: &Score| match &leader {
-            Some((_, evaluation)) if missed(score) && objective.max_error().is_some() => {
-                objective.nearer(score, &evaluation.score())
-            }
-            Some((_, evaluation)) => objective.better(score, &evaluation.score()),
+            Some((_, best)) => objective.compare_answers(score, &best.score()).is_lt(),
             None => true,
         };
         if let Some((job, score, fitted)) = self.cut_short.take_if(|(_, score, _)| further(score)) {
