@@ -194,6 +194,9 @@ fn jpeg(file: &File, length: u64, limit: MemoryLimit) -> Result<Raw, Problem> {
         )));
     }
     let all = decoder.color_type().channel_count();
+    // The decoder may hold the coefficients of all blocks, of two bytes each; blocks are up to 32 pixels a side.
+    let blocks = |side: u32| u64::from(side).next_multiple_of(32);
+    let beside = beside + 2 * u64::from(all) * blocks(width) * blocks(height);
     let frame = Frame::new((height, width), all, 8, beside, limit)?;
     let turn = decoder.orientation().map_err(problem)?;
     let mut bytes = frame.buffer(limit)?;
