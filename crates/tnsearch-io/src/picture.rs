@@ -1,16 +1,14 @@
 //! Pictures: PNG and JPEG files, and arrays of samples from 0 to 1.
 
 mod decode;
+mod resample;
+mod turn;
 
 pub(crate) use decode::decode;
 
 use crate::output::{Output, OutputError};
 use crate::registry::find;
 use crate::{Dtype, FileError, MemoryLimit, Problem};
-use image::imageops::{FilterType, resize};
-use image::{
-    ExtendedColorType, ImageBuffer, ImageEncoder, ImageError, ImageFormat, Luma, Pixel, Rgb,
-};
 use std::io::{self, Write};
 use std::path::Path;
 use tnsearch::dispatch;
@@ -21,6 +19,15 @@ const GREY: [f64; 3] = [0.299, 0.587, 0.114];
 
 /// How good JPEG files are made, of 100.
 const JPEG_QUALITY: u8 = 95;
+
+/// A format of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureFormat {
+    /// PNG, of 8 or 16 bits.
+    Png,
+    /// JPEG.
+    Jpeg,
+}
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,24 +124,9 @@ impl Picture {
         if (height, width) == (self.height, self.width) {
             return self;
         }
-        let samples = match self.channels {
-            1 => self.resampled::<Luma<f32>>(height, width),
-            _ => self.resampled::<Rgb<f32>>(height, width),
-        };
+        let from = (self.height, self.width, self.channels);
+        let samples = resample::resampled(&self.samples, from, (height, width));
         Picture { height, width, samples, ..self }
-    }
-
-    fn resampled<P: Pixel<Subpixel = f32> + 'static>(
-        &self,
-        height: usize,
-        width: usize,
-    ) -> Vec<f64> {
-        let samples = self.samples.iter().map(|&x| x as f32).collect();
-        let (h, w) = (self.height as u32, self.width as u32);
-        let buffer = ImageBuffer::<P, Vec<f32>>::from_raw(w, h, samples)
-            .unwrap_or_else(|| unreachable!("as many samples as the sides say"));
-        let made = resize(&buffer, width as u32, height as u32, FilterType::CatmullRom);
-        made.into_raw().into_iter().map(|x| f64::from(x).clamp(0.0, 1.0)).collect()
     }
 
     /// Its middle, of at most that many rows and columns.
@@ -167,41 +159,48 @@ impl Picture {
     }
 
     /// Writes it as PNG, of 16 bits where it has so many, or as JPEG.
-    pub(crate) fn encode(&self, to: &mut dyn Write, format: ImageFormat) -> io::Result<()> {
-        let (width, height) = match (u32::try_from(self.width), u32::try_from(self.height)) {
-            (Ok(width), Ok(height)) => (width, height),
-            _ => return Err(io::Error::other("a side is too long for a picture")),
+    pub(crate) fn encode(&self, to: &mut dyn Write, format: PictureFormat) -> io::Result<()> {
+        let too_long = |_| io::Error::other("a side is too long for a picture");
+        if format == PictureFormat::Jpeg {
+            let side = |n: usize| u16::try_from(n).map_err(too_long);
+            let colour = match self.channels {
+                1 => jpeg_encoder::ColorType::Luma,
+                _ => jpeg_encoder::ColorType::Rgb,
+            };
+            let (width, height) = (side(self.width)?, side(self.height)?);
+            let encoder = jpeg_encoder::Encoder::new(to, JPEG_QUALITY);
+            let written = encoder.encode(&self.bytes(), width, height, colour);
+            return written.map_err(|e| match e {
+                jpeg_encoder::EncodingError::IoError(e) => e,
+                e => io::Error::other(one_line(&e)),
+            });
+        }
+        let side = |n: usize| u32::try_from(n).map_err(too_long);
+        let mut encoder = png::Encoder::new(to, side(self.width)?, side(self.height)?);
+        encoder.set_color(match self.channels {
+            1 => png::ColorType::Grayscale,
+            _ => png::ColorType::Rgb,
+        });
+        let (depth, bytes) = match self.bits {
+            16 => (png::BitDepth::Sixteen, self.wide_bytes()),
+            _ => (png::BitDepth::Eight, self.bytes()),
         };
-        let wide = self.bits == 16 && format == ImageFormat::Png;
-        let (colour, bytes) = match (self.channels, wide) {
-            (1, false) => (ExtendedColorType::L8, self.bytes()),
-            (_, false) => (ExtendedColorType::Rgb8, self.bytes()),
-            (1, true) => (ExtendedColorType::L16, self.wide_bytes()),
-            (_, true) => (ExtendedColorType::Rgb16, self.wide_bytes()),
-        };
-        let written = match format {
-            ImageFormat::Jpeg => {
-                image::codecs::jpeg::JpegEncoder::new_with_quality(to, JPEG_QUALITY)
-                    .write_image(&bytes, width, height, colour)
-            }
-            _ => image::codecs::png::PngEncoder::new(to).write_image(&bytes, width, height, colour),
-        };
-        written.map_err(|e| match e {
-            ImageError::IoError(e) => e,
-            e => io::Error::other(one_line(&e)),
-        })
+        encoder.set_depth(depth);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&bytes)?;
+        Ok(writer.finish()?)
     }
 
-    /// Samples of 16 bits, as this machine writes them (the encoder turns them round).
+    /// Samples of 16 bits, the high byte first.
     fn wide_bytes(&self) -> Vec<u8> {
-        let wide = |x: &f64| ((x.clamp(0.0, 1.0) * 65535.0).round() as u16).to_ne_bytes();
+        let wide = |x: &f64| ((x.clamp(0.0, 1.0) * 65535.0).round() as u16).to_be_bytes();
         self.samples.iter().flat_map(wide).collect()
     }
 
     /// The bytes of a PNG file.
     pub fn to_png(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.encode(&mut bytes, ImageFormat::Png)?;
+        self.encode(&mut bytes, PictureFormat::Png)?;
         Ok(bytes)
     }
 }
@@ -233,7 +232,7 @@ pub fn read(path: &Path, limit: MemoryLimit) -> Result<Picture, FileError> {
 /// Writes a picture in the format that the file's name asks for, or else as PNG.
 pub fn write(to: &Output, picture: &Picture) -> Result<(), OutputError> {
     let formats = crate::registry::FORMATS.iter().filter(|f| f.names(to.path()));
-    let format = formats.filter_map(|f| f.picture).next().unwrap_or(ImageFormat::Png);
+    let format = formats.filter_map(|f| f.picture).next().unwrap_or(PictureFormat::Png);
     to.write(|w| picture.encode(w, format))
 }
 
@@ -298,28 +297,30 @@ mod tests {
     fn palettes_are_expanded_and_what_is_transparent_is_laid_over_white() {
         let dir = tempfile::tempdir().unwrap();
         let path = file(&dir, "X.png");
-        let save = |bytes: &[u8], colour| {
-            let out = File::create(&path).unwrap();
-            let encoder = image::codecs::png::PngEncoder::new(out);
-            encoder.write_image(bytes, 2, 1, colour).unwrap();
+        let save = |bytes: &[u8], colour, depth| {
+            let mut encoder = png::Encoder::new(File::create(&path).unwrap(), 2, 1);
+            encoder.set_color(colour);
+            encoder.set_depth(depth);
+            encoder.write_header().unwrap().write_image_data(bytes).unwrap();
             read(&path, none()).unwrap()
         };
-        let clear = save(&[255, 0, 0, 0, 0, 0, 255, 255], ExtendedColorType::Rgba8);
+        use png::{BitDepth::*, ColorType::*};
+        let clear = save(&[255, 0, 0, 0, 0, 0, 255, 255], Rgba, Eight);
         assert_eq!(clear.samples, [1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
         assert!(clear.was_transparent);
-        let opaque = save(&[51, 255, 255, 255], ExtendedColorType::La8);
+        let opaque = save(&[51, 255, 255, 255], GrayscaleAlpha, Eight);
         assert_eq!((&opaque.samples[..], opaque.was_transparent), (&[0.2, 1.0][..], false));
 
-        // Sixteen bits a channel, in the order of the machine.
+        // Sixteen bits a channel, the high byte first.
         let wide =
-            |samples: &[u16]| -> Vec<u8> { samples.iter().flat_map(|s| s.to_ne_bytes()).collect() };
-        let grey = save(&wide(&[65535, 0, 13107, 65535]), ExtendedColorType::La16);
+            |samples: &[u16]| -> Vec<u8> { samples.iter().flat_map(|s| s.to_be_bytes()).collect() };
+        let grey = save(&wide(&[65535, 0, 13107, 65535]), GrayscaleAlpha, Sixteen);
         assert_eq!(
             (&grey.samples[..], grey.bits, grey.was_transparent),
             (&[1.0, 0.2][..], 16, true)
         );
         let colours = [0, 13107, 65535, 65535, 1, 2, 3, 0];
-        let colour = save(&wide(&colours), ExtendedColorType::Rgba16);
+        let colour = save(&wide(&colours), Rgba, Sixteen);
         assert_eq!((&colour.samples[..], colour.bits), (&[0.0, 0.2, 1.0, 1.0, 1.0, 1.0][..], 16));
 
         // A picture of 2 x 1 with a palette of two colours, one bit a pixel.

@@ -5,6 +5,7 @@
 
 use crate::formats::{npy, npz, pictures, safetensors};
 use crate::output::{Output, OutputError};
+use crate::picture::PictureFormat;
 use crate::{Array, Dtype, FileError, Layout, MemoryLimit, Problem};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, Write};
@@ -33,8 +34,8 @@ pub struct Format {
     pub open: fn(File, u64) -> Result<Opened, Problem>,
     /// Writes one array, if the format can be written.
     pub write: Option<WriteArray>,
-    /// What pictures of this format are called by the library that decodes them; none of formats for tensors.
-    pub picture: Option<image::ImageFormat>,
+    /// Which pictures it holds; none of formats for tensors.
+    pub picture: Option<PictureFormat>,
 }
 
 /// Writes an array.

@@ -14,21 +14,18 @@ pub mod certificate;
 pub mod certify;
 pub mod complete;
 pub mod decompose;
-mod error;
 pub mod fit;
 pub mod geometry;
 pub mod graph;
-pub mod linalg;
 pub mod network;
 pub mod problem;
-pub mod rng;
 pub mod search;
 mod settings;
-pub mod tensor;
 mod threads;
 
-pub use error::{MemoryError, SettingError};
 pub use search::Search;
+use tnsearch_linalg::error;
+pub use tnsearch_linalg::{MemoryError, SettingError, dispatch, linalg, rng, tensor};
 
 /// What most programs need: `use tnsearch::prelude::*;`.
 pub mod prelude {

@@ -1,9 +1,8 @@
 //! PNG and JPEG as tensors: H x W or H x W x 3, samples from 0 to 1.
 
-use crate::picture::{Picture, decode};
+use crate::picture::{Picture, PictureFormat, decode};
 use crate::registry::{Format, Opened, Sign, Single};
 use crate::{Array, Layout, MemoryLimit, Problem};
-use image::ImageFormat;
 use std::fs::File;
 use std::io;
 use tnsearch::tensor::{AnyTensor, Kind};
@@ -14,9 +13,9 @@ pub static PNG: Format = Format {
     extensions: &["png"],
     recognise: |start| starts(start, b"\x89PNG\r\n\x1a\n"),
     lacks: Some("it does not start with PNG's signature"),
-    open: |file, length| Ok(open(file, length, ImageFormat::Png)),
-    write: Some(|to, tensor| picture(tensor)?.encode(to, ImageFormat::Png)),
-    picture: Some(ImageFormat::Png),
+    open: |file, length| Ok(open(file, length, PictureFormat::Png)),
+    write: Some(|to, tensor| picture(tensor)?.encode(to, PictureFormat::Png)),
+    picture: Some(PictureFormat::Png),
 };
 
 /// JPEG.
@@ -25,9 +24,9 @@ pub static JPEG: Format = Format {
     extensions: &["jpg", "jpeg"],
     recognise: |start| starts(start, b"\xff\xd8\xff"),
     lacks: Some("it does not start with JPEG's signature"),
-    open: |file, length| Ok(open(file, length, ImageFormat::Jpeg)),
-    write: Some(|to, tensor| picture(tensor)?.encode(to, ImageFormat::Jpeg)),
-    picture: Some(ImageFormat::Jpeg),
+    open: |file, length| Ok(open(file, length, PictureFormat::Jpeg)),
+    write: Some(|to, tensor| picture(tensor)?.encode(to, PictureFormat::Jpeg)),
+    picture: Some(PictureFormat::Jpeg),
 };
 
 fn starts(start: &[u8], signature: &[u8]) -> Sign {
@@ -38,7 +37,7 @@ fn starts(start: &[u8], signature: &[u8]) -> Sign {
     }
 }
 
-fn open(file: File, length: u64, format: ImageFormat) -> Opened {
+fn open(file: File, length: u64, format: PictureFormat) -> Opened {
     Opened::Single(Box::new(PictureFile { file, length, format }))
 }
 
@@ -49,7 +48,7 @@ fn picture(tensor: &AnyTensor) -> io::Result<Picture> {
 struct PictureFile {
     file: File,
     length: u64,
-    format: ImageFormat,
+    format: PictureFormat,
 }
 
 impl Single for PictureFile {

@@ -1,25 +1,29 @@
 //! PNG and JPEG files as samples, within a limit on memory. Of what stands beside the pixels only the turn of the
 //! camera is read: profiles and texts are passed over, compressed or not.
 
-use super::{Picture, one_line};
+use super::turn::Turn;
+use super::{Picture, PictureFormat, one_line};
 use crate::{MemoryLimit, Problem};
-use image::metadata::Orientation;
-use image::{ImageDecoder, ImageError, ImageFormat, codecs::jpeg::JpegDecoder};
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use tnsearch::tensor::Kind;
+use zune_core::bytestream::ZCursor;
+use zune_core::colorspace::ColorSpace;
+use zune_core::options::DecoderOptions;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
 
 /// What may stand beside the pixels of a PNG: palettes and the camera's notes. These take 64 KB at most in practice.
 const BESIDE: usize = 1 << 20;
 
 /// The longest side that other programs write and read; beyond it the decoder's own sums of sides and blocks overflow.
-const JPEG_SIDE: u32 = 65_500;
+const JPEG_SIDE: usize = 65_500;
 
 /// The samples of a file as they are in it.
 struct Raw {
     frame: Frame,
     bytes: Vec<u8>,
-    turn: Orientation,
+    turn: Turn,
 }
 
 /// What a header says of the pixels.
@@ -85,11 +89,11 @@ impl Frame {
 pub(crate) fn decode(
     file: &File,
     length: u64,
-    format: ImageFormat,
+    format: PictureFormat,
     limit: MemoryLimit,
 ) -> Result<Picture, Problem> {
     let raw = match format {
-        ImageFormat::Jpeg => jpeg(file, length, limit)?,
+        PictureFormat::Jpeg => jpeg(file, length, limit)?,
         _ => png(file, limit)?,
     };
     let Frame { all, channels, bits, .. } = raw.frame;
@@ -99,7 +103,8 @@ pub(crate) fn decode(
         [high, low] => f64::from(u16::from_be_bytes([high, low])) / 65535.0,
         _ => f64::from(sample[0]) / 255.0,
     };
-    let (height, width) = turned(raw.frame.height, raw.frame.width, raw.turn, |row, column| {
+    let sides = (raw.frame.height, raw.frame.width);
+    let (height, width) = raw.turn.seen(sides, |row, column| {
         let start = (row * raw.frame.width + column) * all * bytes;
         let pixel = &raw.bytes[start..start + all * bytes];
         let mut parts = pixel.chunks_exact(bytes).map(value);
@@ -118,37 +123,6 @@ pub(crate) fn decode(
     let picture = Picture::new(height, width, channels, samples)
         .ok_or_else(|| Problem::Damaged("it has another number of samples than it says".into()))?;
     Ok(Picture { bits, was_transparent, ..picture })
-}
-
-/// Goes over the pixels of a picture in the order in which they are seen, and gives the sides it is seen with.
-fn turned(
-    height: usize,
-    width: usize,
-    turn: Orientation,
-    mut pixel: impl FnMut(usize, usize),
-) -> (usize, usize) {
-    use Orientation::*;
-    let (rows, columns) = match turn {
-        NoTransforms | FlipHorizontal | FlipVertical | Rotate180 => (height, width),
-        Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH => (width, height),
-    };
-    let (last_row, last_column) = (height - 1, width - 1);
-    for r in 0..rows {
-        for c in 0..columns {
-            let (row, column) = match turn {
-                NoTransforms => (r, c),
-                FlipHorizontal => (r, last_column - c),
-                FlipVertical => (last_row - r, c),
-                Rotate180 => (last_row - r, last_column - c),
-                Rotate90 => (last_row - c, r),
-                Rotate270 => (c, last_column - r),
-                Rotate90FlipH => (c, r),
-                Rotate270FlipH => (last_row - c, last_column - r),
-            };
-            pixel(row, column);
-        }
-    }
-    (rows, columns)
 }
 
 fn png(file: &File, limit: MemoryLimit) -> Result<Raw, Problem> {
@@ -173,48 +147,63 @@ fn png(file: &File, limit: MemoryLimit) -> Result<Raw, Problem> {
     let (colour, depth) = reader.output_color_type();
     let bits = if depth == png::BitDepth::Sixteen { 16 } else { 8 };
     let frame = Frame::new(sides, colour.samples() as u8, bits, 0, limit)?;
-    let turn = reader.info().exif_metadata.as_deref().and_then(Orientation::from_exif_chunk);
+    let turn = reader.info().exif_metadata.as_deref().and_then(Turn::from_exif);
     let mut bytes = frame.buffer(limit)?;
     if reader.output_buffer_size() != Some(bytes.len()) {
         return Err(Problem::Damaged("it has another number of samples than it says".into()));
     }
     reader.next_frame(&mut bytes).map_err(png_problem)?;
-    Ok(Raw { frame, bytes, turn: turn.unwrap_or(Orientation::NoTransforms) })
+    Ok(Raw { frame, bytes, turn: turn.unwrap_or(Turn::NONE) })
 }
 
 /// The file is held whole, and what stands beside the pixels once more.
 fn jpeg(file: &File, length: u64, limit: MemoryLimit) -> Result<Raw, Problem> {
     let beside = length.saturating_mul(2);
     limit.check_file(beside)?;
-    let mut decoder = JpegDecoder::new(BufReader::new(file)).map_err(problem)?;
-    let (width, height) = decoder.dimensions();
+    let mut held = Vec::new();
+    let mut file = file;
+    file.read_to_end(&mut held).map_err(io_problem)?;
+    // Its own limits on sides are other ones.
+    let options = DecoderOptions::default().set_strict_mode(false);
+    let options = options.set_max_width(usize::MAX).set_max_height(usize::MAX);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(&held), options);
+    decoder.decode_headers().map_err(problem)?;
+    let headers = decoder.dimensions().zip(decoder.input_colorspace());
+    let Some(((width, height), colours)) = headers else {
+        return Err(Problem::Damaged("it has no frame".into()));
+    };
     if width.max(height) > JPEG_SIDE {
         return Err(Problem::Damaged(format!(
             "a picture of {height} x {width} pixels, but a JPEG has sides of {JPEG_SIDE} at most"
         )));
     }
-    let all = decoder.color_type().channel_count();
+    let (width, height) = (width as u32, height as u32);
+    // Whatever is neither grey nor transparent becomes red, green and blue.
+    let (colours, all) = match colours {
+        ColorSpace::Luma => (colours, 1),
+        ColorSpace::LumaA => (colours, 2),
+        ColorSpace::RGBA => (colours, 4),
+        _ => (ColorSpace::RGB, 3),
+    };
     // The decoder may hold the coefficients of all blocks, of two bytes each; blocks are up to 32 pixels a side.
     let blocks = |side: u32| u64::from(side).next_multiple_of(32);
     let beside = beside + 2 * u64::from(all) * blocks(width) * blocks(height);
     let frame = Frame::new((height, width), all, 8, beside, limit)?;
-    let turn = decoder.orientation().map_err(problem)?;
+    let turn = decoder.exif().and_then(|notes| Turn::from_exif(notes)).unwrap_or(Turn::NONE);
     let mut bytes = frame.buffer(limit)?;
-    if decoder.total_bytes() != bytes.len() as u64 {
-        return Err(Problem::Damaged(format!(
-            "pixels of type {:?} are not known",
-            decoder.color_type()
-        )));
+    decoder.set_options(options.jpeg_set_out_colorspace(colours));
+    if decoder.output_buffer_size() != Some(bytes.len()) {
+        return Err(Problem::Damaged(format!("pixels of type {colours:?} are not known")));
     }
-    decoder.read_image(&mut bytes).map_err(problem)?;
+    decoder.decode_into(&mut bytes).map_err(problem)?;
     Ok(Raw { frame, bytes, turn })
 }
 
-/// What is wrong with a picture, in our words.
-fn problem(e: ImageError) -> Problem {
+/// What is wrong with a JPEG, in our words.
+fn problem(e: DecodeErrors) -> Problem {
     match e {
-        ImageError::IoError(e) => io_problem(e),
-        e => Problem::Damaged(one_line(&e)),
+        DecodeErrors::ExhaustedData => Problem::Truncated("the picture ends too early".into()),
+        e => Problem::Damaged(one_line(&format!("{e:?}"))),
     }
 }
 
@@ -238,24 +227,6 @@ fn io_problem(e: io::Error) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use image::{DynamicImage, GrayImage};
-
-    #[test]
-    fn turned_pictures_are_seen_as_the_decoders_own_turn_makes_them() {
-        let (height, width) = (2, 3);
-        for number in 1..=8 {
-            let turn = Orientation::from_exif(number).unwrap();
-            let pixels: Vec<u8> = (0..6).collect();
-            let image = GrayImage::from_raw(width as u32, height as u32, pixels).unwrap();
-            let mut image = DynamicImage::from(image);
-            image.apply_orientation(turn);
-            let mut seen = Vec::new();
-            let pixel = |row: usize, column: usize| seen.push((row * width + column) as u8);
-            let sides = turned(height, width, turn, pixel);
-            assert_eq!(sides, (image.height() as usize, image.width() as usize), "{number}");
-            assert_eq!(seen, image.as_bytes(), "{number}");
-        }
-    }
 
     #[test]
     fn what_a_picture_takes_is_counted() {

@@ -236,7 +236,7 @@ impl Posterior {
             for (p, v) in self.covariance[k].iter_mut().enumerate() {
                 // The lower triangle holds it.
                 let (i, j) = (p / w, p % w);
-                *v = inverse[(i.max(j), i.min(j))];
+                *v = inverse[i.min(j) * w + i.max(j)];
             }
             let (t, covariance) =
                 (Factor::row_major(t, w), Factor::row_major(&self.covariance[k], w));

@@ -91,7 +91,7 @@ impl<'p, T: Scalar> Plan<'p, T> {
         if u32::try_from(entries).is_err() {
             // Rows are numbered with 32 bits.
             let (what, limit) = ("fitting so many entries", 8.0 * f64::from(u32::MAX));
-            return Err(MemoryError { what: what.into(), needed: bytes, limit }.into());
+            return Err(MemoryError::new(what, bytes, limit).into());
         }
         let flat: Vec<usize> =
             fitted_mask.positions().chain(held.into_iter().flat_map(Mask::positions)).collect();

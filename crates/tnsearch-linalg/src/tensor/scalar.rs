@@ -1,6 +1,7 @@
 //! The numbers that tensors are made of: real and complex, of 32 and 64 bits.
 
 use super::{AnyTensor, Kind, Tensor};
+use crate::linalg::Kernels;
 use crate::rng::Rng;
 use num_complex::Complex;
 use rand_distr::{Distribution, StandardNormal};
@@ -8,34 +9,12 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-pub(crate) mod sealed {
-    /// The kernels of small matrix products; keeps [`Scalar`](super::Scalar) closed.
-    pub trait Kernel: Sized {
-        /// `C = A B` by the small-matrix kernels, which have no set-up cost.
-        ///
-        /// # Safety
-        /// As that of `nano_gemm::planless`: every entry the strides lead to must be there.
-        #[allow(clippy::too_many_arguments)]
-        unsafe fn small_product(
-            shape: (usize, usize, usize),
-            dst: *mut Self,
-            dst_strides: (isize, isize),
-            lhs: *const Self,
-            lhs_strides: (isize, isize),
-            rhs: *const Self,
-            rhs_strides: (isize, isize),
-            conj: (bool, bool),
-        );
-    }
-}
-
 /// A number that tensors are made of: `f32`, `f64`, `Complex<f32>` or `Complex<f64>`.
 ///
 /// Norms, errors and everything else that is real whatever the kind is an `f64`. For `f64` itself every operation is
 /// the plain one, so that generic code gives the bits that code written for `f64` would give.
 pub trait Scalar:
-    sealed::Kernel
-    + faer::traits::ComplexField
+    Kernels
     + Copy
     + Send
     + Sync
@@ -48,6 +27,8 @@ pub trait Scalar:
     + SubAssign
     + MulAssign
     + Sum
+    + PartialEq
+    + fmt::Debug
     + 'static
 {
     /// The same with parts of 64 bits.
@@ -93,6 +74,11 @@ pub trait Scalar:
     /// The same number with parts of 64 bits.
     fn widen(self) -> Self::Wide;
 
+    /// A number of 64 bits, rounded to this kind.
+    fn narrow(wide: Self::Wide) -> Self {
+        Self::from_parts(wide.re(), wide.im())
+    }
+
     /// The tensor in its erased form.
     fn erase(tensor: Tensor<Self>) -> AnyTensor;
 
@@ -101,46 +87,6 @@ pub trait Scalar:
 
     /// The same, taken out of it; the tensor itself where it is of another kind.
     fn take(tensor: AnyTensor) -> Result<Tensor<Self>, AnyTensor>;
-}
-
-macro_rules! kernel {
-    ($t:ty, $execute:ident) => {
-        impl sealed::Kernel for $t {
-            #[inline(always)]
-            unsafe fn small_product(
-                (m, n, k): (usize, usize, usize),
-                dst: *mut Self,
-                dst_strides: (isize, isize),
-                lhs: *const Self,
-                lhs_strides: (isize, isize),
-                rhs: *const Self,
-                rhs_strides: (isize, isize),
-                conj: (bool, bool),
-            ) {
-                // SAFETY: the caller's.
-                unsafe {
-                    nano_gemm::planless::$execute(
-                        m,
-                        n,
-                        k,
-                        dst,
-                        dst_strides.0,
-                        dst_strides.1,
-                        lhs,
-                        lhs_strides.0,
-                        lhs_strides.1,
-                        rhs,
-                        rhs_strides.0,
-                        rhs_strides.1,
-                        Self::ZERO,
-                        Self::ONE,
-                        conj.0,
-                        conj.1,
-                    );
-                }
-            }
-        }
-    };
 }
 
 macro_rules! erasure {
@@ -166,9 +112,7 @@ macro_rules! erasure {
 }
 
 macro_rules! real {
-    ($t:ty, $variant:ident, $execute:ident) => {
-        kernel!($t, $execute);
-
+    ($t:ty, $variant:ident) => {
         impl Scalar for $t {
             type Wide = f64;
             const KIND: Kind = Kind::$variant;
@@ -235,9 +179,7 @@ macro_rules! real {
 }
 
 macro_rules! complex {
-    ($part:ty, $variant:ident, $execute:ident) => {
-        kernel!(Complex<$part>, $execute);
-
+    ($part:ty, $variant:ident) => {
         impl Scalar for Complex<$part> {
             type Wide = Complex<f64>;
             const KIND: Kind = Kind::$variant;
@@ -305,10 +247,10 @@ macro_rules! complex {
     };
 }
 
-real!(f32, F32, execute_f32);
-real!(f64, F64, execute_f64);
-complex!(f32, C32, execute_c32);
-complex!(f64, C64, execute_c64);
+real!(f32, F32);
+real!(f64, F64);
+complex!(f32, C32);
+complex!(f64, C64);
 
 #[cfg(test)]
 mod tests {

@@ -67,7 +67,7 @@ impl Kind {
     /// In one line, what such numbers reach where an RSE is asked for that is less; none where it is not.
     ///
     /// ```
-    /// use tnsearch::tensor::Kind;
+    /// use tnsearch_linalg::tensor::Kind;
     /// assert_eq!(Kind::F32.too_coarse_for(1e-12), None);
     /// let said = Kind::F32.too_coarse_for(1e-16).unwrap();
     /// assert!(said.contains("RE of about 5e-7") && said.contains("--dtype f64"));
@@ -87,7 +87,7 @@ impl Kind {
     /// What takes the place of a tolerance that was measured with 64-bit numbers: `of_f64 * epsilon / 2^-52`.
     ///
     /// ```
-    /// use tnsearch::tensor::Kind;
+    /// use tnsearch_linalg::tensor::Kind;
     /// assert_eq!(Kind::C64.tolerance(1e-13), 1e-13);
     /// assert!(Kind::F32.tolerance(1e-13) > 5e-5);
     /// ```

@@ -4,7 +4,7 @@ use super::{Reshape, unflatten};
 
 /// Finer modes of which both shapes are made: each mode of either is a list of them, the most significant first.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fine {
+pub struct Fine {
     /// The length of each.
     pub lengths: Vec<usize>,
     /// What the modes of the tensor's own (padded) shape are made of.
@@ -23,7 +23,7 @@ impl Fine {
 
 impl Reshape {
     /// The finer modes of which both shapes are made; none where there are no such, as for 2 x 3 and 3 x 2.
-    pub(crate) fn fine(&self) -> Option<Fine> {
+    pub fn fine(&self) -> Option<Fine> {
         if let Some(digits) = self.digit_sides() {
             let (count, rest) = (digits.len(), &self.padded_shape()[2..]);
             let lengths = digits.iter().flatten().chain(rest).copied().collect();
@@ -77,7 +77,7 @@ impl Reshape {
     /// Where the entry at an index of the tensor's own shape is in the other one.
     ///
     /// ```
-    /// use tnsearch::tensor::Reshape;
+    /// use tnsearch_linalg::tensor::Reshape;
     /// let split = Reshape::shape(&[6, 2], vec![2, 3, 2], false).unwrap().unwrap();
     /// assert_eq!(split.index_of(&[4, 1]), [1, 1, 1]);
     /// ```

@@ -6,6 +6,7 @@ use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{self, ComputeEigenvectors};
 use faer::linalg::svd::{self, ComputeSvdVectors};
+use faer::traits::ComplexField;
 use faer::{MatMut, MatRef, Par};
 
 /// `A A^H` of a row-major m x n matrix, column-major.
@@ -29,17 +30,22 @@ pub fn gram_until<T: Scalar>(
 /// The eigenvalues of a Hermitian matrix (n x n, column-major; only its lower triangle is read), rising. None if
 /// they did not converge.
 pub fn eigenvalues<T: Scalar>(matrix: &[T], n: usize) -> Option<Vec<f64>> {
-    Some(evd(matrix, n, None)?.into_iter().map(Scalar::re).collect())
+    T::eigen(matrix, n, None)
 }
 
 /// The eigenvalues, rising, and eigenvectors (the columns, column-major) of a Hermitian matrix, as [`eigenvalues`].
 pub fn eigen<T: Scalar>(matrix: &[T], n: usize) -> Option<(Vec<f64>, Vec<T>)> {
     let mut vectors = vec![T::ZERO; n * n];
-    let values = evd(matrix, n, Some(&mut vectors))?;
-    Some((values.into_iter().map(Scalar::re).collect(), vectors))
+    let values = T::eigen(matrix, n, Some(&mut vectors))?;
+    Some((values, vectors))
 }
 
-fn evd<T: Scalar>(matrix: &[T], n: usize, vectors: Option<&mut [T]>) -> Option<Vec<T>> {
+/// [`eigen`] for one kind of number.
+pub(super) fn evd<T: Scalar + ComplexField>(
+    matrix: &[T],
+    n: usize,
+    vectors: Option<&mut [T]>,
+) -> Option<Vec<f64>> {
     let mut values = vec![T::ZERO; n];
     let with = match vectors {
         Some(_) => ComputeEigenvectors::Yes,
@@ -55,43 +61,57 @@ fn evd<T: Scalar>(matrix: &[T], n: usize, vectors: Option<&mut [T]>) -> Option<V
         Default::default(),
     )
     .ok()?;
-    Some(values)
+    Some(values.into_iter().map(Scalar::re).collect())
 }
 
 /// Bytes that [`eigen`] takes beside the matrix, its result included.
 pub fn eigen_bytes<T: Scalar>(n: usize) -> f64 {
+    T::eigen_scratch(n) as f64 + T::KIND.bytes() as f64 * (n as f64).powi(2)
+}
+
+/// What [`evd`] takes for itself.
+pub(super) fn evd_scratch<T: ComplexField>(n: usize) -> usize {
     let with = ComputeEigenvectors::Yes;
-    let scratch = evd::self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default());
-    scratch.unaligned_bytes_required() as f64 + T::KIND.bytes() as f64 * (n as f64).powi(2)
+    evd::self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default())
+        .unaligned_bytes_required()
 }
 
 /// Bytes that [`left_singular`] takes beside the matrix, its result included; [`singular_values`] takes less.
 pub fn left_singular_bytes<T: Scalar>(m: usize, n: usize) -> f64 {
-    let (no, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
-    let scratch = svd::svd_scratch::<T>(n, m, no, thin, Par::Seq, Default::default());
     let vectors = m as f64 * m.min(n) as f64;
-    scratch.unaligned_bytes_required() as f64 + T::KIND.bytes() as f64 * vectors
+    T::singular_scratch(m, n) as f64 + T::KIND.bytes() as f64 * vectors
+}
+
+/// What [`right_svd`] takes for itself.
+pub(super) fn svd_scratch<T: ComplexField>(m: usize, n: usize) -> usize {
+    let (no, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
+    svd::svd_scratch::<T>(n, m, no, thin, Par::Seq, Default::default()).unaligned_bytes_required()
 }
 
 /// The singular values of a row-major m x n matrix, falling. None if they did not converge.
 pub fn singular_values<T: Scalar>(a: &[T], m: usize, n: usize) -> Option<Vec<f64>> {
-    Some(right_svd(a, m, n, None)?.into_iter().map(Scalar::re).collect())
+    T::singular(a, m, n, None)
 }
 
 /// The singular values, falling, and the left singular vectors U (m x min(m, n), column-major) of a row-major
 /// m x n matrix `A = U S V^H`. None if they did not converge.
 pub fn left_singular<T: Scalar>(a: &[T], m: usize, n: usize) -> Option<(Vec<f64>, Vec<T>)> {
     let mut vectors = vec![T::ZERO; m * m.min(n)];
-    let values = right_svd(a, m, n, Some(&mut vectors))?;
+    let values = T::singular(a, m, n, Some(&mut vectors))?;
     if T::KIND.is_complex() {
         vectors.iter_mut().for_each(|x| *x = x.conj());
     }
-    Some((values.into_iter().map(Scalar::re).collect(), vectors))
+    Some((values, vectors))
 }
 
 /// The SVD of `A^T`, which is what a row-major A is to faer: `A^T = conj(V) S conj(U)^H`, so its right vectors are
 /// the conjugated left ones of A.
-fn right_svd<T: Scalar>(a: &[T], m: usize, n: usize, vectors: Option<&mut [T]>) -> Option<Vec<T>> {
+pub(super) fn right_svd<T: Scalar + ComplexField>(
+    a: &[T],
+    m: usize,
+    n: usize,
+    vectors: Option<&mut [T]>,
+) -> Option<Vec<f64>> {
     let side = m.min(n);
     let (no, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
     let right = if vectors.is_some() { thin } else { no };
@@ -107,7 +127,7 @@ fn right_svd<T: Scalar>(a: &[T], m: usize, n: usize, vectors: Option<&mut [T]>) 
         Default::default(),
     )
     .ok()?;
-    Some(values)
+    Some(values.into_iter().map(Scalar::re).collect())
 }
 
 #[cfg(test)]

@@ -6,17 +6,21 @@ mod digits;
 mod fine;
 mod kind;
 mod names;
-pub(crate) mod power;
-pub(crate) mod raw;
+#[doc(hidden)]
+pub mod power;
+#[doc(hidden)]
+pub mod raw;
 mod reshape;
-pub(crate) mod scalar;
+mod scalar;
 mod split;
 mod storage;
 
 pub use any::AnyTensor;
-pub(crate) use axis_plan::AxisPlan;
+#[doc(hidden)]
+pub use axis_plan::AxisPlan;
 pub use digits::PictureSteps;
-pub(crate) use fine::Fine;
+#[doc(hidden)]
+pub use fine::Fine;
 pub use kind::Kind;
 pub use names::ModeNames;
 pub use num_complex::Complex;
@@ -112,7 +116,7 @@ impl<T: Scalar> Tensor<T> {
     /// A tensor of the given dimensions from its entries in row-major order.
     ///
     /// ```
-    /// use tnsearch::tensor::Tensor;
+    /// use tnsearch_linalg::tensor::Tensor;
     /// let t = Tensor::new(vec![2, 3], vec![0., 1., 2., 3., 4., 5.]).unwrap();
     /// assert_eq!(t.at(&[1, 2]), 5.0);
     /// assert!(Tensor::new(vec![2, 3], vec![0.0]).is_err());

@@ -8,7 +8,7 @@ impl AnyTensor {
     /// The bytes of its entries, in row-major order, as this machine holds them.
     ///
     /// ```
-    /// use tnsearch::tensor::{AnyTensor, Kind, Tensor};
+    /// use tnsearch_linalg::tensor::{AnyTensor, Kind, Tensor};
     /// let x = AnyTensor::from(Tensor::new(vec![1, 2], vec![1.0, -0.0]).unwrap());
     /// let again = AnyTensor::from_bytes(Kind::F64, vec![1, 2], x.as_bytes()).unwrap();
     /// assert_eq!(again.as_bytes(), x.as_bytes());
@@ -45,7 +45,7 @@ impl AnyTensor {
 
 /// A tensor on its way: the bytes are not copied.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct RawTensor<'a> {
+pub struct RawTensor<'a> {
     kind: Kind,
     dims: Vec<usize>,
     #[serde(borrow, serialize_with = "as_bytes")]
@@ -53,15 +53,12 @@ pub(crate) struct RawTensor<'a> {
 }
 
 /// Writes bytes as bytes, not as a list of numbers.
-pub(crate) fn as_bytes<S: Serializer>(
-    bytes: &impl AsRef<[u8]>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub fn as_bytes<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(bytes.as_ref())
 }
 
 /// Reads what was written so.
-pub(crate) fn to_vec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+pub fn to_vec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     <&[u8]>::deserialize(deserializer).map(<[u8]>::to_vec)
 }
 

@@ -10,9 +10,9 @@ pub type Rng = ChaCha8Rng;
 ///
 /// ```
 /// use rand::Rng as _;
-/// let mut a = tnsearch::rng::stream(7, b"fit 0");
-/// let mut b = tnsearch::rng::stream(7, b"fit 0");
-/// let mut c = tnsearch::rng::stream(7, b"fit 1");
+/// let mut a = tnsearch_linalg::rng::stream(7, b"fit 0");
+/// let mut b = tnsearch_linalg::rng::stream(7, b"fit 0");
+/// let mut c = tnsearch_linalg::rng::stream(7, b"fit 1");
 /// let (x, y, z) = (a.next_u64(), b.next_u64(), c.next_u64());
 /// assert_eq!(x, y);
 /// assert_ne!(x, z);

@@ -22,9 +22,9 @@ impl SettingError {
     /// The refusal of a value.
     ///
     /// ```
-    /// let refused = tnsearch::SettingError::new("max-rank", 0, "it must be at least 1");
+    /// let refused = tnsearch_linalg::SettingError::new("max-rank", 0, "it must be at least 1");
     /// assert_eq!(refused.to_string(), "max-rank is 0; it must be at least 1");
-    /// let refused = tnsearch::SettingError::new("max-phi", -1e300, "it must be above 0");
+    /// let refused = tnsearch_linalg::SettingError::new("max-phi", -1e300, "it must be above 0");
     /// assert_eq!(refused.to_string(), "max-phi is -1e300; it must be above 0");
     /// ```
     pub fn new(
@@ -46,7 +46,7 @@ impl SettingError {
 const LONGEST: usize = 24;
 
 /// A number as it was given, or nearly: very large and very small ones with an exponent.
-pub(crate) fn figure(x: f64) -> String {
+pub fn figure(x: f64) -> String {
     let plain = x.to_string();
     if plain.len() > LONGEST { format!("{x:e}") } else { plain }
 }
@@ -65,6 +65,11 @@ pub struct MemoryError {
 }
 
 impl MemoryError {
+    /// The refusal of so many bytes.
+    pub fn new(what: impl Into<Cow<'static, str>>, needed: f64, limit: f64) -> Self {
+        MemoryError { what: what.into(), needed, limit }
+    }
+
     /// Refuses what needs more bytes than the limit, if there is one.
     pub fn check(what: &'static str, needed: f64, limit: Option<u64>) -> Result<(), Self> {
         match limit.map(|limit| limit as f64) {
@@ -80,7 +85,7 @@ fn megabytes(bytes: f64) -> String {
 }
 
 /// A number of things, of which there must be one.
-pub(crate) fn count(name: &'static str, n: usize) -> Result<(), SettingError> {
+pub fn count(name: &'static str, n: usize) -> Result<(), SettingError> {
     match n {
         0 => Err(SettingError::new(name, 0, "it must be at least 1")),
         _ => Ok(()),
@@ -88,7 +93,7 @@ pub(crate) fn count(name: &'static str, n: usize) -> Result<(), SettingError> {
 }
 
 /// A factor by which something shrinks, or stays as it is.
-pub(crate) fn shrinkage(name: &'static str, c: f64) -> Result<(), SettingError> {
+pub fn shrinkage(name: &'static str, c: f64) -> Result<(), SettingError> {
     match c > 0.0 && c <= 1.0 {
         true => Ok(()),
         false => Err(SettingError::new(name, c, "it must be above 0 and at most 1")),
@@ -96,7 +101,7 @@ pub(crate) fn shrinkage(name: &'static str, c: f64) -> Result<(), SettingError> 
 }
 
 /// A number above zero.
-pub(crate) fn positive(name: &'static str, x: f64) -> Result<(), SettingError> {
+pub fn positive(name: &'static str, x: f64) -> Result<(), SettingError> {
     match x > 0.0 && x.is_finite() {
         true => Ok(()),
         false => Err(SettingError::new(name, x, "it must be a positive number")),
@@ -104,7 +109,7 @@ pub(crate) fn positive(name: &'static str, x: f64) -> Result<(), SettingError> {
 }
 
 /// A probability.
-pub(crate) fn probability(name: &'static str, p: f64) -> Result<(), SettingError> {
+pub fn probability(name: &'static str, p: f64) -> Result<(), SettingError> {
     match (0.0..=1.0).contains(&p) {
         true => Ok(()),
         false => Err(SettingError::new(name, p, "it must be from 0 to 1")),

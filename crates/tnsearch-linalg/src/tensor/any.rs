@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 /// ([`dispatch!`](crate::dispatch)) and goes on with a [`Tensor<T>`].
 ///
 /// ```
-/// use tnsearch::tensor::{AnyTensor, Kind, Tensor};
+/// use tnsearch_linalg::tensor::{AnyTensor, Kind, Tensor};
 /// let x = AnyTensor::from(Tensor::new(vec![2], vec![1.0, 2.0]).unwrap());
 /// assert_eq!(x.kind(), Kind::F64);
 /// assert_eq!(x.as_f64().unwrap().data(), [1.0, 2.0]);
 /// assert!(x.typed::<f32>().is_none());
-/// assert_eq!(tnsearch::dispatch!(&x, t => t.len()), 2);
+/// assert_eq!(tnsearch_linalg::dispatch!(&x, t => t.len()), 2);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -90,7 +90,7 @@ fn product_text(dims: &[usize]) -> String {
 /// and column, and its modes may be digits of row and column ([`Reshape::digits`]), called `dk`.
 ///
 /// ```
-/// use tnsearch::tensor::{AnyTensor, Reshape, Split, Tensor};
+/// use tnsearch_linalg::tensor::{AnyTensor, Reshape, Split, Tensor};
 /// let split = Reshape::split(&[6, 2], &"2x3,2".parse::<Split>().unwrap(), false).unwrap().unwrap();
 /// assert_eq!((split.to(), split.names().join(" ")), (&[2, 3, 2][..], "m0.0 m0.1 m1".to_owned()));
 /// let x = AnyTensor::from(Tensor::new(vec![6, 2], (0..12).map(f64::from).collect()).unwrap());
@@ -244,7 +244,7 @@ impl Reshape {
     /// other modes stay as they are. Sides smaller than the digits give are made larger, as in [`Reshape::padded`].
     ///
     /// ```
-    /// use tnsearch::tensor::{AnyTensor, Reshape, Tensor};
+    /// use tnsearch_linalg::tensor::{AnyTensor, Reshape, Tensor};
     /// let x = AnyTensor::from(Tensor::new(vec![4, 4], (0..16).map(f64::from).collect()).unwrap());
     /// let y = Reshape::digits(&[4, 4], vec![[2, 2], [2, 2]]).unwrap().apply(x);
     /// // The first block of 2 x 2.

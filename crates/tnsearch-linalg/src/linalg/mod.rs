@@ -6,18 +6,20 @@
 //! and Cholesky factors ([`cholesky`], [`cholesky_solve`]). What fits do in their inner loop takes a workspace and allocates nothing.
 
 mod cholesky;
+mod kernels;
 mod narrow;
 mod product;
 mod spectral;
 mod triangle;
 
-pub(crate) use cholesky::{Cholesky, Route, inverse};
-pub use cholesky::{cholesky, cholesky_solve};
-pub(crate) use narrow::narrowed;
+pub use cholesky::{Cholesky, Route, cholesky, cholesky_solve, inverse};
+#[doc(hidden)]
+pub use kernels::Kernels;
+pub use narrow::narrowed;
 pub use product::{Factor, Strides, matmul, matmul_until};
 pub use spectral::{eigen, eigenvalues, gram, gram_until, left_singular, singular_values};
-pub(crate) use spectral::{eigen_bytes, left_singular_bytes};
-pub(crate) use triangle::{
+pub use spectral::{eigen_bytes, left_singular_bytes};
+pub use triangle::{
     columns_at_a_time, precise_bytes, precise_left_singular, precise_singular_values, triangle,
     triangle_until,
 };

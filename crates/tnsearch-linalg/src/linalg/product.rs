@@ -78,7 +78,7 @@ impl<'f, T> Factor<'f, T> {
 /// does not depend on the machine's load.
 ///
 /// ```
-/// use tnsearch::linalg::{Factor, matmul};
+/// use tnsearch_linalg::linalg::{Factor, matmul};
 /// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 10.0]);
 /// let mut c = [0.0; 2];
 /// matmul((2, 1, 2), &mut c, Factor::row_major(&a, 2), Factor::row_major(&b, 1));
@@ -112,7 +112,19 @@ const DEEP: usize = 1024;
 ///
 /// # Panics
 /// As [`matmul`].
+#[inline]
 pub fn matmul_until<T: Scalar>(
+    shape: (usize, usize, usize),
+    c: &mut [T],
+    a: Factor<'_, T>,
+    b: Factor<'_, T>,
+    stopped: Option<&dyn Fn() -> bool>,
+) -> bool {
+    T::multiply(shape, c, a, b, stopped)
+}
+
+/// [`matmul_until`] for one kind of number.
+pub(super) fn multiply<T: Scalar>(
     (m, n, k): (usize, usize, usize),
     c: &mut [T],
     a: Factor<'_, T>,

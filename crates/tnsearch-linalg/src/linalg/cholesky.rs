@@ -5,6 +5,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::{matmul::matmul, triangular_solve};
+use faer::traits::ComplexField;
 use faer::{Accum, Mat, MatMut, MatRef, Par, prelude::*};
 
 /// Systems up to this size are factored by a plain loop, larger ones by faer.
@@ -42,10 +43,7 @@ pub struct Cholesky {
 impl Cholesky {
     /// Room for systems of up to `width` unknowns and `columns` right-hand sides.
     pub fn new<T: Scalar>(width: usize, columns: usize) -> Self {
-        let factor =
-            llt::factor::cholesky_in_place_scratch::<T>(width, Par::Seq, Default::default());
-        let solve = llt::solve::solve_in_place_scratch::<T>(width, columns, Par::Seq);
-        Cholesky { stack: MemBuffer::new(factor.or(solve)) }
+        Cholesky { stack: T::cholesky_room(width, columns) }
     }
 
     /// Puts L in the place of A (n x n, column-major; only the lower triangle is read and written). False if A is
@@ -53,14 +51,7 @@ impl Cholesky {
     pub fn factor<T: Scalar>(&mut self, a: &mut [T], n: usize, route: Route) -> bool {
         match route {
             Route::Plain => factor_plainly(a, n),
-            Route::Blocked => llt::factor::cholesky_in_place(
-                MatMut::from_column_major_slice_mut(a, n, n),
-                Default::default(),
-                Par::Seq,
-                MemStack::new(&mut self.stack),
-                Default::default(),
-            )
-            .is_ok(),
+            Route::Blocked => T::cholesky(a, n, &mut self.stack),
         }
     }
 
@@ -81,61 +72,7 @@ impl Cholesky {
         if n <= LONG || route == Route::Plain {
             return Some(self.factor(a, n, route));
         }
-        let mut whole = MatMut::from_column_major_slice_mut(a, n, n);
-        for from in (0..n).step_by(PANEL) {
-            let width = PANEL.min(n - from);
-            let (mut head, _, mut below, mut rest) = whole
-                .rb_mut()
-                .submatrix_mut(from, from, n - from, n - from)
-                .split_at_mut(width, width);
-            let stack = MemStack::new(&mut self.stack);
-            let (par, params) = (Par::Seq, Default::default());
-            if llt::factor::cholesky_in_place(head.rb_mut(), Default::default(), par, stack, params)
-                .is_err()
-            {
-                return Some(false);
-            }
-            if stopped() {
-                return None;
-            }
-            triangular_solve::solve_lower_triangular_in_place(
-                head.rb().conjugate(),
-                below.rb_mut().transpose_mut(),
-                par,
-            );
-            // The rest, a strip of rows after the other: what is left of the diagonal, and the triangle at it.
-            let (left, below) = (rest.nrows(), below.rb());
-            let strip = (STRIP / left.max(1)).clamp(PANEL, left.max(PANEL));
-            for top in (0..left).step_by(strip) {
-                if stopped() {
-                    return None;
-                }
-                let height = strip.min(left - top);
-                let rows = below.subrows(top, height);
-                if top > 0 {
-                    matmul(
-                        rest.rb_mut().submatrix_mut(top, 0, height, top),
-                        Accum::Add,
-                        rows,
-                        below.subrows(0, top).adjoint(),
-                        -T::ONE,
-                        par,
-                    );
-                }
-                triangular::matmul(
-                    rest.rb_mut().submatrix_mut(top, top, height, height),
-                    BlockStructure::TriangularLower,
-                    Accum::Add,
-                    rows,
-                    BlockStructure::Rectangular,
-                    rows.adjoint(),
-                    BlockStructure::Rectangular,
-                    -T::ONE,
-                    par,
-                );
-            }
-        }
-        Some(true)
+        T::cholesky_until(a, n, &mut self.stack, stopped)
     }
 
     /// As [`Cholesky::solve`], some columns after the other; false where `stopped` ended it between them.
@@ -171,17 +108,110 @@ impl Cholesky {
     pub fn solve<T: Scalar>(&mut self, l: &[T], b: &mut [T], n: usize, route: Route) {
         match route {
             Route::Plain => solve_plainly(l, b, n),
-            Route::Blocked => {
-                let columns = b.len() / n;
-                llt::solve::solve_in_place(
-                    MatRef::from_column_major_slice(l, n, n),
-                    MatMut::from_column_major_slice_mut(b, n, columns),
-                    Par::Seq,
-                    MemStack::new(&mut self.stack),
-                );
-            }
+            Route::Blocked => T::cholesky_solve(l, b, n, &mut self.stack),
         }
     }
+}
+
+/// Room for systems of up to `width` unknowns and `columns` right-hand sides.
+pub(super) fn room<T: ComplexField>(width: usize, columns: usize) -> MemBuffer {
+    let factor = llt::factor::cholesky_in_place_scratch::<T>(width, Par::Seq, Default::default());
+    let solve = llt::solve::solve_in_place_scratch::<T>(width, columns, Par::Seq);
+    MemBuffer::new(factor.or(solve))
+}
+
+/// L in the place of A, by faer's blocks.
+pub(super) fn factor_in_blocks<T: ComplexField>(
+    a: &mut [T],
+    n: usize,
+    room: &mut MemBuffer,
+) -> bool {
+    llt::factor::cholesky_in_place(
+        MatMut::from_column_major_slice_mut(a, n, n),
+        Default::default(),
+        Par::Seq,
+        MemStack::new(room),
+        Default::default(),
+    )
+    .is_ok()
+}
+
+/// The same, bit for bit, with looks at a stop between strips of the rest.
+pub(super) fn factor_in_strips<T: Scalar + ComplexField>(
+    a: &mut [T],
+    n: usize,
+    room: &mut MemBuffer,
+    stopped: &dyn Fn() -> bool,
+) -> Option<bool> {
+    let mut whole = MatMut::from_column_major_slice_mut(a, n, n);
+    for from in (0..n).step_by(PANEL) {
+        let width = PANEL.min(n - from);
+        let (mut head, _, mut below, mut rest) =
+            whole.rb_mut().submatrix_mut(from, from, n - from, n - from).split_at_mut(width, width);
+        let stack = MemStack::new(room);
+        let (par, params) = (Par::Seq, Default::default());
+        if llt::factor::cholesky_in_place(head.rb_mut(), Default::default(), par, stack, params)
+            .is_err()
+        {
+            return Some(false);
+        }
+        if stopped() {
+            return None;
+        }
+        triangular_solve::solve_lower_triangular_in_place(
+            head.rb().conjugate(),
+            below.rb_mut().transpose_mut(),
+            par,
+        );
+        // The rest, a strip of rows after the other: what is left of the diagonal, and the triangle at it.
+        let (left, below) = (rest.nrows(), below.rb());
+        let strip = (STRIP / left.max(1)).clamp(PANEL, left.max(PANEL));
+        for top in (0..left).step_by(strip) {
+            if stopped() {
+                return None;
+            }
+            let height = strip.min(left - top);
+            let rows = below.subrows(top, height);
+            if top > 0 {
+                matmul(
+                    rest.rb_mut().submatrix_mut(top, 0, height, top),
+                    Accum::Add,
+                    rows,
+                    below.subrows(0, top).adjoint(),
+                    -<T as Scalar>::ONE,
+                    par,
+                );
+            }
+            triangular::matmul(
+                rest.rb_mut().submatrix_mut(top, top, height, height),
+                BlockStructure::TriangularLower,
+                Accum::Add,
+                rows,
+                BlockStructure::Rectangular,
+                rows.adjoint(),
+                BlockStructure::Rectangular,
+                -<T as Scalar>::ONE,
+                par,
+            );
+        }
+    }
+    Some(true)
+}
+
+/// The solutions of `L L^H x = b`, by faer's blocks.
+pub(super) fn solve_in_blocks<T: ComplexField>(
+    l: &[T],
+    b: &mut [T],
+    n: usize,
+    room: &mut MemBuffer,
+) {
+    let columns = b.len() / n;
+    llt::solve::solve_in_place(
+        MatRef::from_column_major_slice(l, n, n),
+        MatMut::from_column_major_slice_mut(b, n, columns),
+        Par::Seq,
+        MemStack::new(room),
+    );
 }
 
 fn factor_plainly<T: Scalar>(a: &mut [T], n: usize) -> bool {
@@ -228,7 +258,7 @@ fn solve_plainly<T: Scalar>(l: &[T], b: &mut [T], n: usize) {
 /// not positive definite; what is left there then is of no use.
 ///
 /// ```
-/// use tnsearch::linalg::{cholesky, cholesky_solve};
+/// use tnsearch_linalg::linalg::{cholesky, cholesky_solve};
 /// let mut a = [4.0, 2.0, 0.0, 2.0];
 /// assert!(cholesky(&mut a, 2));
 /// assert_eq!(a, [2.0, 1.0, 0.0, 1.0]);
@@ -245,12 +275,20 @@ pub fn cholesky_solve<T: Scalar>(l: &[T], b: &mut [T], n: usize) {
     Cholesky::new::<T>(n, b.len() / n).solve(l, b, n, Route::of_size(n));
 }
 
-/// The inverse of a positive definite matrix given by its entries (i, j), in the lower triangle of the result; none
+/// The inverse of a positive definite matrix given by its entries (i, j), in the lower triangle of the result
+/// (column-major); none
 /// if it is not positive definite.
-pub fn inverse<T: Scalar>(n: usize, entry: impl FnMut(usize, usize) -> T) -> Option<Mat<T>> {
-    let mut matrix = Mat::from_fn(n, n, entry);
-    let factor = llt::factor::cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default());
-    let invert = llt::inverse::inverse_scratch::<T>(n, Par::Seq);
+pub fn inverse(n: usize, entry: impl FnMut(usize, usize) -> f64) -> Option<Vec<f64>> {
+    inverted(Mat::from_fn(n, n, entry)).map(|out| {
+        let entry = |k: usize| out[(k % n, k / n)];
+        (0..n * n).map(entry).collect()
+    })
+}
+
+fn inverted(mut matrix: Mat<f64>) -> Option<Mat<f64>> {
+    let n = matrix.nrows();
+    let factor = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+    let invert = llt::inverse::inverse_scratch::<f64>(n, Par::Seq);
     let mut memory = MemBuffer::new(factor.or(invert));
     let stack = MemStack::new(&mut memory);
     let (none, tuning) = (Default::default(), Default::default());
@@ -325,11 +363,13 @@ mod tests {
         for (b, w) in b.iter().zip(&want) {
             assert!((*b - *w).abs() < tolerance, "{} {n}: {b} {w}", T::KIND);
         }
-        let inverse = inverse(n, entry).unwrap();
-        for (i, w) in want[..n].iter().enumerate() {
-            let of = |j: usize| if i >= j { inverse[(i, j)] } else { inverse[(j, i)].conj() };
-            let got: T = (0..n).map(|j| of(j) * rhs[j]).sum();
-            assert!((got - *w).abs() < tolerance, "{} {n}: {got} {w}", T::KIND);
+        if !T::KIND.is_complex() {
+            let inverse = inverse(n, |i, j| entry(i, j).re()).unwrap();
+            for (i, w) in want[..n].iter().enumerate() {
+                let of = |j: usize| inverse[i.min(j) * n + i.max(j)];
+                let got: f64 = (0..n).map(|j| of(j) * rhs[j].re()).sum();
+                assert!((got - w.re()).abs() < tolerance, "{} {n}: {got} {w}", T::KIND);
+            }
         }
         // Less a multiple of the identity it is not positive definite.
         let mut not: Vec<T> = (0..n * n).map(|p| T::ZERO - entry(p % n, p / n)).collect();

@@ -6,7 +6,7 @@ use crate::dispatch;
 /// `2^exponent`, subnormal numbers included; infinite above `2^1023`, 0 below `2^-1074`.
 ///
 /// ```
-/// use tnsearch::tensor::power_of_two;
+/// use tnsearch_linalg::tensor::power_of_two;
 /// assert_eq!((power_of_two(-1), power_of_two(1023)), (0.5, 2f64.powi(1023)));
 /// assert_eq!(power_of_two(-1074), 5e-324);
 /// ```
@@ -18,7 +18,7 @@ pub fn power_of_two(exponent: i64) -> f64 {
 
 /// Multiplies by `2^exponent`, in steps that are numbers of the kind: nothing overflows or vanishes on the way that is a
 /// number at the end.
-pub(crate) fn multiply<T: Scalar>(data: &mut [T], exponent: i64) {
+pub fn multiply<T: Scalar>(data: &mut [T], exponent: i64) {
     /// Further than the largest number is from the least.
     const FAR: i64 = 4200;
     let step = if T::KIND.epsilon() > 1e-10 { 100 } else { 1000 };
@@ -30,7 +30,7 @@ pub(crate) fn multiply<T: Scalar>(data: &mut [T], exponent: i64) {
 }
 
 /// The exponent of the largest part of all entries; none where all are zero or one is not finite.
-pub(crate) fn exponent<T: Scalar>(data: &[T]) -> Option<i64> {
+pub fn exponent<T: Scalar>(data: &[T]) -> Option<i64> {
     let largest = data.iter().fold(0.0f64, |m, x| m.max(x.re().abs()).max(x.im().abs()));
     let known = largest > 0.0 && data.iter().all(|&x| Scalar::is_finite(x));
     // The logarithm of what is next to the largest number is rounded up to 1024.
@@ -38,14 +38,14 @@ pub(crate) fn exponent<T: Scalar>(data: &[T]) -> Option<i64> {
 }
 
 /// An exponent in as many parts, which differ by at most 1.
-pub(crate) fn shares(exponent: i64, count: usize) -> impl Iterator<Item = i64> {
+pub fn shares(exponent: i64, count: usize) -> impl Iterator<Item = i64> {
     let n = count.max(1) as i64;
     let (share, more) = (exponent.div_euclid(n), exponent.rem_euclid(n));
     (0..count as i64).map(move |k| share + i64::from(k < more))
 }
 
 /// Multiplies a network by `2^exponent`, spread over its cores so that none overflows or vanishes.
-pub(crate) fn spread<T: Scalar>(cores: &mut [Tensor<T>], exponent: i64) {
+pub fn spread<T: Scalar>(cores: &mut [Tensor<T>], exponent: i64) {
     if exponent != 0 {
         let by = shares(exponent, cores.len());
         cores.iter_mut().zip(by).for_each(|(core, by)| multiply(core.data_mut(), by));
@@ -53,7 +53,7 @@ pub(crate) fn spread<T: Scalar>(cores: &mut [Tensor<T>], exponent: i64) {
 }
 
 /// Divides each core by a power of two so that its largest entry is near 1; the exponent of them all.
-pub(crate) fn normalise<T: Scalar>(cores: &mut [Tensor<T>]) -> i64 {
+pub fn normalise<T: Scalar>(cores: &mut [Tensor<T>]) -> i64 {
     let mut all = 0;
     for core in cores {
         let Some(own) = exponent(core.data()).filter(|own| *own != 0) else { continue };
@@ -64,7 +64,7 @@ pub(crate) fn normalise<T: Scalar>(cores: &mut [Tensor<T>]) -> i64 {
 }
 
 /// The cores of a network divided by `2^exponent`, all of about one size.
-pub(crate) fn divided<T: Scalar>(cores: &[&Tensor<T>], exponent: i64) -> Vec<Tensor<T>> {
+pub fn divided<T: Scalar>(cores: &[&Tensor<T>], exponent: i64) -> Vec<Tensor<T>> {
     let mut own: Vec<Tensor<T>> = cores.iter().map(|&core| core.clone()).collect();
     let all = normalise(&mut own);
     spread(&mut own, all - exponent);
@@ -72,7 +72,7 @@ pub(crate) fn divided<T: Scalar>(cores: &[&Tensor<T>], exponent: i64) -> Vec<Ten
 }
 
 /// Whether products of such cores may leave the range of numbers on the way to a tensor that does not.
-pub(crate) fn is_extreme<T: Scalar>(cores: &[Tensor<T>]) -> bool {
+pub fn is_extreme<T: Scalar>(cores: &[Tensor<T>]) -> bool {
     let range = if T::KIND.epsilon() > 1e-10 { 60 } else { 500 };
     cores.iter().filter_map(|core| exponent(core.data())).map(i64::abs).sum::<i64>() > range
 }
