@@ -37,17 +37,11 @@ def order(
     s = dict.fromkeys(known_options(search)) | dict(settings)
     objective = {name: s[name] for name in ("max_re", "max_rse", "max_params", "max_loss")}
     objective["lambda"] = s["lambda_"]
-    if own:
-        for name in ("max_re", "max_rse"):
-            if objective[name] is not None:
-                raise ValueError(f"{name} is of the squared error; with a function of your own use max_loss")
-        if all(value is None for value in objective.values()):
-            objective["max_loss"] = 0.01
-    else:
+    if not own:
         objective["loss"] = s["loss"]
     fit = {name: s[name] for name in FIT} | {"method": s["fit"]}
     plain = {name: s[name] for name in SEARCH}
-    strategy = {"name": s["strategy"] or "auto", "options": {n.replace("_", "-"): v for n, v in options.items()}}
+    strategy = {"name": s["strategy"], "options": {n.replace("_", "-"): v for n, v in options.items()}}
     template = s["template"]
     return {
         "search": given(

@@ -32,7 +32,7 @@ const PARTS: [(&str, Part); 5] = [
 ];
 
 /// Every module of the library with `unsafe` in it, by the path of its tests.
-const UNSAFE: [&str; 2] = ["linalg::product::", "tensor::scalar::"];
+const UNSAFE: [&str; 2] = ["linalg::product::", "linalg::kernels::"];
 
 /// The part asked for; none for all.
 pub fn parse(arguments: &[String]) -> Result<Option<Part>> {

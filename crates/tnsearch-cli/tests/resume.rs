@@ -6,7 +6,7 @@ mod common;
 use common::{Ended, Place, doubles, npy, timeless};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use tnsearch::search::{Graphs, OptionKind, STRATEGIES};
+use tnsearch::search::{Graphs, OptionKind, all_strategies};
 use tnsearch_io::Picture;
 
 /// What becomes of a resume with a changed option.
@@ -189,7 +189,7 @@ fn answer(summary: &Value) -> Value {
 fn every_option_is_refused_by_its_name_or_changes_no_answer() {
     let place = place();
     let mut known: BTreeSet<&str> = OPTIONS.iter().map(|(name, ..)| *name).collect();
-    known.extend(STRATEGIES.iter().flat_map(|d| d.options).map(|o| o.name));
+    known.extend(all_strategies().into_iter().flat_map(|d| d.options).map(|o| o.name));
     let help = place.run_as_it_is("search --help").stdout;
     let listed: BTreeSet<String> = help.lines().filter_map(long_option).collect();
     assert!(listed.len() > 50, "{listed:?}");
@@ -242,7 +242,7 @@ fn every_option_is_refused_by_its_name_or_changes_no_answer() {
 #[test]
 fn every_option_of_every_strategy_is_refused_by_its_name() {
     let place = place();
-    for strategy in STRATEGIES {
+    for strategy in all_strategies() {
         let template = match strategy.graphs {
             Graphs::Trees => "any-tree",
             Graphs::Formats => "formats",
@@ -285,7 +285,7 @@ fn kinds() -> Vec<String> {
         all.extend(goals.iter().map(|goal| format!("x.npy {template} {goal} {most}")));
     }
     // Each strategy.
-    for (k, strategy) in STRATEGIES.iter().enumerate() {
+    for (k, strategy) in all_strategies().into_iter().enumerate() {
         let template = match strategy.graphs {
             Graphs::Trees => "any-tree",
             Graphs::Formats => "formats",

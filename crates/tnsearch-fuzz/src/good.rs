@@ -244,10 +244,11 @@ pub fn journals() -> Vec<Vec<u8>> {
     let path = folder.path().join("run.jsonl");
     let mut settings = SearchSettings::default();
     settings.strategy = StrategySpec::new("random");
-    (settings.max_rank, settings.budget.max_evaluations) = (2, Some(4));
+    (settings.max_rank, settings.budget.max_evaluations) = (Some(2), Some(4));
     settings.budget.threads = Some(1);
     settings.certificate_nodes = 0;
-    let search = Search::new(&target, template).settings(settings).check().expect("a search");
+    let search =
+        Search::new(&target).template(template).settings(settings).check().expect("a search");
     let header =
         Header::of(&search, &target, &tnsearch::problem::Measure::RSE, None).expect("a header");
     let (mut writer, _) = JournalWriter::open(&path, &header, false).expect("a journal");

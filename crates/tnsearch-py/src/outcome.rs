@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tnsearch::graph::Template;
 use tnsearch::problem::{Measure, Target};
-use tnsearch::search::{Best, Evaluation, SearchResult, SearchSettings};
+use tnsearch::search::{Best, Evaluation, Resolved, SearchResult};
 use tnsearch::tensor::Reshape;
 
 /// A search that has ended.
@@ -18,7 +18,7 @@ pub struct Outcome {
     pub result: SearchResult,
     pub target: Target,
     pub reshape: Option<Reshape>,
-    pub settings: SearchSettings,
+    pub settings: Resolved,
     pub template: Arc<Template>,
     /// The evaluations of the journal it went on from.
     pub before: Vec<Evaluation>,

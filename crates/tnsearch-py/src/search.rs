@@ -16,7 +16,9 @@ use std::time::Instant;
 use tnsearch::graph::Template;
 use tnsearch::problem::{Loss, SquaredError, Stop};
 use tnsearch::search::wire::Job;
-use tnsearch::search::{AskedSearch, Evaluation, FromWorkers, STRATEGIES, Search, SearchSettings};
+use tnsearch::search::{
+    AskedSearch, Evaluation, FromWorkers, Search, SearchSettings, all_strategies,
+};
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
 
 /// The options that are no part of what the library is asked.
@@ -43,7 +45,7 @@ struct Options {
 pub struct Order {
     begun: Instant,
     data: Data,
-    template: Arc<Template>,
+    template: Option<Arc<Template>>,
     settings: SearchSettings,
     options: Options,
 }
@@ -51,7 +53,7 @@ pub struct Order {
 /// The names of the options that strategies have.
 #[pyfunction]
 pub fn strategy_options() -> Vec<&'static str> {
-    STRATEGIES.iter().flat_map(|d| d.options).map(|o| o.name).collect()
+    all_strategies().into_iter().flat_map(|d| d.options).map(|o| o.name).collect()
 }
 
 /// The fingerprint of a tensor, by which a journal knows it.
@@ -74,17 +76,18 @@ impl Order {
             Ok(found)
         };
         let (graph, mask) = (taken("template")?, taken("mask")?);
-        let options: Options = options::read(&given)?;
+        let mut options: Options = options::read(&given)?;
+        if options.own {
+            let objective = std::mem::take(&mut options.search.objective);
+            options.search.objective = objective.of_own_loss().map_err(raise)?;
+        }
         let limit = options.data.limit()?;
-        let mut settings = options.search.settings(limit.bytes()).map_err(raise)?;
+        let settings = options.search.settings(limit.bytes()).map_err(raise)?;
         let data = options.data.load(x, mask.as_ref(), None, None)?;
         let dims = data.target.dims();
-        let template = match graph {
-            Some(graph) => template::template(&graph, dims.len())?,
-            None => Template::parse(options.search.template(), dims.len()).map_err(raise)?,
-        };
-        settings.widest_rank = options.search.widest_rank(dims);
-        Ok(Order { begun, data, template: Arc::new(template), settings, options })
+        let named = |graph| template::template(&graph, dims.len()).map(Arc::new);
+        let template = graph.map(named).transpose()?;
+        Ok(Order { begun, data, template, settings, options })
     }
 
     /// Runs the search, telling Python what happens.
@@ -104,7 +107,10 @@ impl Order {
         let (events, progress) = (options.events, options.progress);
         let mut teller = Teller { hub: hub.clone(), events, progress };
         let (mut journal, mut trials) = (None, Vec::<Evaluation>::new());
-        let search = Search::new(&target, template).settings(settings).stop(stop).begun(begun);
+        let mut search = Search::new(&target).settings(settings).stop(stop).begun(begun);
+        if let Some(template) = template {
+            search = search.template(template);
+        }
         let mut search = search.loss(loss).front(options.front).listen(&mut teller);
         if let Some(workers) = options.workers {
             let (hub, own) = (hub.clone(), options.own);

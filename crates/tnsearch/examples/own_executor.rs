@@ -66,7 +66,8 @@ impl Executor for Remote {
 pub fn search(x: &Target) -> Result<[SearchResult; 2], Box<dyn Error>> {
     let ring = || -> Result<Search<'_>, Box<dyn Error>> {
         let tnls = StrategySpec::new("tnls").set("iterations", 5).set("samples", 20);
-        Ok(Search::new(x, Template::ring(x.dims().len())?)
+        Ok(Search::new(x)
+            .template(Template::ring(x.dims().len())?)
             .max_error(1e-6)
             .strategy(tnls)
             .runs(2)

@@ -49,7 +49,8 @@ pub fn search() -> Result<[f64; 2], Box<dyn Error>> {
     };
     let train = || -> Result<Search<'_>, Box<dyn Error>> {
         let few = StrategySpec::new("random").set("iterations", 1).set("samples", 12);
-        Ok(Search::new(&x, Template::path(3)?)
+        Ok(Search::new(&x)
+            .template(Template::path(3)?)
             .objective(Objective::MaxParams(60))
             .strategy(few)
             .seed(1))

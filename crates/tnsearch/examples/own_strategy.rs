@@ -42,7 +42,7 @@ fn steps(from: &Structure) -> Vec<Structure> {
 
 /// Searches a ring, starting at rank 3 everywhere.
 pub fn search(x: &Target) -> Result<SearchResult, Box<dyn Error>> {
-    let search = Search::new(x, Template::ring(x.dims().len())?).max_error(1e-6).seed(1);
+    let search = Search::new(x).template(Template::ring(x.dims().len())?).max_error(1e-6).seed(1);
     let search = search.own_strategy(Graphs::Template, |context, _seed| {
         let ranks = vec![3; context.template.edges().len()];
         Ok(Descent(f64::INFINITY, vec![Structure::identity(context.template.clone(), ranks)?]))

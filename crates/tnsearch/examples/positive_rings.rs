@@ -30,7 +30,7 @@ pub fn hidden(seed: u64) -> Result<(Structure, Tensor), Box<dyn Error>> {
 pub fn found(seed: u64, strategy: StrategySpec) -> Result<(bool, String), Box<dyn Error>> {
     let (structure, x) = hidden(seed)?;
     let x = Target::new(x)?;
-    let search = Search::new(&x, Template::ring(4)?).loss(KlDivergence).max_error(1e-4);
+    let search = Search::new(&x).template(Template::ring(4)?).loss(KlDivergence).max_error(1e-4);
     let found = search.max_rank(4).strategy(strategy).seed(1).run()?;
     let best = found.best.ok_or("nothing")?;
     let said = format!(

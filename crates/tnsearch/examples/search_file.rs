@@ -13,7 +13,7 @@ pub fn search_file(path: &str, max_rse: f64) -> Result<(u128, f64), Box<dyn Erro
         }
     };
     let ring = Template::ring(x.dims().len())?;
-    let found = Search::new(&x, ring).max_error(max_rse).listen(&mut progress).run()?;
+    let found = Search::new(&x).template(ring).max_error(max_rse).listen(&mut progress).run()?;
     let best = found.best.ok_or("nothing could be fitted")?;
     let output = Output::check(format!("{path}.safetensors").as_ref())?;
     let net = best.network(x.dims())?;

@@ -85,12 +85,14 @@ fn counts_are_predicted_better_by_their_deviance() {
 #[test]
 fn without_bounds_any_graph_is_grown() {
     let x = Target::new(sums()).unwrap();
-    let search = Search::new(&x, Template::formats(4).unwrap()).loss(KlDivergence).max_error(1e-3);
+    let search =
+        Search::new(&x).template(Template::formats(4).unwrap()).loss(KlDivergence).max_error(1e-3);
     let found = search.seed(1).run().unwrap();
     assert_eq!((found.strategy.as_str(), found.measure.name.as_ref()), ("greedy", "KL"));
     assert!(found.target_reached && found.lower_bound.is_none() && found.counts.pruned == 0);
     for (template, strategy) in [("ring", "exact"), ("any-tree", "auto"), ("ring", "walk")] {
-        let search = Search::new(&x, Template::parse(template, 4).unwrap()).loss(KlDivergence);
+        let search =
+            Search::new(&x).template(Template::parse(template, 4).unwrap()).loss(KlDivergence);
         let refused = search.strategy(StrategySpec::new(strategy)).run().err().unwrap().to_string();
         assert!(refused.contains("squared error"), "{refused}");
     }

@@ -27,7 +27,8 @@ fn field() -> Target {
 
 fn search<'a>(x: &Target, template: &str, shrink: bool) -> Search<'a> {
     let template = Template::parse(template, 4).unwrap();
-    let search = Search::new(x, template).max_error(1e-3).max_rank(6).seed(1).shrink(shrink);
+    let search =
+        Search::new(x).template(template).max_error(1e-3).max_rank(6).seed(1).shrink(shrink);
     search.budget(|b| b.threads = Some(2))
 }
 

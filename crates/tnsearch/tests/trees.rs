@@ -38,7 +38,7 @@ fn random_tree(dims: &[usize], rng: &mut Rng) -> Structure {
 
 fn search(target: &Target, objective: Objective) -> SearchResult {
     let order = target.dims().len();
-    let search = Search::new(target, Template::any_tree(order).unwrap());
+    let search = Search::new(target).template(Template::any_tree(order).unwrap());
     search.objective(objective).seed(1).run().unwrap()
 }
 
@@ -118,7 +118,8 @@ fn same_seed_same_answer_at_any_number_of_threads() {
     let structure = random_tree(&dims, &mut rng);
     let target = Hidden::new(structure, &dims, 0.2, 0.05, &mut rng).target;
     let run = |threads| {
-        let search = Search::new(&target, Template::any_tree(5).unwrap()).max_error(2e-3).seed(3);
+        let search =
+            Search::new(&target).template(Template::any_tree(5).unwrap()).max_error(2e-3).seed(3);
         let found = search.budget(|b| b.threads = Some(threads)).run().unwrap();
         let best = found.best.unwrap();
         (best.structure, best.fitted.cores, found.counts)
@@ -129,7 +130,7 @@ fn same_seed_same_answer_at_any_number_of_threads() {
 #[test]
 fn only_its_own_strategy_searches_all_trees() {
     let target = Target::new(Tensor::new(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap()).unwrap();
-    let search = Search::new(&target, Template::any_tree(2).unwrap());
+    let search = Search::new(&target).template(Template::any_tree(2).unwrap());
     let refused = search.strategy(StrategySpec::new("tnls")).run().unwrap_err();
     assert!(matches!(refused, SearchError::Setting(_)));
     assert_eq!(

@@ -76,7 +76,7 @@ pub fn run(args: &Demo) -> anyhow::Result<Exit> {
         let objective = Objective::MaxError(MAX_RSE);
         let mut display =
             Display::new(args.report.quiet, false, &Budget::default(), objective, &MEASURE);
-        let search = Search::new(&target, ring.clone()).objective(objective).seed(1);
+        let search = Search::new(&target).template(ring.clone()).objective(objective).seed(1);
         search.stop(&stop).listen(&mut display).run()?
     };
     let interrupted = result.stopped_by == StoppedBy::Interrupted;

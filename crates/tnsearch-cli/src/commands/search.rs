@@ -155,12 +155,12 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let asked = args.asked()?;
     // Wrong numbers are refused before a large file is read.
-    let mut settings = asked.settings(limit.bytes())?;
+    let settings = asked.settings(limit.bytes())?;
     let wanted = args.reshaping.check()?.with_holes(args.holes.check());
     check_distinct(
         &[
             ("the tensor", &tensor_path(&args.tensor)),
-            ("the template", Path::new(asked.template())),
+            ("the template", Path::new(args.template.as_deref().unwrap_or_default())),
             ("--mask", &mask_path(&args.holes)),
         ],
         &[
@@ -179,29 +179,28 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
     data.warn();
-    settings.widest_rank = asked.widest_rank(target.dims());
-    let template = Arc::new(load_template(asked.template(), target.dims().len())?);
+    let name = args.template.as_deref().unwrap_or_else(|| settings.default_template());
+    let template = Arc::new(load_template(name, target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let mut broker = args.cluster.as_ref().map(Broker::start).transpose()?;
     let stop = interrupt::on_ctrl_c();
-    let (mut journal, mut shown) = (None, None);
+    let (mut display, mut journal, mut shown) = (None, None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
     let quiet = args.report.quiet;
     let loss = args.objective.loss.spec().for_target(target)?;
     let measure = loss.measure();
-    let about = Some(Over::new(&template, settings.max_rank));
-    let mut display =
-        Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure)
-            .about(about);
-    let search = Run::new(target, template).settings(settings).stop(&stop).begun(begun);
-    let mut search = search.loss(loss).front(args.pareto.is_some());
+    let search = Run::new(target).template(template).settings(settings.clone()).stop(&stop);
+    let mut search = search.begun(begun).loss(loss).front(args.pareto.is_some());
     if let Some(broker) = &mut broker {
         search = search.executor_for(|target, loss| {
             Ok(Box::new(broker.connect(Job::new(target, loss).map_err(SearchError::from)?)))
         });
     }
-    let mut search = search.listen(&mut display).check()?;
+    let mut search = search.check()?;
     let template = search.template().clone();
+    let about = Some(Over::new(&template, search.settings().max_rank));
+    let shows = Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure);
+    search = search.listen(display.insert(shows.about(about)));
     let header = Header::of(&search, target, &measure, data.reshape.as_ref())?;
     let begin = args.begin();
     if let Some(path) = &args.journal {

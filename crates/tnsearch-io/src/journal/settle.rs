@@ -3,6 +3,7 @@
 
 use super::header::{SAME_FITS, VERSION};
 use serde_json::{Map, Value};
+use tnsearch::search::StrategySpec;
 
 /// Settings that others follow from, the first to blame first: where one differs, the rest is not looked at.
 const FIRST: [&str; 8] =
@@ -38,6 +39,15 @@ pub(super) fn settle(then: &mut Map<String, Value>, now: &Value) {
         for name in ["dtype", "observed"] {
             data.insert(name.to_owned(), now["data"][name].clone());
         }
+    }
+    // Walks of the default search were recorded with the settings of tnls until 0.3.0, which they do not use.
+    let settings = then.get("settings").cloned().unwrap_or_default();
+    let walks = now["settings"].get("steps").is_some() && settings.get("steps").is_none();
+    if then.get("strategy").is_some_and(|s| *s == StrategySpec::default().name)
+        && walks
+        && settings["max_rank"] == now["settings"]["max_rank"]
+    {
+        then.insert("settings".to_owned(), of_now("settings"));
     }
     let of_then =
         |then: &Map<String, Value>, name: &str| then.get(name).cloned().unwrap_or_default();

@@ -140,12 +140,15 @@ impl<'a> Plan<'a> {
         let goal = asked.goal.unwrap_or(usual);
         let objective = goal.objective(&own, target.norm_squared(), scale)?;
         let dims = target.dims();
-        let mut settings = SearchSettings::unproven(dims, asked.max_bytes);
-        settings.objective = objective;
+        let mut settings = SearchSettings::default();
+        // No proof is asked for.
+        (settings.objective, settings.certificate_nodes) = (objective, 0);
+        settings.fit.max_bytes = Some(asked.max_bytes);
+        settings.budget.max_bytes = Some(asked.max_bytes);
         settings.seed = asked.seed;
         settings.budget.max_seconds = Some(asked.max_seconds);
         settings.budget.threads = asked.threads;
-        settings.check_all()?;
+        settings.check_all(None)?;
         let template = match &asked.template {
             Some(template) => template.clone(),
             None => Arc::new(Template::parse(default_template(target.entries()), dims.len())?),
@@ -174,7 +177,8 @@ impl<'a> Plan<'a> {
             });
             direct(target, objective, &limits)
         });
-        let search = Search::new(target, self.template.clone()).settings(self.settings.clone());
+        let search =
+            Search::new(target).template(self.template.clone()).settings(self.settings.clone());
         let result = search.stop(stop).begun(begun).listen(listener).run()?;
         let searched = match &result.best {
             Some(best) => {

@@ -296,7 +296,7 @@ impl Attempt<'_> {
         let fit = (method.fit)(FitSettings::clone(&setup.fit)).with(|s| s.enough_rse = 0.0);
         let mut settings = SearchSettings::default();
         settings.objective = objective.get();
-        settings.max_rank = method.max_rank;
+        settings.max_rank = Some(method.max_rank);
         // As in the paper: from random starts, on the tensor as it is.
         (settings.direct, settings.shrink) = (method.direct, false);
         settings.seed = seed;
@@ -304,7 +304,7 @@ impl Attempt<'_> {
         settings.certificate_nodes = 0;
         settings.fit = fit;
         settings.rescue = Some(method.rescue);
-        settings.max_phi = method.max_phi;
+        settings.max_phi = Some(method.max_phi);
         settings.max_cost = method.max_cost;
         settings.budget.threads = setup.threads;
         settings.budget.max_evaluations = method.most;
@@ -312,7 +312,7 @@ impl Attempt<'_> {
             true => Arc::new(Template::any(trial.target.dims().len())?),
             false => trial.template.clone(),
         };
-        let search = Search::new(&trial.target, template).stop(&setup.stop);
+        let search = Search::new(&trial.target).template(template).stop(&setup.stop);
         let result = match by {
             By::Named(spec) => {
                 settings.strategy = spec.clone();

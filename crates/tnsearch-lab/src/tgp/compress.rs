@@ -196,7 +196,7 @@ fn plain_settings(settings: &CompressSettings, order: usize) -> Result<PlainSett
     };
     let mut search = SearchSettings::default();
     search.seed = settings.seed;
-    search.max_rank = settings.max_rank;
+    search.max_rank = Some(settings.max_rank);
     search.budget.threads = settings.threads;
     Ok(PlainSettings {
         template,

@@ -239,5 +239,5 @@ fn run(
     if let Some(left) = stop.remaining() {
         search.budget.max_seconds = Some(left.as_secs_f64().max(0.1));
     }
-    Ok(Search::new(target, settings.template.clone()).settings(search).stop(stop).run()?)
+    Ok(Search::new(target).template(settings.template.clone()).settings(search).stop(stop).run()?)
 }

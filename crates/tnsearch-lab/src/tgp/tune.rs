@@ -94,10 +94,11 @@ impl Tune<'_> {
         let mut search = SearchSettings::default();
         search.objective = Objective::MaxError(limit.min(0.999));
         search.seed = settings.seed;
-        search.max_rank = settings.max_rank;
+        search.max_rank = Some(settings.max_rank);
         (search.direct, search.prune, search.shrink, search.certificate_nodes) =
             (false, false, false, 0);
-        (search.max_cost, search.max_phi) = (Some(1e15), most as f64 / target.entries() as f64);
+        search.max_cost = Some(1e15);
+        search.max_phi = Some(most as f64 / target.entries() as f64);
         search.budget.threads = settings.threads;
         let (template, strategy) = match &settings.template {
             Some(t) if !(t.is_any() || t.is_formats() || t.is_any_tree()) => {
@@ -106,7 +107,7 @@ impl Tune<'_> {
             _ => (Arc::new(Template::any(model.grids.len())?), StrategySpec::new("greedy")),
         };
         search.strategy = strategy;
-        let search = Search::new(&target, template).settings(search).evaluator(quick);
+        let search = Search::new(&target).template(template).settings(search).evaluator(quick);
         let result = search.front(true).stop(stop).run()?;
         front.extend(result.pareto.iter().map(|p| FrontPoint { params: p.params, mse: p.error }));
         // The best, and what is nearly good enough and smaller: on all rows it may be.

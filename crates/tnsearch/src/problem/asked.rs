@@ -38,6 +38,21 @@ pub struct AskedObjective {
 }
 
 impl AskedObjective {
+    /// The same for errors by a function of the user's own; none of the squared error.
+    pub fn of_own_loss(mut self) -> Result<Self, SettingError> {
+        for (name, value) in [("max-re", self.max_re), ("max-rse", self.max_rse)] {
+            if let Some(value) = value {
+                let expected =
+                    "it is of the squared error; with a function of your own use max-loss";
+                return Err(SettingError::new(name, value, expected));
+            }
+        }
+        if self.lambda.is_none() && self.max_params.is_none() {
+            self.max_loss = self.max_loss.or(Some(MAX_LOSS));
+        }
+        Ok(self)
+    }
+
     /// The objective, checked.
     pub fn check(&self) -> Result<CheckedObjective, SettingError> {
         let AskedObjective { loss, max_loss, lambda, max_re, max_rse, max_params } = self;
@@ -96,6 +111,20 @@ mod tests {
         for bad in [0.0, -0.1, 1.0, 1e-200, f64::NAN, f64::INFINITY] {
             assert_eq!(squared_error(Some(bad), None).unwrap_err().name, "max-re", "{bad}");
         }
+    }
+
+    #[test]
+    fn a_loss_of_ones_own_has_its_default_and_no_squared_errors() {
+        let own = |change: fn(&mut AskedObjective)| {
+            let mut asked = AskedObjective::default();
+            change(&mut asked);
+            let own = asked.of_own_loss().and_then(|own| own.check());
+            own.map(CheckedObjective::get).map_err(|e| e.to_string())
+        };
+        assert_eq!(own(|_| {}), Ok(Objective::MaxError(MAX_LOSS)));
+        assert_eq!(own(|a| a.max_loss = Some(0.2)), Ok(Objective::MaxError(0.2)));
+        assert_eq!(own(|a| a.lambda = Some(2.0)), Ok(Objective::Lambda(2.0)));
+        assert!(own(|a| a.max_re = Some(0.1)).unwrap_err().contains("use max-loss"));
     }
 
     #[test]

@@ -6,7 +6,10 @@ use super::engine::{
 };
 use super::executor::{Evaluator, Executor, Local, evaluator_for};
 use super::incumbents::{starts, usual_formats, usual_trees};
-use super::{Begin, Budget, SearchError, SearchSettings, Strategy, StrategySpec};
+use super::strategies;
+use super::{
+    Begin, Budget, PlanFor, Resolved, SearchError, SearchSettings, Strategy, StrategySpec,
+};
 use crate::SettingError;
 use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
 use crate::decompose::Limits;
@@ -46,7 +49,7 @@ enum Elsewhere<'a> {
 /// // x_ijk = i + 2 j + 4 k has rank 2 in every unfolding.
 /// let entry = |n: usize| (n / 9 + 2 * (n / 3 % 3) + 4 * (n % 3)) as f64;
 /// let x = Target::new(Tensor::new(vec![3; 3], (0..27).map(entry).collect())?)?;
-/// let found = Search::new(&x, Template::path(3)?).max_error(1e-10).seed(1).run()?;
+/// let found = Search::new(&x).template(Template::path(3)?).max_error(1e-10).seed(1).run()?;
 /// let best = found.best.ok_or("nothing")?;
 /// assert_eq!(best.structure.ranks(), [2, 2]);
 /// assert!(found.certified_optimal);
@@ -54,7 +57,7 @@ enum Elsewhere<'a> {
 /// ```
 pub struct Search<'a> {
     target: Target,
-    template: Arc<Template>,
+    template: Option<Arc<Template>>,
     settings: SearchSettings,
     own: Option<(Description, Box<Make<'a>>)>,
     loss: Arc<dyn Loss>,
@@ -69,11 +72,22 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search of a template with default settings: the fewest parameters with an RSE of at most 1e-4.
-    pub fn new(target: &Target, template: impl Into<Arc<Template>>) -> Self {
+    /// The search with default settings: the fewest parameters with a relative error of at most 1 %, in whichever format
+    /// has them. It is the search of the command line and of Python where nothing is said, bit for bit.
+    ///
+    /// ```
+    /// use tnsearch::prelude::*;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = |n: usize| 1.0 / (1 + n / 16 + n / 4 % 4 + n % 4) as f64;
+    /// let x = Target::new(Tensor::new(vec![4; 3], (0..64).map(entry).collect())?)?;
+    /// let found = Search::new(&x).max_re(0.01).run()?;
+    /// assert!(found.target_reached);
+    /// # Ok(()) }
+    /// ```
+    pub fn new(target: &Target) -> Self {
         Search {
             target: target.clone(),
-            template: template.into(),
+            template: None,
             settings: SearchSettings::default(),
             own: None,
             loss: Arc::new(SquaredError),
@@ -88,6 +102,13 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Searches one template; else several formats, of which the best is chosen (a ring with strategies other than the
+    /// default).
+    pub fn template(mut self, template: impl Into<Arc<Template>>) -> Self {
+        self.template = Some(template.into());
+        self
+    }
+
     /// Takes all settings at once.
     pub fn settings(mut self, settings: SearchSettings) -> Self {
         self.settings = settings;
@@ -100,7 +121,12 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// The fewest parameters with an error of at most this.
+    /// The fewest parameters with a relative error of at most this.
+    pub fn max_re(self, re: f64) -> Self {
+        self.max_error(re * re)
+    }
+
+    /// The fewest parameters with an error of at most this, the square of the relative error by default.
     pub fn max_error(self, eps: f64) -> Self {
         self.objective(Objective::MaxError(eps))
     }
@@ -118,14 +144,10 @@ impl<'a> Search<'a> {
         make: impl Fn(&Context<'_>, u64) -> Result<S, SearchError> + 'a,
     ) -> Self {
         let description = Description {
-            name: "own",
-            summary: "a strategy of one's own",
-            options: &[],
             graphs,
-            bounds: Bounds::Optional,
-            rescue: 0,
-            max_cost: None,
-            plan: |_, _| unreachable!("made by its own function"),
+            ..Description::new("own", "a strategy of one's own", |_, _| {
+                unreachable!("made by its own function")
+            })
         };
         let make = move |context: &Context<'_>, seed| {
             make(context, seed).map(|s| Box::new(s) as Box<dyn Strategy>)
@@ -136,7 +158,7 @@ impl<'a> Search<'a> {
 
     /// The largest rank of an edge.
     pub fn max_rank(mut self, max_rank: usize) -> Self {
-        self.settings.max_rank = max_rank;
+        self.settings.max_rank = Some(max_rank);
         self
     }
 
@@ -250,22 +272,26 @@ impl<'a> Search<'a> {
     }
 
     /// Checks everything; nothing is computed yet.
-    pub fn check(mut self) -> Result<CheckedSearch<'a>, SearchError> {
-        if self.template.is_formats() && !self.is_plain() {
-            // Formats are chosen between by their bounds.
-            self.template = Arc::new(Template::any(self.template.order())?);
-        }
-        if self.own.is_none() {
-            let asked = &self.settings.strategy.name;
-            self.settings.strategy.name = for_template(&self.template, asked, self.is_plain())?;
-        }
+    pub fn check(self) -> Result<CheckedSearch<'a>, SearchError> {
+        let (dims, plain) = (self.target.dims(), self.is_plain());
+        let (template, settings) = match (&self.own, &self.template) {
+            // It knows its graphs, and has no ranks but those it is given.
+            (Some(_), template) => {
+                let ring = || Template::ring(dims.len()).map(Arc::new);
+                let template = template.clone().map_or_else(ring, Ok)?;
+                let paper = StrategySpec::new(strategies::TNLS.name);
+                let own = self.settings.clone().with(|s| s.strategy = paper);
+                (template, own.resolved(own.strategy.clone(), dims))
+            }
+            _ => self.settings.resolve(self.template.clone(), dims, plain)?,
+        };
         let description = match &self.own {
             Some((own, _)) => own,
-            None => self.settings.strategy.description()?,
+            None => settings.strategy.description()?,
         };
         let (graphs, bounds, max_cost) =
             (description.graphs, description.bounds, description.max_cost);
-        if bounds == Bounds::Needed && !self.is_plain() {
+        if bounds == Bounds::Needed && !plain {
             let expected = "it needs bounds, and cuts bound only the squared error on all entries; use auto, tnls or greedy";
             return Err(
                 SettingError::new("strategy", format!("'{}'", description.name), expected).into()
@@ -277,21 +303,33 @@ impl<'a> Search<'a> {
         let fit = within_room(&fit, &self.target)?;
         let plan = match &self.own {
             Some(_) => None,
-            None => Some(self.settings.strategy.check(self.settings.max_rank)?),
+            None => {
+                let direct = settings.direct && plain;
+                Some(settings.strategy.check(PlanFor { max_rank: settings.max_rank, direct })?)
+            }
         };
         self.settings.check_at_once(plan.as_ref().map_or(("runs", 1), |plan| plan.at_once()))?;
-        let dims = self.target.dims();
-        self.template.check_order(dims.len())?;
+        template.check_order(dims.len())?;
         check_domain(&self.target, &*self.loss)?;
         if let Some(max_params) = objective.max_params() {
-            let ranks = vec![1; self.template.edges().len()];
-            let least = Structure::identity(self.template.clone(), ranks)?.params(dims);
+            let ranks = vec![1; template.edges().len()];
+            let least = Structure::identity(template.clone(), ranks)?.params(dims);
             if max_params < least {
                 return Err(SearchError::TooFewParams { max_params, least });
             }
         }
         let max_cost = self.settings.max_cost.or(max_cost);
-        Ok(CheckedSearch { search: self, objective, fit, plan, graphs, bounds, max_cost })
+        Ok(CheckedSearch {
+            search: self,
+            template,
+            settings,
+            objective,
+            fit,
+            plan,
+            graphs,
+            bounds,
+            max_cost,
+        })
     }
 
     /// Checks, prepares and runs the search.
@@ -303,6 +341,8 @@ impl<'a> Search<'a> {
 /// A search whose settings were checked.
 pub struct CheckedSearch<'a> {
     search: Search<'a>,
+    template: Arc<Template>,
+    settings: Resolved,
     objective: CheckedObjective,
     fit: CheckedFit,
     plan: Option<Box<dyn Plan>>,
@@ -312,9 +352,9 @@ pub struct CheckedSearch<'a> {
 }
 
 impl<'a> CheckedSearch<'a> {
-    /// The settings.
-    pub fn settings(&self) -> &SearchSettings {
-        &self.search.settings
+    /// The settings, with nothing left out.
+    pub fn settings(&self) -> &Resolved {
+        &self.settings
     }
 
     /// The objective.
@@ -324,7 +364,7 @@ impl<'a> CheckedSearch<'a> {
 
     /// The template: the one asked for, or what takes its place where there are no bounds to choose formats by.
     pub fn template(&self) -> &Arc<Template> {
-        &self.search.template
+        &self.template
     }
 
     /// The settings of fits, with all that follows from the others.
@@ -340,7 +380,7 @@ impl<'a> CheckedSearch<'a> {
     /// The graph whose structures are proposed.
     pub fn searched(&self) -> Result<Arc<Template>, SearchError> {
         Ok(match self.graphs {
-            Graphs::Template | Graphs::Trees | Graphs::Formats => self.search.template.clone(),
+            Graphs::Template | Graphs::Trees | Graphs::Formats => self.template.clone(),
             Graphs::All => Arc::new(Template::complete(self.search.target.dims().len())?),
         })
     }
@@ -379,7 +419,8 @@ impl<'a> CheckedSearch<'a> {
 
     /// The smaller tensor to be searched in the place of X, if that is to be and pays.
     fn shrunk(&self, stop: &Stop) -> Option<Target> {
-        let Search { target, settings, evaluator, executor, .. } = &self.search;
+        let Search { target, evaluator, executor, .. } = &self.search;
+        let settings = &self.settings;
         let held_elsewhere = evaluator.is_some() || matches!(executor, Some(Elsewhere::Given(_)));
         if !settings.shrink || held_elsewhere || !self.search.is_plain() {
             return None;
@@ -392,7 +433,8 @@ impl<'a> CheckedSearch<'a> {
     /// Shrinks the tensor and computes what bounds need, in at most a third of the time allowed.
     pub fn prepare(mut self) -> Result<PreparedSearch<'a>, SearchError> {
         let mut listeners = std::mem::take(&mut self.search.listeners);
-        let Search { target, template, settings, stop, .. } = &self.search;
+        let Search { target, stop, .. } = &self.search;
+        let (template, settings) = (&self.template, &self.settings);
         let begun = self.search.begun.unwrap_or_else(Instant::now);
         let budget = &settings.budget;
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
@@ -430,7 +472,7 @@ impl<'a> CheckedSearch<'a> {
 
     /// The structures that bounds of this search are about; none where its strategy leaves the template.
     pub fn over(&self) -> Option<Over> {
-        let Search { template, settings, .. } = &self.search;
+        let (template, settings) = (&self.template, &self.settings);
         match self.graphs {
             Graphs::Trees | Graphs::Formats => Some(Over::Trees),
             Graphs::Template => Some(Over::new(template, settings.max_rank)),
@@ -440,9 +482,9 @@ impl<'a> CheckedSearch<'a> {
 
     /// Whether a lower bound is to be proven: one over the template says nothing about other graphs.
     fn certifies(&self) -> bool {
-        self.search.settings.certificate_nodes > 0
+        self.settings.certificate_nodes > 0
             && self.graphs == Graphs::Template
-            && check_template(&self.search.template).is_ok()
+            && check_template(&self.template).is_ok()
     }
 }
 
@@ -472,13 +514,13 @@ impl PreparedSearch<'_> {
 
     /// Why nothing can be proven, where that is known by now.
     fn unproven(&self) -> Option<Unproven> {
-        let CheckedSearch { search, graphs, .. } = &self.checked;
+        let CheckedSearch { search, settings, graphs, .. } = &self.checked;
         match () {
             () if !search.loss.is_squared_error() => Some(Unproven::OtherLoss),
             () if !search.target.is_whole() => Some(Unproven::Holes),
             () if *graphs == Graphs::All => Some(Unproven::AllGraphs),
             () if self.late.is_set() => None,
-            () if search.settings.certificate_nodes == 0 => Some(Unproven::NotAsked),
+            () if settings.certificate_nodes == 0 => Some(Unproven::NotAsked),
             () if self.bound.is_none() => Some(Unproven::TooLarge),
             () => None,
         }
@@ -487,7 +529,7 @@ impl PreparedSearch<'_> {
     /// The rank that the template needs at least for the error asked for, where that is above the largest allowed: then
     /// nothing can be the answer, which is known before the first fit.
     pub fn needed_rank(&self) -> Option<NeededRank> {
-        let Search { template, settings, .. } = &self.checked.search;
+        let CheckedSearch { template, settings, .. } = &self.checked;
         let (eps, bound) = (settings.objective.max_error()?, self.bound.as_ref()?);
         let templates = self.checked.graphs == Graphs::Template;
         needed_rank(template, bound.spectra(), eps)
@@ -514,11 +556,19 @@ impl PreparedSearch<'_> {
         let searched = self.checked.searched()?;
         let (over, unproven) = (self.checked.over(), self.unproven());
         let PreparedSearch { checked, shrunk, bound, late, hurry, begun } = self;
-        let CheckedSearch { search, objective, fit, plan, max_cost, graphs, .. } = checked;
-        let Search {
-            target,
+        let CheckedSearch {
+            search,
             template,
             settings,
+            objective,
+            fit,
+            plan,
+            max_cost,
+            graphs,
+            ..
+        } = checked;
+        let Search {
+            target,
             own,
             loss,
             evaluator,
@@ -708,38 +758,6 @@ fn phi_allowed(asked: f64, dims: &[usize], template: &Template) -> f64 {
 fn tell(listeners: &mut [&mut dyn Listener], doing: Doing<'_>) {
     for listener in listeners {
         let _ = listener.hear(&Event::Doing(&doing));
-    }
-}
-
-/// The strategy of a template by the name of the one asked for: what stands for several graphs has strategies of its own.
-/// Walks are by least squares on all entries, so without these (not `plain`) others take their place.
-fn for_template(template: &Template, asked: &str, plain: bool) -> Result<String, SettingError> {
-    if asked == "walk" && !plain {
-        let expected =
-            "it is by the squared error on all entries; use greedy, or tnls on a template";
-        return Err(SettingError::new("strategy", "'walk'", expected));
-    }
-    let (own, what): (&[&str], _) = match template {
-        t if t.is_any_tree() => (&["trees"], "any-tree"),
-        t if t.is_formats() => (&["formats"], "formats"),
-        t if t.is_any() && !plain => (&["greedy", "tnga-star"], "any"),
-        t if t.is_any() => (&["walk", "greedy", "tnga-star"], "any"),
-        _ => (&[], ""),
-    };
-    let others = ["trees", "formats"];
-    match own {
-        [] if others.contains(&asked) => {
-            let expected =
-                "it is for templates any-tree and formats; use auto for a template of one format";
-            Err(SettingError::new("strategy", format!("'{asked}'"), expected))
-        }
-        [] => Ok(asked.to_owned()),
-        [first, ..] if asked == "auto" => Ok((*first).to_owned()),
-        _ if own.contains(&asked) => Ok(asked.to_owned()),
-        _ => {
-            let expected = format!("template {what} is searched by {} (or auto)", own.join(", "));
-            Err(SettingError::new("strategy", format!("'{asked}'"), expected))
-        }
     }
 }
 

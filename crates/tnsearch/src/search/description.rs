@@ -9,7 +9,10 @@ use crate::problem::{CheckedObjective, Stop};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The largest rank of strategies that need one, where none is given.
+pub(super) const MAX_RANK: usize = 7;
 
 /// Which graphs a strategy proposes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,16 +52,65 @@ pub struct Description {
     pub graphs: Graphs,
     /// What it does with bounds.
     pub bounds: Bounds,
+    /// Whether it finds the ranks itself where it begins with direct methods, so that they need no limit.
+    pub finds_ranks: bool,
+    /// Whether it can search template `any`, which has every graph.
+    pub any_graph: bool,
+    /// Whether it is by the squared error on all entries, and by nothing else.
+    pub least_squares: bool,
     /// Levenberg-Marquardt starts per fit that did not reach the error, unless others are asked for: more where few
     /// structures are fitted, each of which is worth more.
     pub rescue: usize,
     /// Structures are not fitted whose sweep takes more multiply-adds per entry, unless another limit is asked for.
     pub max_cost: Option<f64>,
-    pub(super) plan: MakePlan,
+    /// Checks its options.
+    pub plan: MakePlan,
 }
 
-/// Checks options, for ranks up to a largest one.
-type MakePlan = fn(&Map<String, Value>, usize) -> Result<Box<dyn Plan>, SettingError>;
+impl Description {
+    /// A strategy that searches a template, without options; what is otherwise is changed.
+    pub const fn new(name: &'static str, summary: &'static str, plan: MakePlan) -> Self {
+        Description {
+            name,
+            summary,
+            options: &[],
+            graphs: Graphs::Template,
+            bounds: Bounds::Optional,
+            finds_ranks: false,
+            any_graph: false,
+            least_squares: false,
+            rescue: 0,
+            max_cost: None,
+            plan,
+        }
+    }
+}
+
+/// What a strategy is planned for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlanFor {
+    /// The largest rank that is proposed.
+    pub max_rank: usize,
+    /// Whether the search begins with direct methods.
+    pub direct: bool,
+}
+
+impl From<usize> for PlanFor {
+    fn from(max_rank: usize) -> Self {
+        PlanFor::ranks_up_to(max_rank)
+    }
+}
+
+impl PlanFor {
+    /// Ranks up to a largest one, beginning with direct methods.
+    pub fn ranks_up_to(max_rank: usize) -> Self {
+        PlanFor { max_rank, direct: true }
+    }
+}
+
+/// Checks options.
+pub type MakePlan = fn(&Map<String, Value>, PlanFor) -> Result<Box<dyn Plan>, SettingError>;
 
 /// An option of a strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +139,7 @@ pub enum OptionKind {
 }
 
 /// Makes the descriptions of options read like a table.
-pub(super) const fn option(
+pub const fn option(
     name: &'static str,
     value: &'static str,
     kind: OptionKind,
@@ -96,8 +148,8 @@ pub(super) const fn option(
     OptionDescription { name, value, kind, help }
 }
 
-/// The strategies there are, the default first.
-pub const STRATEGIES: [&Description; 12] = [
+/// The strategies of this crate, the default first.
+const OURS: [&Description; 12] = [
     &strategies::AUTO,
     &strategies::EXACT,
     &strategies::TNLS,
@@ -106,11 +158,44 @@ pub const STRATEGIES: [&Description; 12] = [
     &strategies::ANNEALING,
     &strategies::RANDOM,
     &strategies::WALK,
-    &strategies::TNGA_STAR,
     &strategies::GREEDY,
+    &strategies::TNGA_STAR,
     &strategies::TREES,
     &strategies::FORMATS,
 ];
+
+/// Those of other crates.
+static ADDED: RwLock<Vec<&'static Description>> = RwLock::new(Vec::new());
+
+/// The strategies there are, the default first: those of this crate, then those that were [registered](register).
+pub fn strategies() -> Vec<&'static Description> {
+    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
+    OURS.iter().chain(&*added).copied().collect()
+}
+
+/// Adds a strategy of another crate: from now on it can be asked for by its name, with its options, wherever those of
+/// this crate can.
+///
+/// ```
+/// use tnsearch::search::{Description, StrategySpec, TnlsSettings, register};
+/// static QUICK: Description = Description::new("quick", "tnls with few samples", |_, plan| {
+///     let settings = TnlsSettings::default().with(|s| (s.samples, s.max_rank) = (5, plan.max_rank));
+///     Ok(Box::new(settings.check()?))
+/// });
+/// register(&QUICK).unwrap();
+/// assert_eq!(StrategySpec::new("quick").check(4.into()).unwrap().settings()["samples"], 5);
+/// // A name is taken once.
+/// assert!(register(&QUICK).is_err());
+/// ```
+pub fn register(strategy: &'static Description) -> Result<(), SettingError> {
+    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+    if OURS.iter().chain(&*added).any(|known| known.name == strategy.name) {
+        let name = format!("'{}'", strategy.name);
+        return Err(SettingError::new("strategy", name, "there is one of that name already"));
+    }
+    added.push(strategy);
+    Ok(())
+}
 
 impl Description {
     /// The strategy of a name.
@@ -120,17 +205,19 @@ impl Description {
     /// assert!(tnls.options.iter().any(|option| option.name == "samples"));
     /// ```
     pub fn named(name: &str) -> Result<&'static Description, SettingError> {
-        STRATEGIES.into_iter().find(|d| d.name == name).ok_or_else(|| {
-            let names: Vec<&str> = STRATEGIES.iter().map(|d| d.name).collect();
+        strategies().into_iter().find(|d| d.name == name).ok_or_else(|| {
+            let names: Vec<&str> = strategies().iter().map(|d| d.name).collect();
             SettingError::new("strategy", format!("'{name}'"), format!("use {}", names.join(", ")))
         })
     }
 
     /// The value of an option where it is not given; none where it follows from something else.
     pub fn default_of(&self, option: &str) -> Option<Value> {
-        let plan = (self.plan)(&Map::new(), 7).ok()?;
+        let usual = PlanFor::ranks_up_to(MAX_RANK);
+        let plan = |direct| (self.plan)(&Map::new(), PlanFor { direct, ..usual }).ok();
         let value = |settings: Value| settings.get(option.replace('-', "_")).cloned();
-        value(plan.settings()).or_else(|| value(plan.exact()?)).filter(|v| !v.is_null())
+        let of = |plan: Box<dyn Plan>| value(plan.settings()).or_else(|| value(plan.exact()?));
+        of(plan(true)?).or_else(|| of(plan(false)?)).filter(|v| !v.is_null())
     }
 }
 
@@ -142,8 +229,8 @@ impl Description {
 /// let spec = StrategySpec::new("tnls").set("samples", 20).set("c1", 0.8);
 /// let json = serde_json::to_string(&spec).unwrap();
 /// assert_eq!(json, r#"{"name":"tnls","options":{"c1":0.8,"samples":20}}"#);
-/// assert!(spec.check(7).is_ok());
-/// assert!(StrategySpec::new("tnls").set("radius", 2).check(7).is_err());
+/// assert!(spec.check(7.into()).is_ok());
+/// assert!(StrategySpec::new("tnls").set("radius", 2).check(7.into()).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -172,8 +259,8 @@ impl StrategySpec {
         Description::named(&self.name)
     }
 
-    /// The strategy with all its settings, checked, for ranks up to `max_rank`.
-    pub fn check(&self, max_rank: usize) -> Result<Box<dyn Plan>, SettingError> {
+    /// The strategy with all its settings, checked.
+    pub fn check(&self, plan: PlanFor) -> Result<Box<dyn Plan>, SettingError> {
         let description = self.description()?;
         let known = |option: &String| description.options.iter().any(|o| o.name == option.as_str());
         if let Some(option) = self.options.keys().find(|option| !known(option)) {
@@ -183,13 +270,13 @@ impl StrategySpec {
             let text = format!("it is no option of strategy {}; its own are: {own}", self.name);
             return Err(SettingError::new(option.clone(), &self.options[option], text));
         }
-        (description.plan)(&self.options, max_rank)
+        (description.plan)(&self.options, plan)
     }
 }
 
 impl Default for StrategySpec {
     fn default() -> Self {
-        StrategySpec::new(STRATEGIES[0].name)
+        StrategySpec::new(OURS[0].name)
     }
 }
 
@@ -274,20 +361,25 @@ mod tests {
 
     #[test]
     fn every_strategy_is_described_and_its_options_are_its_settings() {
-        for description in STRATEGIES {
+        for description in OURS {
             let spec = StrategySpec::new(description.name);
-            let plan = spec.check(5).unwrap();
-            let settings = plan.settings();
-            assert_eq!(settings["max_rank"], 5, "{}", description.name);
+            let plans = [true, false].map(|direct| PlanFor { max_rank: 5, direct });
+            let used = plans.map(|plan| spec.check(plan).unwrap());
+            assert!(used.iter().all(|plan| plan.settings()["max_rank"] == 5), "{}", spec.name);
             for option in description.options {
                 let field = option.name.replace('-', "_");
-                let exact = plan.exact().unwrap_or_default();
                 let has =
-                    |v: &Value| v.as_object().is_some_and(|fields| fields.contains_key(&field));
-                assert!(has(&settings) || has(&exact), "{}: {}", description.name, option.name);
-                // A value that is no number is refused with the option's name.
-                let refused = spec.clone().set(option.name, "x").check(5).err().unwrap();
-                assert_eq!(refused.name, option.name);
+                    |v: Value| v.as_object().is_some_and(|fields| fields.contains_key(&field));
+                let has = |plan: &dyn Plan| has(plan.settings()) || plan.exact().is_some_and(has);
+                assert!(used.iter().any(|plan| has(&**plan)), "{}: {}", spec.name, option.name);
+                for (plan, used) in plans.into_iter().zip(&used) {
+                    // What a plan has is taken; what it has not is refused, never passed over.
+                    let taken = spec.clone().set(option.name, 1).check(plan);
+                    assert_eq!(taken.is_ok(), has(&**used), "{}: {}", spec.name, option.name);
+                    // A value that is no number is refused with the option's name.
+                    let refused = spec.clone().set(option.name, "x").check(plan).err().unwrap();
+                    assert_eq!(refused.name, option.name);
+                }
             }
             assert_eq!(Description::named(description.name).unwrap().name, description.name);
         }
@@ -295,15 +387,16 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_refused_with_what_is_known() {
-        let error = StrategySpec::new("best").check(7).err().unwrap().to_string();
+        let error = StrategySpec::new("best").check(7.into()).err().unwrap().to_string();
         assert!(error.starts_with("strategy is 'best'; use auto, exact, tnls"), "{error}");
-        let error = StrategySpec::new("tnls").set("radius", 3).check(7).err().unwrap().to_string();
+        let error =
+            StrategySpec::new("tnls").set("radius", 3).check(7.into()).err().unwrap().to_string();
         assert!(
             error.contains("no option of strategy tnls") && error.contains("--samples"),
             "{error}"
         );
         let error =
-            StrategySpec::new("greedy").set("radius", 3).check(7).err().unwrap().to_string();
+            StrategySpec::new("greedy").set("radius", 3).check(7.into()).err().unwrap().to_string();
         assert!(error.ends_with("its own are: none"), "{error}");
     }
 }

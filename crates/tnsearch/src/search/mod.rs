@@ -19,8 +19,8 @@ mod tests;
 pub use asked::AskedSearch;
 pub use builder::{CheckedSearch, PreparedSearch, Search};
 pub use description::{
-    Bounds, Context, Description, Graphs, OptionDescription, OptionKind, Plan, STRATEGIES,
-    StrategySpec,
+    Bounds, Context, Description, Graphs, MakePlan, OptionDescription, OptionKind, Plan, PlanFor,
+    StrategySpec, option, register, strategies as all_strategies,
 };
 pub use engine::{
     Best, BestOfFormats, Counts, Doing, EndRecord, Engine, ErrorBound, Evaluation, Event,
@@ -35,7 +35,7 @@ pub use executor::{
     ToWorkers, wire,
 };
 pub use incumbents::incumbents;
-pub use settings::{Budget, SearchSettings};
+pub use settings::{Budget, Resolved, SearchSettings};
 pub use strategies::{
     Annealing, AnnealingSettings, Begin, CheckedAnnealing, CheckedExact, CheckedGreedy,
     CheckedRandom, CheckedTnale, CheckedTnga, CheckedTnls, CheckedTrees, CheckedWalk, Exact,

@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::Value;
 use std::fmt::Write as _;
 use tnsearch::search::{
-    Description, Graphs, OptionDescription, OptionKind, STRATEGIES, StrategySpec,
+    Description, Graphs, OptionDescription, OptionKind, StrategySpec, all_strategies,
 };
 
 /// How structures are proposed.
@@ -19,14 +19,15 @@ pub struct StrategyOptions {
 impl StrategyOptions {
     /// The strategy asked for; refused in the words of the command line.
     pub fn spec(&self) -> anyhow::Result<StrategySpec> {
-        let names: Vec<&str> = STRATEGIES.iter().map(|d| d.name).collect();
+        let strategies = all_strategies();
+        let names: Vec<&str> = strategies.iter().map(|d| d.name).collect();
         let Ok(description) = Description::named(&self.name) else {
             anyhow::bail!("unknown strategy '{}'; use {}", self.name, names.join(", "));
         };
         // Where no format is named, the first stands for others, whose options are then looked at with the template.
         let stands_for =
-            STRATEGIES.iter().filter(|d| matches!(d.graphs, Graphs::Formats | Graphs::Trees));
-        let others = stands_for.filter(|_| description.name == STRATEGIES[0].name);
+            strategies.iter().filter(|d| matches!(d.graphs, Graphs::Formats | Graphs::Trees));
+        let others = stands_for.filter(|_| description.name == StrategySpec::default().name);
         let all: Vec<&OptionDescription> =
             description.options.iter().chain(others.flat_map(|d| d.options)).collect();
         let known = |name: &str| all.iter().any(|o| o.name == name);
@@ -45,7 +46,7 @@ impl StrategyOptions {
 /// Every option of any strategy, once, with the strategies that have it.
 fn all_options() -> Vec<(&'static OptionDescription, Vec<&'static Description>)> {
     let mut all: Vec<(&'static OptionDescription, Vec<&'static Description>)> = Vec::new();
-    for description in STRATEGIES {
+    for description in all_strategies() {
         for option in description.options {
             match all.iter_mut().find(|(known, _)| known.name == option.name) {
                 Some((_, with)) => with.push(description),
@@ -81,7 +82,7 @@ fn help(option: &OptionDescription, with: &[&Description]) -> String {
 /// What `--help` says about `--strategy`.
 fn strategies_help() -> String {
     let said = |graphs: Graphs| {
-        let of = STRATEGIES.iter().filter(|d| d.graphs == graphs);
+        let of = all_strategies().into_iter().filter(|d| d.graphs == graphs);
         of.map(|d| format!("{} ({})", d.name, d.summary)).collect::<Vec<_>>().join("; ")
     };
     format!(
@@ -97,7 +98,7 @@ impl Args for StrategyOptions {
         let strategy = Arg::new("strategy")
             .long("strategy")
             .value_name("NAME")
-            .default_value(STRATEGIES[0].name)
+            .default_value(all_strategies()[0].name)
             .help_heading("Search")
             .help(strategies_help());
         all_options().into_iter().fold(command.arg(strategy), |command, (option, with)| {

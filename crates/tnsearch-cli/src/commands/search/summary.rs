@@ -17,7 +17,7 @@ use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::problem::{LowerBound, Measure, Objective, Over, OverFile, StatementRecord, Stop};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, NoAnswer, ParetoPoint,
-    RunSummary, SearchResult, SearchSettings, ShrunkSummary, StoppedBy, chosen_format,
+    Resolved, RunSummary, SearchResult, ShrunkSummary, StoppedBy, StrategySpec, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{network, output::Output};
@@ -137,7 +137,7 @@ pub(super) struct Described<'a> {
     args: &'a Search,
     template: Arc<Template>,
     data: &'a Data,
-    settings: SearchSettings,
+    settings: Resolved,
     strategy_settings: serde_json::Value,
     fit: FitSettings,
     max_cost: Option<f64>,
@@ -342,7 +342,7 @@ impl<'a> Described<'a> {
             counts = format!("{direct} by direct methods first; {counts}");
         }
         line(&mut out, "searched", format!("{counts}, in {}", duration(result.seconds)));
-        if strategy == "auto" && samples > 0 {
+        if *strategy == StrategySpec::default().name && samples > 0 {
             line(&mut out, "strategy", format!("chosen for you: {}", words::chosen(result)));
         }
         if self.leaves_template && result.best.is_some() {

@@ -80,7 +80,7 @@ mod tests {
         let ring = Arc::new(Template::ring(4).unwrap());
         let made = Synthetic::new(ring.clone(), vec![3; 4], (2, 2)).generate(1).unwrap();
         let target = Target::new(made.tensor).unwrap();
-        Search::new(&target, ring).objective(EPS).run().unwrap()
+        Search::new(&target).template(ring).objective(EPS).run().unwrap()
     }
 
     #[test]

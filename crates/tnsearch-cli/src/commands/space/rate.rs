@@ -11,7 +11,7 @@ use tnsearch::fit::{self, FitError, FitSettings};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::{Rng, stream};
-use tnsearch::search::SearchSettings;
+use tnsearch::search::Resolved;
 use tnsearch_io::MemoryLimit;
 
 /// Structures are tried for about so long, and no more than so many.
@@ -45,7 +45,7 @@ pub fn measure(
         .map_err(|e| anyhow!("cannot start the threads: {e}"))?;
     let settings = FitSettings::default().with(|s| s.max_bytes = Some(limit.bytes()));
     let settings = settings.check()?;
-    let max_phi = SearchSettings::default().max_phi;
+    let max_phi = Resolved::PAPER_PHI;
     let mut rng = stream(0, b"space rate");
     let (mut samples, mut evaluations) = (0, 0);
     let begun = Instant::now();

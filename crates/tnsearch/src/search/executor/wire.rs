@@ -349,7 +349,7 @@ mod tests {
             FitError::Tensor(TensorError::NotFinite { index: vec![0, 1], value: "NaN".into() }),
             FitError::Tensor(TensorError::Zero),
             FitError::Modes { structure: 3, tensor: 4 },
-            FitError::Memory(MemoryError { what: "it".into(), needed: f64::INFINITY, limit: 1.0 }),
+            FitError::Memory(MemoryError::new("it", f64::INFINITY, 1.0)),
             FitError::Time,
             FitError::NoSweep,
             FitError::OneVertex,

@@ -19,7 +19,7 @@ use crate::rng::{self, Rng};
 use crate::search::SearchError;
 use crate::search::description::OptionKind::Real;
 use crate::search::description::{
-    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+    Context, Description, OptionDescription, Plan, option, settings_from,
 };
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
@@ -89,16 +89,10 @@ impl Deref for CheckedAnnealing {
 
 /// Simulated annealing.
 pub(crate) const ANNEALING: Description = Description {
-    name: "annealing",
-    summary: "simulated annealing, a baseline",
     options: &OPTIONS,
-    graphs: Graphs::Template,
-    bounds: Bounds::Optional,
-    rescue: 0,
-    max_cost: None,
-    plan: |options, max_rank| {
-        Ok(Box::new(settings_from::<AnnealingSettings>(options, max_rank)?.check()?))
-    },
+    ..Description::new("annealing", "simulated annealing, a baseline", |options, plan| {
+        Ok(Box::new(settings_from::<AnnealingSettings>(options, plan.max_rank)?.check()?))
+    })
 };
 
 const OPTIONS: [OptionDescription; 6] = [

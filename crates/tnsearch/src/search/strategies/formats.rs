@@ -56,20 +56,22 @@ const OPTIONS: [OptionDescription; 3] = [
 
 /// Several formats: all trees, rings, then all graphs from the best.
 pub(crate) const FORMATS: Description = Description {
-    name: "formats",
-    summary: "all trees, rings, then all graphs from the best; the strategy where no template is named",
     options: &OPTIONS,
     graphs: Graphs::Formats,
     bounds: Bounds::Useful,
-    rescue: 0,
     max_cost: Some(super::greedy::MAX_COST),
-    plan: |options, max_rank| {
-        let settings = settings_from::<FormatsSettings>(options, max_rank)?;
-        super::settings::count("trees", settings.trees)?;
-        super::settings::count("steps", settings.steps)?;
-        super::settings::count("patience", settings.patience)?;
-        Ok(Box::new(settings))
-    },
+    finds_ranks: true,
+    ..Description::new(
+        "formats",
+        "all trees, rings, then all graphs from the best; the strategy where no template is named",
+        |options, plan| {
+            let settings = settings_from::<FormatsSettings>(options, plan.max_rank)?;
+            super::settings::count("trees", settings.trees)?;
+            super::settings::count("steps", settings.steps)?;
+            super::settings::count("patience", settings.patience)?;
+            Ok(Box::new(settings))
+        },
+    )
 };
 
 impl FormatsSettings {

@@ -17,7 +17,7 @@ use super::settings::count;
 use super::{Ask, CheckedObjective, Generation, Outcome, SettingError, Source, Strategy};
 use crate::graph::{GraphError, Structure, Template};
 use crate::search::SearchError;
-use crate::search::description::{Bounds, Context, Description, Graphs, Plan};
+use crate::search::description::{Context, Description, Graphs, Plan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ops::Deref;
@@ -63,14 +63,12 @@ pub(super) const MAX_COST: f64 = 1000.0;
 
 /// One rank at a time, over all graphs.
 pub(crate) const GREEDY: Description = Description {
-    name: "greedy",
-    summary: "one rank at a time",
-    options: &[],
     graphs: Graphs::All,
-    bounds: Bounds::Optional,
-    rescue: 0,
     max_cost: Some(MAX_COST),
-    plan: |_, max_rank| Ok(Box::new(GreedySettings { max_rank }.check()?)),
+    any_graph: true,
+    ..Description::new("greedy", "one rank at a time", |_, plan| {
+        Ok(Box::new(GreedySettings { max_rank: plan.max_rank }.check()?))
+    })
 };
 
 impl Plan for CheckedGreedy {

@@ -3,6 +3,7 @@
 mod annealing;
 mod begin;
 mod climb;
+mod default;
 mod exact;
 mod exact_then_tnls;
 mod formats;
@@ -31,7 +32,8 @@ pub use trees::{CheckedTrees, Trees, TreesSettings};
 pub use walk::{CheckedWalk, Walk, WalkSettings};
 
 pub(super) use annealing::ANNEALING;
-pub(super) use exact_then_tnls::{AUTO, EXACT};
+pub(super) use default::AUTO;
+pub(super) use exact_then_tnls::EXACT;
 pub(super) use formats::FORMATS;
 pub(super) use greedy::GREEDY;
 pub(super) use random::RANDOM;

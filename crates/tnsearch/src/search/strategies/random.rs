@@ -11,7 +11,7 @@ use super::{Ask, Generation, Outcome, SettingError, Strategy};
 use crate::graph::Template;
 use crate::rng::{self, Rng};
 use crate::search::SearchError;
-use crate::search::description::{Bounds, Context, Description, Graphs, Plan, settings_from};
+use crate::search::description::{Context, Description, Plan, settings_from};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ops::Deref;
@@ -59,16 +59,10 @@ impl Deref for CheckedRandom {
 
 /// Uniform structures.
 pub(crate) const RANDOM: Description = Description {
-    name: "random",
-    summary: "uniform structures, a baseline",
     options: &[ITERATIONS, SAMPLES],
-    graphs: Graphs::Template,
-    bounds: Bounds::Optional,
-    rescue: 0,
-    max_cost: None,
-    plan: |options, max_rank| {
-        Ok(Box::new(settings_from::<RandomSettings>(options, max_rank)?.check()?))
-    },
+    ..Description::new("random", "uniform structures, a baseline", |options, plan| {
+        Ok(Box::new(settings_from::<RandomSettings>(options, plan.max_rank)?.check()?))
+    })
 };
 
 impl Plan for CheckedRandom {

@@ -36,7 +36,7 @@ use crate::rng::{self, Rng};
 use crate::search::SearchError;
 use crate::search::description::OptionKind::{Count, Whole};
 use crate::search::description::{
-    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+    Context, Description, OptionDescription, Plan, option, settings_from,
 };
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
@@ -91,16 +91,10 @@ impl Deref for CheckedTnale {
 
 /// Alternating local enumeration.
 pub(crate) const TNALE: Description = Description {
-    name: "tnale",
-    summary: "alternating enumeration",
     options: &OPTIONS,
-    graphs: Graphs::Template,
-    bounds: Bounds::Optional,
-    rescue: 0,
-    max_cost: None,
-    plan: |options, max_rank| {
-        Ok(Box::new(settings_from::<TnaleSettings>(options, max_rank)?.check()?))
-    },
+    ..Description::new("tnale", "alternating enumeration", |options, plan| {
+        Ok(Box::new(settings_from::<TnaleSettings>(options, plan.max_rank)?.check()?))
+    })
 };
 
 const OPTIONS: [OptionDescription; 4] = [

@@ -26,7 +26,7 @@ use crate::rng::{self, Rng};
 use crate::search::SearchError;
 use crate::search::description::OptionKind::{Count, Real, Whole};
 use crate::search::description::{
-    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+    Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
 };
 use rand::RngExt as _;
 use rand::distr::weighted::WeightedIndex;
@@ -116,14 +116,10 @@ impl Deref for CheckedTnga {
 
 /// Genetic search on the template.
 pub(crate) const TNGA_PLUS: Description = Description {
-    name: "tnga-plus",
-    summary: "genetic search",
     options: &OPTIONS,
-    graphs: Graphs::Template,
-    bounds: Bounds::Optional,
-    rescue: 0,
-    max_cost: None,
-    plan: |options, max_rank| Ok(Box::new(Plus(plan(options, max_rank)?))),
+    ..Description::new("tnga-plus", "genetic search", |options, plan| {
+        Ok(Box::new(Plus(checked(options, plan.max_rank)?)))
+    })
 };
 
 /// Genetic search over all graphs.
@@ -131,8 +127,9 @@ pub(crate) const TNGA_STAR: Description = Description {
     name: "tnga-star",
     summary: "genetic search",
     graphs: Graphs::All,
+    any_graph: true,
     max_cost: Some(MAX_COST),
-    plan: |options, max_rank| Ok(Box::new(Star(plan(options, max_rank)?))),
+    plan: |options, plan| Ok(Box::new(Star(checked(options, plan.max_rank)?))),
     ..TNGA_PLUS
 };
 
@@ -156,7 +153,7 @@ const OPTIONS: [OptionDescription; 7] = [
     ),
 ];
 
-fn plan(options: &Map<String, Value>, max_rank: usize) -> Result<CheckedTnga, SettingError> {
+fn checked(options: &Map<String, Value>, max_rank: usize) -> Result<CheckedTnga, SettingError> {
     settings_from::<TngaSettings>(options, max_rank)?.check()
 }
 

@@ -27,7 +27,7 @@ use crate::rng::{self, Rng};
 use crate::search::SearchError;
 use crate::search::description::OptionKind::{Count, Real};
 use crate::search::description::{
-    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+    Context, Description, OptionDescription, Plan, option, settings_from,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -92,14 +92,10 @@ impl Deref for CheckedTnls {
 
 /// Local sampling, as in the paper.
 pub(crate) const TNLS: Description = Description {
-    name: "tnls",
-    summary: "the paper's local sampling",
     options: &OPTIONS,
-    graphs: Graphs::Template,
-    bounds: Bounds::Optional,
-    rescue: 0,
-    max_cost: None,
-    plan: |options, max_rank| Ok(Box::new(plan(options, max_rank)?)),
+    ..Description::new("tnls", "the paper's local sampling", |options, plan| {
+        Ok(Box::new(checked(options, plan.max_rank)?))
+    })
 };
 
 pub(super) const ITERATIONS: OptionDescription = option(
@@ -121,7 +117,7 @@ pub(super) const C2: OptionDescription = option(
 const OPTIONS: [OptionDescription; 4] = [ITERATIONS, SAMPLES, C1, C2];
 
 /// Checked settings from options.
-pub(super) fn plan(
+pub(super) fn checked(
     options: &Map<String, Value>,
     max_rank: usize,
 ) -> Result<CheckedTnls, SettingError> {

@@ -13,7 +13,7 @@ use crate::rng::{self, Rng};
 use crate::search::SearchError;
 use crate::search::description::OptionKind::Count;
 use crate::search::description::{
-    Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
+    Context, Description, OptionDescription, Plan, option, settings_from,
 };
 use crate::search::strategy::{Adapting, Found, WalkId};
 use rand::seq::SliceRandom as _;
@@ -74,30 +74,37 @@ impl Deref for CheckedWalk {
     }
 }
 
-const OPTIONS: [OptionDescription; 3] = [
-    option(
-        "steps",
-        "N",
-        Count,
-        "Steps of one walk: a rank more or less, two modes that swap, an edge that comes or goes",
-    ),
-    option("width", "N", Count, "Walks at a time"),
-    option("patience", "N", Count, "Generations in turn that may bring nothing"),
-];
+pub(super) const STEPS: OptionDescription = option(
+    "steps",
+    "N",
+    Count,
+    "Steps of one walk: a rank more or less, two modes that swap, an edge that comes or goes",
+);
+pub(super) const WIDTH: OptionDescription = option("width", "N", Count, "Walks at a time");
+pub(super) const PATIENCE: OptionDescription =
+    option("patience", "N", Count, "Generations in turn that may bring nothing");
 
 /// Walks of a template.
 pub(crate) const WALK: Description = Description {
-    name: "walk",
-    summary: "fits that choose their ranks, move modes, add and drop edges",
-    options: &OPTIONS,
-    graphs: Graphs::Template,
-    bounds: Bounds::Optional,
-    rescue: 0,
-    max_cost: None,
-    plan: |options, max_rank| {
-        Ok(Box::new(settings_from::<WalkSettings>(options, max_rank)?.check()?))
-    },
+    options: &[STEPS, WIDTH, PATIENCE],
+    finds_ranks: true,
+    any_graph: true,
+    least_squares: true,
+    ..Description::new(
+        "walk",
+        "fits that choose their ranks, move modes, add and drop edges",
+        |options, plan| {
+            Ok(Box::new(settings_from::<WalkSettings>(options, plan.max_rank)?.check()?))
+        },
+    )
 };
+
+impl CheckedWalk {
+    /// The same with ranks up to this.
+    pub(super) fn up_to(&self, max_rank: usize) -> Self {
+        CheckedWalk(WalkSettings { max_rank, ..self.0.clone() })
+    }
+}
 
 impl Plan for CheckedWalk {
     fn settings(&self) -> Value {
@@ -110,8 +117,7 @@ impl Plan for CheckedWalk {
 
     fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
         let (template, objective) = (context.template.clone(), context.objective);
-        let mut walk = self.clone();
-        walk.0.max_rank = context.widest_rank.max(self.max_rank);
+        let walk = self.up_to(context.widest_rank.max(self.max_rank));
         let starts = context.starts.unwrap_or_default();
         let in_graph = |graph: &Arc<Template>| -> Vec<Structure> {
             starts.iter().filter(|s| s.template() == graph).take(STARTS).cloned().collect()

@@ -27,12 +27,13 @@ fn search(
     let mut settings = SearchSettings::default().with(|s| {
         s.objective = Objective::Lambda(5.0);
         s.strategy = strategy.clone();
-        s.max_rank = 4;
+        s.max_rank = Some(4);
     });
     (settings.direct, settings.shrink, settings.certificate_nodes) = (false, false, 0);
     (settings.fit.carry, settings.fit.restarts, settings.seed) = (carry, 2, 7);
     settings.budget.threads = Some(threads);
-    let result = crate::Search::new(&target(), Template::ring(5).unwrap())
+    let result = crate::Search::new(&target())
+        .template(Template::ring(5).unwrap())
         .settings(settings)
         .resume(records)
         .listen(&mut listener)

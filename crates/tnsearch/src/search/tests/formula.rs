@@ -69,9 +69,7 @@ impl Formula {
         }
         let params = graph.params(&DIMS);
         if self.refuse_above.is_some_and(|most| params > most) {
-            return Err(
-                crate::MemoryError { what: "fitting".into(), needed: 9e6, limit: 1e6 }.into()
-            );
+            return Err(crate::MemoryError::new("fitting", 9e6, 1e6).into());
         }
         let error = valley(graph) * rng.random_range(0.5..1.0) + 1e-9;
         let cores = (0..graph.vertices()).map(|v| {

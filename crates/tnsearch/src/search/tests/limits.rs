@@ -299,7 +299,8 @@ fn fits_take_no_more_memory_than_the_tensor_is_worth() {
     let structure = Structure::identity(path.clone(), ranks).unwrap();
     for asked in [None, Some(1 << 40), Some(1 << 20)] {
         let settings = SearchSettings::default().with(|s| s.budget.max_bytes = asked);
-        let checked = crate::Search::new(&target, path.clone()).settings(settings).check().unwrap();
+        let checked =
+            crate::Search::new(&target).template(path.clone()).settings(settings).check().unwrap();
         let limit = checked.fit().max_bytes.unwrap();
         assert!(limit <= (1 << 29) + (1 << 20) && asked.is_none_or(|bytes| limit <= bytes));
         let mut request =
@@ -331,9 +332,10 @@ fn a_search_says_what_it_does() {
         let settings = SearchSettings::default().with(|s| {
             s.strategy = StrategySpec::new(strategy);
             s.budget.max_evaluations = Some(20);
-            (s.objective, s.max_rank) = (Objective::MaxError(0.05), 3);
+            (s.objective, s.max_rank) = (Objective::MaxError(0.05), Some(3));
         });
-        let search = crate::Search::new(&target, Template::ring(4).unwrap()).settings(settings);
+        let search =
+            crate::Search::new(&target).template(Template::ring(4).unwrap()).settings(settings);
         search.listen(&mut listener).run().unwrap();
         let first = ["looking for a smaller", "computing the spectra of up to 7 cuts"];
         for (said, start) in said.iter().zip(first) {

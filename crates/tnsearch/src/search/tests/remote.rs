@@ -116,13 +116,19 @@ fn little(spec: &str) -> StrategySpec {
 
 fn small<'a>(x: &Target, template: Template, strategy: &str) -> Search<'a> {
     let fit = FitSettings { max_sweeps: 30, restarts: 2, ..FitSettings::default() };
-    Search::new(x, template).max_error(1e-4).max_rank(3).seed(3).strategy(little(strategy)).fit(fit)
+    Search::new(x)
+        .template(template)
+        .max_error(1e-4)
+        .max_rank(3)
+        .seed(3)
+        .strategy(little(strategy))
+        .fit(fit)
 }
 
 #[test]
 fn every_strategy_gives_the_local_answer() {
     let x = Target::new(ring::<f64>(&[3, 2, 3, 2], 1e-3)).unwrap();
-    for description in STRATEGIES {
+    for description in all_strategies() {
         let template = match description.name {
             "trees" => "any-tree",
             "formats" => "formats",

@@ -45,7 +45,7 @@ fn settings(objective: Objective, strategy: &str, max_phi: f64) -> SearchSetting
     SearchSettings::default().with(|s| {
         s.objective = objective;
         s.strategy = StrategySpec::new(strategy);
-        (s.max_phi, s.max_rank, s.widest_rank) = (max_phi, 3, Some(4));
+        (s.max_phi, s.max_rank) = (Some(max_phi), Some(3));
         s.fit = FitSettings { max_sweeps: 30, restarts: 1, ..FitSettings::default() };
         s.certificate_nodes = 1000;
         s.budget.threads = Some(1);
@@ -82,7 +82,7 @@ fn no_small_tensor_is_too_small() {
                     let template = Template::parse(template, order).unwrap();
                     let grouped = template.is_formats() || template.is_any_tree();
                     let settings = settings(objective, strategy, max_phi);
-                    let search = crate::Search::new(&target, template).settings(settings);
+                    let search = crate::Search::new(&target).template(template).settings(settings);
                     let result = search.run().unwrap_or_else(|e| panic!("{what}: {e}"));
                     check(&target, &result, objective, &what);
                     single += usize::from(
@@ -119,7 +119,8 @@ fn a_walk_may_begin_at_a_single_vertex() {
         let settings = settings(Objective::MaxError(eps), "auto", 2.0);
         let settings = settings.with(|s| s.budget.max_evaluations = None);
         let template = Template::formats(2).unwrap();
-        let result = crate::Search::new(&target, template).settings(settings).run().unwrap();
+        let result =
+            crate::Search::new(&target).template(template).settings(settings).run().unwrap();
         assert!(result.target_reached, "{eps}");
     }
 }
@@ -138,7 +139,8 @@ fn what_nothing_is_smaller_than_is_its_own_answer() {
             let template = Template::parse(template, dims.len()).unwrap();
             let mut settings = settings(Objective::MaxError(1e-8), "auto", 1.0);
             settings.budget.max_evaluations = None;
-            let result = crate::Search::new(&target, template).settings(settings).run().unwrap();
+            let result =
+                crate::Search::new(&target).template(template).settings(settings).run().unwrap();
             let best = result.best.as_ref().unwrap();
             assert!(!alone || result.target_reached, "{dims:?}");
             assert!(best.score.params <= size + 2, "{dims:?}");
@@ -150,6 +152,6 @@ fn what_nothing_is_smaller_than_is_its_own_answer() {
     let target = whole_numbers(&[3, 3], 1);
     let template = Template::formats(2).unwrap();
     let settings = settings(Objective::MaxError(1e-8), "auto", 0.5);
-    let result = crate::Search::new(&target, template).settings(settings).run().unwrap();
+    let result = crate::Search::new(&target).template(template).settings(settings).run().unwrap();
     assert!(result.best.is_none_or(|best| best.phi < 0.5));
 }

@@ -56,12 +56,12 @@ pub(super) fn short(
         stop: &Stop::new(),
         relaxation: &relaxation,
     };
-    spec.check(max_rank).unwrap().strategy(&context, seed).unwrap()
+    spec.check(max_rank.into()).unwrap().strategy(&context, seed).unwrap()
 }
 
 /// Every strategy with every objective.
 pub(super) fn all() -> impl Iterator<Item = (&'static Description, Objective)> {
-    STRATEGIES.into_iter().flat_map(|d| OBJECTIVES.map(|o| (d, o)))
+    all_strategies().into_iter().flat_map(|d| OBJECTIVES.map(|o| (d, o)))
 }
 
 fn search(
@@ -112,7 +112,7 @@ fn workers_and_interruptions_change_nothing() {
 
 #[test]
 fn proposals_keep_to_the_space_that_was_asked_for() {
-    for description in STRATEGIES {
+    for description in all_strategies() {
         let (name, most) = (description.name, max_rank(description));
         let mut s = short(description, Objective::MaxError(1e-3), 3);
         let mut ended = false;

@@ -145,14 +145,15 @@ fn a_cost_that_no_sweep_can_keep_ends_no_search_early() {
     let entry = |k: usize| ((k * k % 97) as f64 / 97.0).sin();
     let tensor = Tensor::new(DIMS.to_vec(), (0..48).map(entry).collect()).unwrap();
     let target = crate::problem::Target::new(tensor).unwrap();
-    for description in STRATEGIES.into_iter().filter(|d| d.graphs == Graphs::Template) {
+    for description in all_strategies().into_iter().filter(|d| d.graphs == Graphs::Template) {
         let settings = SearchSettings::default().with(|s| {
             s.objective = Objective::Lambda(5.0);
             s.strategy = StrategySpec::new(description.name);
-            (s.max_rank, s.max_cost) = (3, Some(1e-300));
+            (s.max_rank, s.max_cost) = (Some(3), Some(1e-300));
             s.budget.threads = Some(1);
         });
-        let search = crate::Search::new(&target, Template::ring(4).unwrap()).settings(settings);
+        let search =
+            crate::Search::new(&target).template(Template::ring(4).unwrap()).settings(settings);
         let result = search.run().unwrap();
         assert_eq!(result.stopped_by, StoppedBy::Finished, "{}", description.name);
         assert!(result.counts.refused > 0 || result.counts.direct > 0, "{}", description.name);

@@ -166,7 +166,7 @@ fn a_fit_without_a_finite_loss_is_refused() {
 
 #[test]
 fn what_is_too_large_to_be_swept_over_is_refused() {
-    let memory = MemoryError { what: "it".into(), needed: 2.0, limit: 1.0 };
+    let memory = MemoryError::new("it", 2.0, 1.0);
     for error in [FitError::NoSweep, memory.into()] {
         for strategy in [Listing::of([7]), walks(7)] {
             let result = engine(1, strategy).run(&mut failing(1, error.clone())).unwrap();

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 fn too_large() -> FitError {
-    FitError::Memory(MemoryError { what: "it".into(), needed: 2.0, limit: 1.0 })
+    FitError::Memory(MemoryError::new("it", 2.0, 1.0))
 }
 
 /// What a job may come out at: so many times the least loss it can have.

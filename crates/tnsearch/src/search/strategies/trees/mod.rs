@@ -82,16 +82,17 @@ impl Deref for CheckedTrees {
 
 /// All trees at once.
 pub(crate) const TREES: Description = Description {
-    name: "trees",
-    summary: "all trees at once; the strategy of template any-tree",
     options: &OPTIONS,
     graphs: Graphs::Trees,
     bounds: Bounds::Needed,
-    rescue: 0,
-    max_cost: None,
-    plan: |options, max_rank| {
-        Ok(Box::new(settings_from::<TreesSettings>(options, max_rank)?.check()?))
-    },
+    finds_ranks: true,
+    ..Description::new(
+        "trees",
+        "all trees at once; the strategy of template any-tree",
+        |options, plan| {
+            Ok(Box::new(settings_from::<TreesSettings>(options, plan.max_rank)?.check()?))
+        },
+    )
 };
 
 const OPTIONS: [OptionDescription; 1] =

@@ -1,8 +1,8 @@
 //! Products that are made in parts of their rows, so that the kernels copy little of them, against the kernels in one piece.
 
-use tnsearch::linalg::{Factor, Strides, matmul};
-use tnsearch::rng::stream;
-use tnsearch::tensor::{Complex, Scalar};
+use tnsearch_linalg::linalg::{Factor, Strides, matmul};
+use tnsearch_linalg::rng::stream;
+use tnsearch_linalg::tensor::{Complex, Scalar};
 
 fn parts_are_the_whole<T: Scalar>((m, n, k): (usize, usize, usize), transposed: bool) {
     let mut rng = stream(11, b"parts");

@@ -1,0 +1,143 @@
+//! The default strategy, `auto`: what direct methods give, exact search while it is affordable, then walks from the best
+//! of all. Where a search begins at random (`--no-direct`), or is about another error than the squared one on all entries,
+//! it is exact search with a small budget, then TNLS.
+//!
+//! Where no template is named, [`super::formats`] stands for it, and [`super::trees`] for template `any-tree`.
+
+use super::exact_then_tnls::{self, Both, NODES};
+use super::tnls::{self, C1, C2, ITERATIONS, SAMPLES};
+use super::walk::{PATIENCE, STEPS, WIDTH};
+use super::{
+    CheckedExact, CheckedTnls, CheckedWalk, Exact, ExactSettings, Formats, GoOn, Strategy, Tnls,
+    Walk, WalkSettings,
+};
+use crate::SettingError;
+use crate::bound::needed_rank;
+use crate::graph::Structure;
+use crate::search::SearchError;
+use crate::search::description::{
+    Bounds, Context, Description, OptionDescription, Plan, PlanFor, settings_from,
+};
+use serde_json::{Map, Value, json};
+
+/// The default.
+pub(crate) const AUTO: Description = Description {
+    options: &[NODES, STEPS, WIDTH, PATIENCE, ITERATIONS, SAMPLES, C1, C2],
+    bounds: Bounds::Useful,
+    finds_ranks: true,
+    rescue: 8,
+    ..Description::new(
+        "auto",
+        "direct methods, exact search while it is affordable, then walks (tnls with --no-direct)",
+        plan,
+    )
+};
+
+/// The options of walks, and those of TNLS.
+const OF_WALKS: [OptionDescription; 3] = [STEPS, WIDTH, PATIENCE];
+const OF_TNLS: [OptionDescription; 4] = [ITERATIONS, SAMPLES, C1, C2];
+
+/// What exact search may spend: seconds.
+const SPEND: ExactSettings =
+    ExactSettings { nodes: 1_000_000, candidates: 256, retries: 24, growth: 0 };
+
+/// Structures that walks begin at.
+const WALKS_FROM: usize = 4;
+
+/// Choices of the ranks at one vertex beyond which exact search is left out.
+const MOST_WAYS: f64 = 2e5;
+
+fn plan(options: &Map<String, Value>, plan: PlanFor) -> Result<Box<dyn Plan>, SettingError> {
+    let (dead, instead) = match plan.direct {
+        true => (
+            &OF_TNLS[..],
+            "the default search walks from direct methods and has no such rounds; use it with --strategy tnls or --no-direct",
+        ),
+        false => (
+            &OF_WALKS[..],
+            "a search that begins at random has no walks; use it without --no-direct, or with --strategy walk",
+        ),
+    };
+    if let Some(option) = dead.iter().find(|option| options.contains_key(option.name)) {
+        return Err(SettingError::new(option.name, &options[option.name], instead));
+    }
+    let max_rank = plan.max_rank;
+    let random = exact_then_tnls::both(options, max_rank, SPEND)?;
+    Ok(match plan.direct {
+        false => Box::new(random),
+        true => Box::new(Default {
+            walk: settings_from::<WalkSettings>(options, max_rank)?.check()?,
+            exact: exact_then_tnls::exact(options, SPEND)?,
+            tnls: tnls::checked(&Map::new(), max_rank)?,
+            random,
+        }),
+    })
+}
+
+/// The parts with their settings.
+struct Default {
+    exact: CheckedExact,
+    walk: CheckedWalk,
+    /// On templates with internal vertices, which walks do not know.
+    tnls: CheckedTnls,
+    /// Where there is nothing to begin with.
+    random: Both,
+}
+
+impl Default {
+    /// Whether exact search has a chance: some structure of the largest rank may reach the error, and a vertex is placed
+    /// in not too many ways.
+    fn can_end(&self, context: &Context<'_>) -> bool {
+        let Some(bound) = context.bound else { return false };
+        let possible = context.objective.max_error().is_none_or(|eps| {
+            let needed = needed_rank(context.template, bound.spectra(), eps);
+            needed.is_none_or(|needed| needed.rank <= self.tnls.max_rank)
+        });
+        let degree = |v: usize| context.template.incident(v).count() as i32;
+        let degrees = (0..context.template.vertices()).map(degree);
+        let ways = (self.tnls.max_rank as f64).powi(degrees.max().unwrap_or(0));
+        possible && ways <= MOST_WAYS
+    }
+}
+
+impl Plan for Default {
+    fn settings(&self) -> Value {
+        self.walk.settings()
+    }
+
+    fn exact(&self) -> Option<Value> {
+        Some(json!(*self.exact))
+    }
+
+    fn at_once(&self) -> (&'static str, usize) {
+        self.walk.at_once()
+    }
+
+    /// Exact search where it can end, then walks from the best of all that was found.
+    fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        let Some(starts) = context.starts else { return self.random.strategy(context, seed) };
+        let (objective, template) = (context.objective, context.template.clone());
+        let mut parts: Vec<Box<dyn Strategy>> = Vec::new();
+        if self.can_end(context)
+            && let Some(relaxation) = context.relaxation()
+        {
+            parts.push(Box::new(Exact::new(relaxation, objective, self.exact.clone())));
+        }
+        let mut starts = starts.to_vec();
+        let (walk, tnls) = (self.walk.up_to(context.widest_rank), self.tnls.clone());
+        let go_on: GoOn = Box::new(move |best| {
+            starts.splice(0..0, best.map(|(structure, _)| structure.clone()));
+            starts.truncate(WALKS_FROM);
+            if template.vertices() == template.order() {
+                return Some(Box::new(Walk::new(template, objective, walk, starts, seed)));
+            }
+            let fits = |s: &&Structure| s.ranks().iter().all(|&r| r <= tnls.max_rank);
+            let start = best.map(|(structure, _)| structure).filter(fits).cloned();
+            Some(match start {
+                Some(start) => Box::new(Tnls::starting_at(start, tnls, seed)),
+                None => Box::new(Tnls::new(template, tnls, seed)),
+            })
+        });
+        Ok(Box::new(Formats::new(objective, parts, go_on)))
+    }
+}
