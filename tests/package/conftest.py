@@ -51,13 +51,13 @@ def generate(command, tmp_path):
 
 @pytest.fixture(scope="session")
 def torch():
-    """PyTorch, unless there was no room for it."""
-    reason = os.environ.get("TNSEARCH_NO_TORCH")
-    if reason:
-        pytest.skip(f"PyTorch was left out: {reason}")
-    import torch
+    """PyTorch, where it is there."""
+    return large("torch")
 
-    return torch
+
+def large(name):
+    """A package that is not installed for every test: without it a test is skipped, with a line."""
+    return pytest.importorskip(name, reason=f"{name} is not installed; cargo xtask test large installs it")
 
 
 def random_network(structure, dims, dtype=float, seed=0):

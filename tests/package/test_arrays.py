@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import graph
+from conftest import graph, large
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -120,7 +120,7 @@ def test_torch_layouts(torch):
 
 
 def test_jax_types():
-    import jax
+    jax = large("jax")
     for name in ["float16", "bfloat16", "float32", "int8", "int32", "uint8", "bool", "complex64"]:
         x = jax.numpy.asarray(BASE, dtype=name)
         expected = np.asarray(x).astype("complex128" if name == "complex64" else "float64")

@@ -8,7 +8,7 @@ import opt_einsum
 import pytest
 import quimb.tensor as qtn
 import tensorly as tl
-from conftest import STRUCTURES, dense, graph, random_network
+from conftest import STRUCTURES, dense, graph, large, random_network
 from tensorly.decomposition import tensor_ring, tensor_train, tucker
 
 import tnsearch
@@ -262,7 +262,7 @@ def test_torch_and_back(torch):
 
 
 def test_jax_and_back():
-    import jax
+    jax = large("jax")
     net = random_network(*STRUCTURES["tucker"], dtype="complex64")
     cores = net.to_jax()
     made = jax.numpy.einsum(net.einsum()[0], *cores)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import large
 import tnsearch
 from tnsearch.parallel import open_pool
 
@@ -310,7 +311,7 @@ def ray_worker() -> int:
 
 
 def test_ray(expected: tuple[Any, ...], tmp_path: Path) -> None:
-    import ray
+    ray = large("ray")
     environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}}
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False, runtime_env=environment)
     try:

@@ -25,8 +25,9 @@ use std::process::ExitCode;
 const HELP: &str = "\
 The developers' commands of tnsearch.
 
-  cargo xtask test                    everything that must pass before a change is merged
-  cargo xtask package                 of that, what is about the Python package
+  cargo xtask check                   the quick part of the tests: format, lints, unit tests
+  cargo xtask test [PART ...]         everything that must pass before a change is merged, or parts of it: style, rust,
+                                      docs, crates, python, package; and large, which needs torch, jax and ray
   cargo xtask bench                   one sweep against matrix products and against the peer
   cargo xtask experiments <name>      an experiment; without a name, the list of them
   cargo xtask record --binary PATH    the answers of a released program that later ones have to give
@@ -48,11 +49,11 @@ fn main() -> ExitCode {
     let rest = arguments.get(1..).unwrap_or_default();
     let result = match arguments.first().map(String::as_str) {
         Some("test") => test::run(rest),
+        Some("check") => test::check(rest),
         Some("bench") => bench::run(rest),
         Some("experiments") => experiments::run(rest),
         Some("record") => record::run(rest),
         Some("deny") => deny::run(rest),
-        Some("package") => package::run(rest),
         Some("fuzz") => fuzz::run(rest),
         Some("faults") => faults::run(rest),
         Some("sanitize") => sanitize::run(rest),

@@ -1,15 +1,12 @@
 //! The Python package: its wheel is built, installed into an environment of its own and tested there, and so is its
 //! source distribution.
 
-use crate::{artifact, python, step};
+use crate::{python, step};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// The environment: nothing of the project is in it but the wheel.
-const FOLDER: &str = ".venv-package";
-/// What has to be free for PyTorch, which PyPI has with CUDA's libraries only, to be installed.
-const TORCH_GB: u64 = 10;
+/// The packages that are large, and of which tests are skipped without them.
+const LARGE: [&str; 3] = ["torch", "jax", "ray"];
 
 /// The tests of the package that go through its unsafe parts: arrays that are held while they are read, cores that are lent.
 pub const UNSAFE_TESTS: [&str; 4] = [
@@ -22,7 +19,6 @@ pub const UNSAFE_TESTS: [&str; 4] = [
 /// Everything that is tested of the package, beside a command `tnsearch` that was built before.
 pub fn test(tnsearch: &Path) -> Result<()> {
     let python = environment()?;
-    let without_torch = step::step("PyTorch for the package's tests", || torch(&python))?;
     let wheels = fresh("target/wheels")?;
     // The dev profile, which is optimised: what `cargo test` built is used again.
     let wheel = build(&python, &wheels, &["build", "--profile", "dev"], "whl")?;
@@ -32,14 +28,24 @@ pub fn test(tnsearch: &Path) -> Result<()> {
     })?;
     step::step("the wheel in its environment", || install(&python, &wheel))?;
     types(&python)?;
-    let pytest = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"];
-    let mut doctests = step::command(&python, &pytest);
+    let mut doctests = step::command(&python, &PYTEST);
     step::run_step(doctests.args(["--doctest-modules", "--pyargs", "tnsearch"]))?;
-    let mut tests = step::command(&python, &pytest);
-    tests.arg("tests/package").env("TNSEARCH", tnsearch);
-    if let Some(reason) = without_torch {
-        tests.env("TNSEARCH_NO_TORCH", reason);
-    }
+    let mut tests = step::command(&python, &PYTEST);
+    step::run_step(tests.arg("tests/package").env("TNSEARCH", tnsearch))
+}
+
+const PYTEST: [&str; 6] = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"];
+
+/// The tests that need what is large, with that installed: PyTorch without its dependencies, of which PyPI has only those
+/// for CUDA.
+pub fn large(tnsearch: &Path) -> Result<()> {
+    let python = installed()?;
+    step::step(&LARGE.join(", "), || {
+        python::install(&python, &["-r", "tests/package/requirements-large-with-deps.txt"])?;
+        python::install(&python, &["--no-deps", "-r", "tests/package/requirements-large.txt"])
+    })?;
+    let mut tests = step::command(&python, &PYTEST);
+    tests.args(["tests/package", "-k", &LARGE.join(" or ")]).env("TNSEARCH", tnsearch);
     step::run_step(&mut tests)
 }
 
@@ -49,17 +55,6 @@ pub fn boundary(examples: u64) -> Result<()> {
     let pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/package/test_boundary.py"];
     let mut tests = step::command(&python, &pytest);
     step::run_step(tests.env("TNSEARCH_EXAMPLES", examples.to_string()))
-}
-
-/// `cargo xtask package`: the part of `cargo xtask test` that is about the package, beside the command that TNSEARCH
-/// names, or one built for it.
-pub fn run(arguments: &[String]) -> Result<()> {
-    if let Some(extra) = arguments.first() {
-        return Err(step::usage(format!(
-            "`cargo xtask package` takes no arguments, not '{extra}'"
-        )));
-    }
-    test(&artifact::given()?)
 }
 
 /// `cargo xtask sdist`: the source distribution is built into a wheel, as `pip install` would, and imported.
@@ -89,36 +84,7 @@ pub fn installed() -> Result<PathBuf> {
 
 /// The interpreter of the environment, without the package.
 pub fn environment() -> Result<PathBuf> {
-    step::step(&format!("the Python environment {FOLDER}"), || {
-        python::environment_at(FOLDER, "tests/package/requirements.txt")
-    })
-}
-
-/// Installs PyTorch, unless it is there; where there is no room for it, why it was left out.
-fn torch(python: &Path) -> Result<Option<String>> {
-    let there = step::command(python, &["-c", "import torch"]).output();
-    if !there.is_ok_and(|o| o.status.success())
-        && let Some(free) = free_gb(step::root())
-        && free < TORCH_GB
-    {
-        let reason = format!("{free} GB of disk are free, PyTorch needs {TORCH_GB}");
-        println!("note: PyTorch was left out of {FOLDER}, so its tests are skipped: {reason}");
-        return Ok(Some(reason));
-    }
-    python::install(python, &["--no-deps", "-r", "tests/package/requirements-torch.txt"])?;
-    Ok(None)
-}
-
-/// What is free on the disk of a folder; none where `df` cannot say.
-fn free_gb(folder: &Path) -> Option<u64> {
-    let output = Command::new("df").arg("-Pk").arg(folder).output().ok()?;
-    free_of(&String::from_utf8_lossy(&output.stdout))
-}
-
-/// The fourth number of the second line is what is free, in KB.
-fn free_of(table: &str) -> Option<u64> {
-    let kilobytes: u64 = table.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
-    Some(kilobytes / 1_000_000)
+    step::step("the Python environment .venv", python::tests)
 }
 
 /// An empty folder under the root.
@@ -208,15 +174,6 @@ fn types(python: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_free_space_is_read_off_the_table() {
-        let table = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
-                     /dev/vda 263899620 33870976 61537664 36% /\n";
-        assert_eq!(free_of(table), Some(61));
-        assert_eq!(free_of("df: no such file\n"), None);
-        assert!(free_gb(step::root()).is_some());
-    }
 
     #[test]
     fn the_one_file_is_found() {

@@ -1,4 +1,4 @@
-//! The virtual environments of the Python parts: `.venv` and `.venv-package`.
+//! The virtual environment of the Python parts, `.venv`.
 
 use crate::step;
 use anyhow::{Context, Result};
@@ -15,14 +15,18 @@ pub fn given(environment: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
     }
 }
 
-/// Makes `.venv` if it is not there, installs a requirements file (a path from the root), and
-/// returns the environment's interpreter.
-pub fn environment(requirements: &str) -> Result<PathBuf> {
-    environment_at(".venv", requirements)
+/// What the tests need of Python.
+const TESTS: &str = "tests/package/requirements.txt";
+
+/// The environment of the tests; nothing of the project is in it but, for its own tests, the wheel.
+pub fn tests() -> Result<PathBuf> {
+    environment(TESTS)
 }
 
-/// The same for an environment in another folder.
-pub fn environment_at(folder: &str, requirements: &str) -> Result<PathBuf> {
+/// Makes `.venv` if it is not there, installs a requirements file (a path from the root), and returns the environment's
+/// interpreter.
+pub fn environment(requirements: &str) -> Result<PathBuf> {
+    let folder = ".venv";
     let folder = step::root().join(folder);
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !works(&python) {

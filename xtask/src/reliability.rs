@@ -27,7 +27,7 @@ pub fn soak(arguments: &[String]) -> Result<()> {
 pub fn memory(arguments: &[String]) -> Result<()> {
     parse("memory", arguments)?;
     let tnsearch = artifact::given()?;
-    let python = python::given(|| python::environment("tests/python/requirements.txt"))?;
+    let python = python::given(python::tests)?;
     let mut script = step::command(python, &["tests/python/memory.py"]);
     step::run_step(script.args(arguments).env("TNSEARCH", tnsearch))
 }

@@ -3,6 +3,7 @@
 
 use anyhow::{Context as _, anyhow, bail};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, absolute};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,7 +11,7 @@ use std::str::FromStr;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use tnsearch::search::wire::Job;
-use tnsearch::search::{FromWorkers, Remote, Ticket, ToWorkers};
+use tnsearch::search::{ExecutorDescription, FromWorkers, Remote, Ticket, ToWorkers, executors};
 
 /// The interpreter that has the package, where it is not `python3`.
 const PYTHON: &str = "TNSEARCH_PYTHON";
@@ -52,6 +53,40 @@ sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text)
 const SILENT: &str = "the broker of --cluster ended without a word; it needs Python 3.11 or newer";
 /// What is said where it is not understood.
 const UNKNOWN: &str = "the broker of --cluster said something unknown; is it of this version?";
+
+/// Where fits are made.
+#[derive(Clone)]
+pub enum Where {
+    /// By workers that the Python package knows.
+    Workers(Place),
+    /// By an executor that was registered, with what followed its name.
+    Registered(&'static ExecutorDescription, String),
+}
+
+impl fmt::Debug for Where {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Where::Workers(Place(text)) => f.write_str(text),
+            Where::Registered(executor, rest) => write!(f, "{}:{rest}", executor.name),
+        }
+    }
+}
+
+impl FromStr for Where {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        match executors().into_iter().find(|executor| executor.name == name) {
+            Some(executor) => Ok(Where::Registered(executor, rest.to_owned())),
+            None => text.parse().map(Where::Workers).map_err(|said: String| {
+                let more =
+                    executors().into_iter().map(|e| format!(", or {} ({})", e.name, e.summary));
+                said + &more.collect::<String>()
+            }),
+        }
+    }
+}
 
 /// Where workers are, as the Python package understands it.
 #[derive(Debug, Clone, PartialEq, Eq)]

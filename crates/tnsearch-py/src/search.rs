@@ -116,7 +116,7 @@ impl Order {
             let (hub, own) = (hub.clone(), options.own);
             search = search.executor_for(move |target, loss| {
                 // Where the user measures, cores are fitted by least squares.
-                let loss = if own { &SquaredError } else { loss };
+                let loss: &dyn Loss = if own { &SquaredError } else { &**loss };
                 let job = Job::new(target, loss)?;
                 Ok(Box::new(Shipped::new(&hub, job, workers, own, results)))
             });

@@ -19,6 +19,7 @@ pub mod geometry;
 pub mod graph;
 pub mod network;
 pub mod problem;
+mod registry;
 pub mod search;
 mod settings;
 mod threads;

@@ -17,7 +17,7 @@ use super::options::{
     template_help,
 };
 use super::outputs::{Folder, ReportOptions, check_distinct, tensor_path};
-use crate::cluster::{Broker, Place};
+use crate::cluster::{Broker, Where};
 use crate::progress::Display;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
@@ -120,7 +120,7 @@ pub struct Search {
     /// Fit on the workers of a cluster, through the Python package tnsearch: dask://HOST:PORT, ray://HOST:PORT, mpi, or
     /// processes:N of this machine. The answer is the same
     #[arg(long, value_name = "WHERE", help_heading = "Budgets")]
-    cluster: Option<Place>,
+    cluster: Option<Where>,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Budgets")]
     max_memory: Option<u64>,
@@ -182,7 +182,10 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let name = args.template.as_deref().unwrap_or_else(|| settings.default_template());
     let template = Arc::new(load_template(name, target.dims().len())?);
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
-    let mut broker = args.cluster.as_ref().map(Broker::start).transpose()?;
+    let mut broker = match &args.cluster {
+        Some(Where::Workers(place)) => Some(Broker::start(place)?),
+        _ => None,
+    };
     let stop = interrupt::on_ctrl_c();
     let (mut display, mut journal, mut shown) = (None, None, None);
     let mut held = hold::AfterEvaluations(stop.clone());
@@ -193,8 +196,11 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let mut search = search.begun(begun).loss(loss).front(args.pareto.is_some());
     if let Some(broker) = &mut broker {
         search = search.executor_for(|target, loss| {
-            Ok(Box::new(broker.connect(Job::new(target, loss).map_err(SearchError::from)?)))
+            Ok(Box::new(broker.connect(Job::new(target, &**loss).map_err(SearchError::from)?)))
         });
+    }
+    if let Some(Where::Registered(executor, rest)) = &args.cluster {
+        search = search.executor_for(|target, loss| (executor.make)(rest, target, loss));
     }
     let mut search = search.check()?;
     let template = search.template().clone();

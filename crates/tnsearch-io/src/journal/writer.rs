@@ -338,6 +338,30 @@ mod tests {
         assert!(refused.starts_with("it was made with reshaped null, now reshaped {"), "{refused}");
     }
 
+    /// Until 0.3.0 the default search had the settings of tnls on record, which it does not use.
+    #[test]
+    fn the_default_search_of_an_old_journal_is_continued() {
+        let (_dir, path, text) = written(0);
+        let walk = json!({"max_rank": 7, "steps": 20, "width": 2, "patience": 12});
+        let tnls = json!({"max_rank": 7, "iterations": 30, "samples": 60, "c1": 0.9, "c2": null});
+        let open = |then: &Value, strategy: &str, now: &Value| {
+            let header = with_header(&old(&text, 4), |header| {
+                header["strategy"] = strategy.into();
+                header["settings"] = then.clone();
+            });
+            std::fs::write(&path, header).unwrap();
+            let now = Header { strategy: strategy.to_owned(), settings: now.clone(), ..example() };
+            JournalWriter::open(&path, &now, true).map(|_| ()).map_err(|e| e.problem.to_string())
+        };
+        assert_eq!(open(&tnls, "auto", &walk), Ok(()));
+        assert_eq!(open(&walk, "auto", &walk), Ok(()));
+        let other = json!({"max_rank": 7, "steps": 9, "width": 2, "patience": 12});
+        assert!(open(&other, "auto", &walk).unwrap_err().contains("steps"));
+        let wider = json!({"max_rank": 8, "iterations": 30, "samples": 60, "c1": 0.9, "c2": null});
+        assert!(open(&wider, "auto", &walk).is_err());
+        assert!(open(&tnls, "walk", &walk).is_err());
+    }
+
     /// The first line of an old journal does not say whether the largest rank was given; its command and its ranks do.
     #[test]
     fn the_largest_rank_of_an_old_journal_is_told_from_what_it_has() {

@@ -25,8 +25,8 @@ pub use holed::{Holed, Recovered};
 pub use loss::{Loss, Measure, ModelDomain, Root};
 pub(crate) use losses::check_domain;
 pub use losses::{
-    Description as LossDescription, Huber, KlDivergence, LOSSES, LossSpec, PoissonDeviance,
-    SquaredError, loss_list,
+    Description as LossDescription, Huber, KlDivergence, LossSpec, MakeLoss, PoissonDeviance,
+    SquaredError, loss_list, losses, register_loss,
 };
 pub use mask::{Mask, MaskError};
 pub use objective::{CheckedObjective, LowerBound, Objective, Score};

@@ -31,7 +31,7 @@ type Make<'a> = dyn Fn(&Context<'_>, u64) -> Result<Box<dyn Strategy>, SearchErr
 
 /// Makes an executor for the tensor that is fitted and the loss.
 type MakeExecutor<'a> =
-    dyn FnOnce(&Target, &dyn Loss) -> Result<Box<dyn Executor + 'a>, SearchError> + 'a;
+    dyn FnOnce(&Target, &Arc<dyn Loss>) -> Result<Box<dyn Executor + 'a>, SearchError> + 'a;
 
 /// Who makes the fits, where that is not done by this machine's threads.
 enum Elsewhere<'a> {
@@ -260,7 +260,7 @@ impl<'a> Search<'a> {
     /// [`Remote`](super::Remote) with a [`Job`](super::wire::Job) is one.
     pub fn executor_for(
         mut self,
-        make: impl FnOnce(&Target, &dyn Loss) -> Result<Box<dyn Executor + 'a>, SearchError> + 'a,
+        make: impl FnOnce(&Target, &Arc<dyn Loss>) -> Result<Box<dyn Executor + 'a>, SearchError> + 'a,
     ) -> Self {
         self.executor = Some(Elsewhere::Made(Box::new(make)));
         self
@@ -695,7 +695,7 @@ impl PreparedSearch<'_> {
         let executor = match executor {
             Some(Elsewhere::Given(executor)) => executor,
             Some(Elsewhere::Made(make)) => {
-                made = make(small, &*loss)?;
+                made = make(small, &loss)?;
                 &mut *made
             }
             None => {
@@ -706,7 +706,7 @@ impl PreparedSearch<'_> {
                 let entry = target.kind().bytes() as u128;
                 let workers = budget.workers(size(small.dims()).saturating_mul(entry));
                 let threads = Local::new(evaluator, workers);
-                made = Box::new(threads.map_err(|e| SearchError::Threads(e.to_string()))?);
+                made = Box::new(threads?);
                 &mut *made
             }
         };

@@ -6,10 +6,11 @@ use crate::SettingError;
 use crate::bound::{CutBound, Relaxation};
 use crate::graph::{Structure, Template};
 use crate::problem::{CheckedObjective, Stop};
+use crate::registry::{Named, Registry};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// The largest rank of strategies that need one, where none is given.
 pub(super) const MAX_RANK: usize = 7;
@@ -164,37 +165,37 @@ const OURS: [&Description; 12] = [
     &strategies::FORMATS,
 ];
 
-/// Those of other crates.
-static ADDED: RwLock<Vec<&'static Description>> = RwLock::new(Vec::new());
+static STRATEGIES: Registry<Description> = Registry::new(&OURS);
 
-/// The strategies there are, the default first: those of this crate, then those that were [registered](register).
+impl Named for Description {
+    const WHAT: &'static str = "strategy";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// The strategies there are, the default first: those of this crate, then those that were [registered](register_strategy).
 pub fn strategies() -> Vec<&'static Description> {
-    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
-    OURS.iter().chain(&*added).copied().collect()
+    STRATEGIES.all()
 }
 
 /// Adds a strategy of another crate: from now on it can be asked for by its name, with its options, wherever those of
 /// this crate can.
 ///
 /// ```
-/// use tnsearch::search::{Description, StrategySpec, TnlsSettings, register};
+/// use tnsearch::search::{Description, StrategySpec, TnlsSettings, register_strategy};
 /// static QUICK: Description = Description::new("quick", "tnls with few samples", |_, plan| {
 ///     let settings = TnlsSettings::default().with(|s| (s.samples, s.max_rank) = (5, plan.max_rank));
 ///     Ok(Box::new(settings.check()?))
 /// });
-/// register(&QUICK).unwrap();
+/// register_strategy(&QUICK).unwrap();
 /// assert_eq!(StrategySpec::new("quick").check(4.into()).unwrap().settings()["samples"], 5);
 /// // A name is taken once.
-/// assert!(register(&QUICK).is_err());
+/// assert!(register_strategy(&QUICK).is_err());
 /// ```
-pub fn register(strategy: &'static Description) -> Result<(), SettingError> {
-    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
-    if OURS.iter().chain(&*added).any(|known| known.name == strategy.name) {
-        let name = format!("'{}'", strategy.name);
-        return Err(SettingError::new("strategy", name, "there is one of that name already"));
-    }
-    added.push(strategy);
-    Ok(())
+pub fn register_strategy(strategy: &'static Description) -> Result<(), SettingError> {
+    STRATEGIES.add(strategy)
 }
 
 impl Description {
@@ -205,7 +206,7 @@ impl Description {
     /// assert!(tnls.options.iter().any(|option| option.name == "samples"));
     /// ```
     pub fn named(name: &str) -> Result<&'static Description, SettingError> {
-        strategies().into_iter().find(|d| d.name == name).ok_or_else(|| {
+        STRATEGIES.named(name).ok_or_else(|| {
             let names: Vec<&str> = strategies().iter().map(|d| d.name).collect();
             SettingError::new("strategy", format!("'{name}'"), format!("use {}", names.join(", ")))
         })

@@ -39,3 +39,9 @@ pub enum SearchError {
     #[error("cannot start the threads: {0}")]
     Threads(String),
 }
+
+impl From<std::io::Error> for SearchError {
+    fn from(e: std::io::Error) -> Self {
+        SearchError::Threads(e.to_string())
+    }
+}

@@ -20,7 +20,7 @@ pub use asked::AskedSearch;
 pub use builder::{CheckedSearch, PreparedSearch, Search};
 pub use description::{
     Bounds, Context, Description, Graphs, MakePlan, OptionDescription, OptionKind, Plan, PlanFor,
-    StrategySpec, option, register, strategies as all_strategies,
+    StrategySpec, option, register_strategy, strategies as all_strategies,
 };
 pub use engine::{
     Best, BestOfFormats, Counts, Doing, EndRecord, Engine, ErrorBound, Evaluation, Event,
@@ -31,8 +31,8 @@ pub use engine::{
 pub(crate) use engine::{carried, grown};
 pub use error::SearchError;
 pub use executor::{
-    Evaluator, Executor, FitEvaluator, FromWorkers, Local, LossEvaluator, Remote, Ticket,
-    ToWorkers, wire,
+    Evaluator, Executor, ExecutorDescription, FitEvaluator, FromWorkers, Local, LossEvaluator,
+    MakeExecutor, Remote, Ticket, ToWorkers, evaluator_for, executors, register_executor, wire,
 };
 pub use incumbents::incumbents;
 pub use settings::{Budget, Resolved, SearchSettings};

@@ -15,6 +15,7 @@ pub use squared::SquaredError;
 
 use super::{Loss, Measure, ModelDomain, Target};
 use crate::SettingError;
+use crate::registry::{Named, Registry};
 use crate::tensor::unflatten;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -22,7 +23,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// Makes a loss from its number, if one is given, and the data.
-type Make = fn(Option<f64>, &Target) -> Result<Arc<dyn Loss>, SettingError>;
+pub type MakeLoss = fn(Option<f64>, &Target) -> Result<Arc<dyn Loss>, SettingError>;
 
 /// A loss that can be asked for by its name.
 pub struct Description {
@@ -32,12 +33,37 @@ pub struct Description {
     pub summary: &'static str,
     /// What its number stands for in help texts, where it has one: `name:number`.
     pub parameter: Option<&'static str>,
-    make: Make,
+    /// Makes it.
+    pub make: MakeLoss,
 }
 
-/// The losses there are, the default first.
-pub const LOSSES: [&Description; 4] =
-    [&squared::SQUARED, &kl::KL, &poisson::POISSON, &huber::HUBER];
+impl Description {
+    /// A loss without a number.
+    pub const fn new(name: &'static str, summary: &'static str, make: MakeLoss) -> Self {
+        Description { name, summary, parameter: None, make }
+    }
+}
+
+impl Named for Description {
+    const WHAT: &'static str = "loss";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+static LOSSES: Registry<Description> =
+    Registry::new(&[&squared::SQUARED, &kl::KL, &poisson::POISSON, &huber::HUBER]);
+
+/// The losses there are, the default first: those of this crate, then those that were [registered](register_loss).
+pub fn losses() -> Vec<&'static Description> {
+    LOSSES.all()
+}
+
+/// Adds a loss of another crate: from now on it can be asked for by its name.
+pub fn register_loss(loss: &'static Description) -> Result<(), SettingError> {
+    LOSSES.add(loss)
+}
 
 /// All losses with what they are, for help texts.
 ///
@@ -45,11 +71,11 @@ pub const LOSSES: [&Description; 4] =
 /// assert!(tnsearch::problem::loss_list().starts_with("squared (squared error"));
 /// ```
 pub fn loss_list() -> String {
-    let said = |d: &&Description| match d.parameter {
+    let said = |d: &Description| match d.parameter {
         Some(number) => format!("{0} or {0}:{number} ({1})", d.name, d.summary),
         None => format!("{} ({})", d.name, d.summary),
     };
-    LOSSES.iter().map(said).collect::<Vec<_>>().join("; ")
+    losses().into_iter().map(said).collect::<Vec<_>>().join("; ")
 }
 
 /// A loss by its name, with its number where one is given: `kl`, `huber:0.5`.
@@ -80,13 +106,13 @@ impl LossSpec {
 
     /// Whether it is the squared error, the default.
     pub fn is_default(&self) -> bool {
-        self.description.name == LOSSES[0].name
+        self.description.name == squared::SQUARED.name
     }
 }
 
 impl Default for LossSpec {
     fn default() -> Self {
-        LossSpec { description: LOSSES[0], parameter: None }
+        LossSpec { description: &squared::SQUARED, parameter: None }
     }
 }
 
@@ -131,8 +157,8 @@ impl FromStr for LossSpec {
             Some((name, number)) => (name, Some(number)),
             None => (text, None),
         };
-        let Some(description) = LOSSES.into_iter().find(|d| d.name == name) else {
-            let names: Vec<&str> = LOSSES.iter().map(|d| d.name).collect();
+        let Some(description) = LOSSES.named(name) else {
+            let names: Vec<&str> = losses().iter().map(|d| d.name).collect();
             return refused(format!("use {}", names.join(", ")));
         };
         let parameter = match (number, description.parameter) {

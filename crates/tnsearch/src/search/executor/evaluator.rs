@@ -29,7 +29,7 @@ pub trait Evaluator: Send + Sync {
 /// What fits this tensor by that loss: least squares where it is the squared error on all entries.
 ///
 /// `together` is what all fits may take at a time.
-pub(in crate::search) fn evaluator_for(
+pub fn evaluator_for(
     target: &Target,
     loss: Arc<dyn Loss>,
     together: Option<u64>,

@@ -8,15 +8,15 @@ mod direct;
 mod evaluator;
 mod local;
 mod merged;
+mod named;
 mod remote;
 mod room;
 pub mod wire;
 
-pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator};
+pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator, evaluator_for};
 pub use local::Local;
+pub use named::{ExecutorDescription, MakeExecutor, executors, register_executor};
 pub use remote::{FromWorkers, Remote, ToWorkers};
-
-pub(super) use evaluator::evaluator_for;
 
 use crate::fit::{FitError, Fitted, Request};
 use crate::problem::Stop;

@@ -85,7 +85,7 @@ fn elsewhere(search: Search<'_>, workers: usize) -> SearchResult {
             cluster(workers, &requests, &answers, &mut rng);
         });
         outcome(search.executor_for(move |target, loss| {
-            Ok(Box::new(Remote::new(Job::new(target, loss)?, workers, to, from)))
+            Ok(Box::new(Remote::new(Job::new(target, &**loss)?, workers, to, from)))
         }))
     })
 }
@@ -203,7 +203,7 @@ fn a_request_that_cannot_be_evaluated_ends_the_search_with_its_reason() {
             });
             let search = small(&x, Template::ring(4).unwrap(), "tnls");
             let search = search.executor_for(move |target, loss| {
-                Ok(Box::new(Remote::new(Job::new(target, loss)?, 2, to, from)))
+                Ok(Box::new(Remote::new(Job::new(target, &**loss)?, 2, to, from)))
             });
             search.run().unwrap_err().to_string()
         })
@@ -244,7 +244,7 @@ fn a_stop_does_not_wait_for_workers() {
         });
         let search = small(&x, Template::ring(4).unwrap(), "tnls").stop(&stop);
         let search = search.executor_for(move |target, loss| {
-            Ok(Box::new(Remote::new(Job::new(target, loss)?, 2, to, from)))
+            Ok(Box::new(Remote::new(Job::new(target, &**loss)?, 2, to, from)))
         });
         let result = search.run().unwrap();
         assert!(heard.join().unwrap().is_empty(), "what is under way is cancelled");
