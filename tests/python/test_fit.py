@@ -72,7 +72,7 @@ def test_a_search_reports_the_error_of_the_cores_it_writes(method, generate, tns
     net = tmp_path / "net.safetensors"
     report = json.loads(
         tnsearch("search", tensor, "--lambda", 20, "--max-rank", 3, "--fit", method, "--max-sweeps", 500,
-                 "--iterations", 3, "--samples", 8, "--json", "-", "-o", net)
+                 "--strategy", "tnls", "--iterations", 3, "--samples", 8, "--json", "-", "-o", net)
     )  # fmt: skip
     assert report["fit"]["method"] == method
     x = np.load(tensor)

@@ -170,8 +170,15 @@ fn settings_and_budgets() {
         ("--runs 1000000000000", "structures at a time; use fewer"),
         ("--samples 0", "'--samples <N>'"),
         ("--iterations 0", "'--iterations <N>'"),
-        ("--c1 0", "c1 is 0; it must be above 0 and at most 1"),
-        ("--c2 1.5", "c2 is 1.5; it must be above 0 and at most 1"),
+        ("--strategy tnls --c1 0", "c1 is 0; it must be above 0 and at most 1"),
+        ("--no-direct --c2 1.5", "c2 is 1.5; it must be above 0 and at most 1"),
+        (
+            "--template ring --samples 9",
+            "samples is 9; the default search walks from direct methods",
+        ),
+        ("--c1 0.5", "use --strategy tnls or --no-direct with it"),
+        ("--no-direct --width 3", "width is 3; this search has no walks"),
+        ("--template ht --patience 3", "patience is 3; this search has no walks"),
         ("--lambda -1", "lambda is -1; it must be a positive number"),
         ("--lambda inf", "lambda is inf"),
         ("--max-rse 0", "max-rse is 0; it must be above 0 and below 1"),
@@ -237,7 +244,7 @@ fn outputs_that_cannot_be_written() {
         ("--journal run --json run", "--journal and --json are the same file"),
     ] {
         // Were the work begun, this would take hours.
-        place.refuses(&format!("search x.npy --iterations 1000000 {args}"), words);
+        place.refuses(&format!("search x.npy --strategy tnls --iterations 1000000 {args}"), words);
     }
     #[cfg(target_os = "linux")]
     place.refuses("search x.npy -o /proc/net.safetensors", "cannot write /proc/net.safetensors");

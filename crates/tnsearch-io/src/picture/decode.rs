@@ -160,7 +160,7 @@ fn png(file: &File, limit: MemoryLimit) -> Result<Raw, Problem> {
 fn jpeg(file: &File, length: u64, limit: MemoryLimit) -> Result<Raw, Problem> {
     let beside = length.saturating_mul(2);
     limit.check_file(beside)?;
-    let mut held = Vec::new();
+    let mut held = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     let mut file = file;
     file.read_to_end(&mut held).map_err(io_problem)?;
     // Its own limits on sides are other ones.
@@ -191,7 +191,11 @@ fn jpeg(file: &File, length: u64, limit: MemoryLimit) -> Result<Raw, Problem> {
     let frame = Frame::new((height, width), all, 8, beside, limit)?;
     let turn = decoder.exif().and_then(|notes| Turn::from_exif(notes)).unwrap_or(Turn::NONE);
     let mut bytes = frame.buffer(limit)?;
-    decoder.set_options(options.jpeg_set_out_colorspace(colours));
+    // What stands beside the pixels is held by the one that read it, which has to go first.
+    drop(decoder);
+    let options = options.jpeg_set_out_colorspace(colours);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(&held), options);
+    decoder.decode_headers().map_err(problem)?;
     if decoder.output_buffer_size() != Some(bytes.len()) {
         return Err(Problem::Damaged(format!("pixels of type {colours:?} are not known")));
     }

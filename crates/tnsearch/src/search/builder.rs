@@ -304,8 +304,9 @@ impl<'a> Search<'a> {
         let plan = match &self.own {
             Some(_) => None,
             None => {
-                let direct = settings.direct && plain;
-                Some(settings.strategy.check(PlanFor { max_rank: settings.max_rank, direct })?)
+                let walked = template.vertices() == template.order();
+                let (max_rank, walks) = (settings.max_rank, settings.direct && plain && walked);
+                Some(settings.strategy.check(PlanFor { max_rank, walks })?)
             }
         };
         self.settings.check_at_once(plan.as_ref().map_or(("runs", 1), |plan| plan.at_once()))?;

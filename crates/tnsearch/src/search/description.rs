@@ -93,8 +93,9 @@ impl Description {
 pub struct PlanFor {
     /// The largest rank that is proposed.
     pub max_rank: usize,
-    /// Whether the search begins with direct methods.
-    pub direct: bool,
+    /// Whether walks can go on from what direct methods give: there are such, by the squared error on all entries, and the
+    /// template has a mode on every vertex.
+    pub walks: bool,
 }
 
 impl From<usize> for PlanFor {
@@ -104,9 +105,9 @@ impl From<usize> for PlanFor {
 }
 
 impl PlanFor {
-    /// Ranks up to a largest one, beginning with direct methods.
+    /// Ranks up to a largest one, on a template that can be walked over.
     pub fn ranks_up_to(max_rank: usize) -> Self {
-        PlanFor { max_rank, direct: true }
+        PlanFor { max_rank, walks: true }
     }
 }
 
@@ -215,7 +216,7 @@ impl Description {
     /// The value of an option where it is not given; none where it follows from something else.
     pub fn default_of(&self, option: &str) -> Option<Value> {
         let usual = PlanFor::ranks_up_to(MAX_RANK);
-        let plan = |direct| (self.plan)(&Map::new(), PlanFor { direct, ..usual }).ok();
+        let plan = |walks| (self.plan)(&Map::new(), PlanFor { walks, ..usual }).ok();
         let value = |settings: Value| settings.get(option.replace('-', "_")).cloned();
         let of = |plan: Box<dyn Plan>| value(plan.settings()).or_else(|| value(plan.exact()?));
         of(plan(true)?).or_else(|| of(plan(false)?)).filter(|v| !v.is_null())
@@ -364,7 +365,7 @@ mod tests {
     fn every_strategy_is_described_and_its_options_are_its_settings() {
         for description in OURS {
             let spec = StrategySpec::new(description.name);
-            let plans = [true, false].map(|direct| PlanFor { max_rank: 5, direct });
+            let plans = [true, false].map(|walks| PlanFor { max_rank: 5, walks });
             let used = plans.map(|plan| spec.check(plan).unwrap());
             assert!(used.iter().all(|plan| plan.settings()["max_rank"] == 5), "{}", spec.name);
             for option in description.options {
@@ -375,7 +376,8 @@ mod tests {
                 assert!(used.iter().any(|plan| has(&**plan)), "{}: {}", spec.name, option.name);
                 for (plan, used) in plans.into_iter().zip(&used) {
                     // What a plan has is taken; what it has not is refused, never passed over.
-                    let taken = spec.clone().set(option.name, 1).check(plan);
+                    let usual = description.default_of(option.name).unwrap_or_else(|| 1.into());
+                    let taken = spec.clone().set(option.name, usual).check(plan);
                     assert_eq!(taken.is_ok(), has(&**used), "{}: {}", spec.name, option.name);
                     // A value that is no number is refused with the option's name.
                     let refused = spec.clone().set(option.name, "x").check(plan).err().unwrap();

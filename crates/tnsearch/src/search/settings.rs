@@ -306,8 +306,8 @@ impl SearchSettings {
             Some(other) => StrategySpec { name: other.name.to_owned(), ..self.strategy.clone() },
             None => self.strategy.clone(),
         };
-        // What the data decide is checked with them: whether there is anything to begin with.
-        let plan = |direct| spec.check(PlanFor { max_rank, direct });
+        // What data and template decide is checked with them: whether there is anything to walk from.
+        let plan = |walks| spec.check(PlanFor { max_rank, walks });
         let plan = plan(self.direct).or_else(|e| plan(false).map_err(|_| e))?;
         self.check_at_once(plan.at_once())
     }
@@ -399,7 +399,7 @@ mod tests {
             let settings = SearchSettings::default().with(|s| s.strategy = spec);
             let template = Arc::new(Template::parse(template, 4).unwrap());
             let (template, found) = settings.resolve(Some(template), &[3; 4], plain).unwrap();
-            let plan = PlanFor { max_rank: found.max_rank, direct: found.direct && plain };
+            let plan = PlanFor { max_rank: found.max_rank, walks: found.direct && plain };
             let taken = found.strategy.check(plan).is_ok();
             (template.name().to_owned(), found.strategy.name, taken)
         };

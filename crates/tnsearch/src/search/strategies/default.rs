@@ -48,30 +48,26 @@ const WALKS_FROM: usize = 4;
 const MOST_WAYS: f64 = 2e5;
 
 fn plan(options: &Map<String, Value>, plan: PlanFor) -> Result<Box<dyn Plan>, SettingError> {
-    let (dead, instead) = match plan.direct {
+    let (dead, instead) = match plan.walks {
         true => (
             &OF_TNLS[..],
-            "the default search walks from direct methods and has no such rounds; use it with --strategy tnls or --no-direct",
+            "the default search walks from direct methods and has no such rounds; use --strategy tnls or --no-direct with it",
         ),
         false => (
             &OF_WALKS[..],
-            "a search that begins at random has no walks; use it without --no-direct, or with --strategy walk",
+            "this search has no walks, which begin with direct methods, by the squared error on all entries, on templates \
+             with a mode on every vertex; use --samples and --iterations",
         ),
     };
     if let Some(option) = dead.iter().find(|option| options.contains_key(option.name)) {
         return Err(SettingError::new(option.name, &options[option.name], instead));
     }
-    let max_rank = plan.max_rank;
+    let (walks, max_rank) = (plan.walks, plan.max_rank);
+    let walk = settings_from::<WalkSettings>(options, max_rank)?.check()?;
+    let exact = exact_then_tnls::exact(options, SPEND)?;
+    let tnls = tnls::checked(options, max_rank)?;
     let random = exact_then_tnls::both(options, max_rank, SPEND)?;
-    Ok(match plan.direct {
-        false => Box::new(random),
-        true => Box::new(Default {
-            walk: settings_from::<WalkSettings>(options, max_rank)?.check()?,
-            exact: exact_then_tnls::exact(options, SPEND)?,
-            tnls: tnls::checked(&Map::new(), max_rank)?,
-            random,
-        }),
-    })
+    Ok(Box::new(Default { exact, walk, tnls, random, walks }))
 }
 
 /// The parts with their settings.
@@ -82,6 +78,7 @@ struct Default {
     tnls: CheckedTnls,
     /// Where there is nothing to begin with.
     random: Both,
+    walks: bool,
 }
 
 impl Default {
@@ -102,7 +99,7 @@ impl Default {
 
 impl Plan for Default {
     fn settings(&self) -> Value {
-        self.walk.settings()
+        if self.walks { self.walk.settings() } else { self.tnls.settings() }
     }
 
     fn exact(&self) -> Option<Value> {
@@ -110,7 +107,7 @@ impl Plan for Default {
     }
 
     fn at_once(&self) -> (&'static str, usize) {
-        self.walk.at_once()
+        if self.walks { self.walk.at_once() } else { self.tnls.at_once() }
     }
 
     /// Exact search where it can end, then walks from the best of all that was found.

@@ -101,12 +101,23 @@ fn same<'a>(what: &str, search: impl Fn() -> Search<'a>) -> SearchResult {
 }
 
 fn little(spec: &str) -> StrategySpec {
-    const LESS: [(&str, usize); 5] =
-        [("iterations", 2), ("samples", 8), ("generations", 2), ("population", 8), ("nodes", 40)];
+    const LESS: [(&str, usize); 7] = [
+        ("iterations", 2),
+        ("samples", 8),
+        ("generations", 2),
+        ("population", 8),
+        ("nodes", 40),
+        ("steps", 3),
+        ("patience", 1),
+    ];
     let mut strategy = StrategySpec::new(spec);
     if let Ok(description) = strategy.clone().description() {
         for (option, value) in LESS {
-            if description.options.iter().any(|o| o.name == option) {
+            // Not what it would refuse.
+            let taken = |o: &&OptionDescription| {
+                o.name == option && strategy.clone().set(option, value).check(3.into()).is_ok()
+            };
+            if description.options.iter().any(|o| taken(&o)) {
                 strategy = strategy.set(option, value);
             }
         }
@@ -116,8 +127,11 @@ fn little(spec: &str) -> StrategySpec {
 
 fn small<'a>(x: &Target, template: Template, strategy: &str) -> Search<'a> {
     let fit = FitSettings { max_sweeps: 30, restarts: 2, ..FitSettings::default() };
+    // So small a tensor is smaller than most networks.
+    let settings = SearchSettings::default().with(|s| s.max_phi = Some(10.0));
     Search::new(x)
         .template(template)
+        .settings(settings)
         .max_error(1e-4)
         .max_rank(3)
         .seed(3)

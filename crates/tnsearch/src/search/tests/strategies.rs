@@ -56,7 +56,9 @@ pub(super) fn short(
         stop: &Stop::new(),
         relaxation: &relaxation,
     };
-    spec.check(max_rank.into()).unwrap().strategy(&context, seed).unwrap()
+    // Nothing to walk from.
+    let plan = PlanFor { max_rank, walks: false };
+    spec.check(plan).unwrap().strategy(&context, seed).unwrap()
 }
 
 /// Every strategy with every objective.
