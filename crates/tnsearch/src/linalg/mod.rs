@@ -7,6 +7,8 @@
 
 mod cholesky;
 mod narrow;
+#[cfg(any(miri, test))]
+mod plain;
 mod product;
 mod spectral;
 mod triangle;
@@ -14,6 +16,8 @@ mod triangle;
 pub(crate) use cholesky::{Cholesky, Route, inverse};
 pub use cholesky::{cholesky, cholesky_solve};
 pub(crate) use narrow::narrowed;
+#[cfg(miri)]
+pub(crate) use plain::plain_product;
 pub use product::{Factor, Strides, matmul, matmul_until};
 pub use spectral::{eigen, eigenvalues, gram, gram_until, left_singular, singular_values};
 pub(crate) use spectral::{eigen_bytes, left_singular_bytes};
