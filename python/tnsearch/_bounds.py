@@ -13,6 +13,7 @@ from ._core import Structure
 from ._data import Shape, Split, data_options
 from ._fit import StructureLike
 from ._keywords import known_options, unexpected
+from ._result import at_most
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -46,7 +47,7 @@ class Bound:
     cuts_left_out: int
 
     def __repr__(self) -> str:
-        return f"<Bound: re >= {self.re:.3g} for {self.params} params, by {self.cuts_computed} cuts>"
+        return f"<Bound: re >= {at_most(self.re)} for {self.params} params, by {self.cuts_computed} cuts>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +107,7 @@ class Certificate:
             return f"<Certificate: impossible with ranks up to {self.max_rank}{rank}>"
         if self.lower_bound is None:
             return "<Certificate: nothing is proven>"
-        bound = ", ".join(f"{name} >= {value:.6g}" for name, value in self.lower_bound.items())
+        bound = ", ".join(f"{name} >= {at_most(value, 6)}" for name, value in self.lower_bound.items())
         verdict = "" if self.net is None else ", optimal" if self.certified_optimal else ", not proven optimal"
         return f"<Certificate: {bound}{verdict}>"
 

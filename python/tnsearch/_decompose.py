@@ -13,7 +13,7 @@ from . import _core
 from ._core import Network, Structure
 from ._data import Shape, Split, data_options, whole
 from ._keywords import known_options, unexpected
-from ._result import fields
+from ._result import fields, missed_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -33,6 +33,8 @@ class Decomposition:
         The squared relative error, and the root of it.
     target_reached
         Whether the error is the one asked for (``max_rse``).
+    rounding
+        What networks of this kind of number can reach, in words, where that is why the error was missed; else None.
     method, sweeps, settings
         How it was made; sweeps and settings of methods that iterate.
     interrupted
@@ -53,9 +55,10 @@ class Decomposition:
     settings: dict[str, Any] | None
     seed: int
     interrupted: bool
+    rounding: str | None = None
 
     def __repr__(self) -> str:
-        missed = "" if self.target_reached else ", target NOT reached"
+        missed = missed_text(self.target_reached, self.rounding)
         return f"<Decomposition: {self.method}, {self.params} params, re {self.re:.3g}{missed}>"
 
 

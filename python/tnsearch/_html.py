@@ -93,6 +93,8 @@ def result_html(result: Result) -> str:
     if result.log10_cr is not None:
         rows.append(("compression", f"{10**result.log10_cr:,.1f} times"))
     rows.append(("target", "reached" if result.target_reached else "NOT reached"))
+    if result.rounding is not None:
+        rows.append(("rounding", result.rounding))
     proof = result.statement["text"]
     rows.append(("proof", proof))
     rows.append(("evaluations", f"{result.evaluations:,} of {result.samples:,} samples"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -30,6 +31,8 @@ class Result:
         What the objective minimises: ``phi + lambda_ * error``, the params, or the error.
     target_reached
         Whether it is what was asked for.
+    rounding
+        What networks of this kind of number can reach, in words, where that is why the error was missed; else None.
     statement
         What is proven, over which structures: a dict with ``proven`` (``"nothing"``, ``"lower_bound"``, ``"optimal"`` or
         ``"impossible"``), ``over`` (the same as ``bound_over``), ``answer`` (whether the answer is one of these:
@@ -105,6 +108,7 @@ class Result:
     objective: dict[str, Any]
     shrunk: dict[str, Any] | None = None
     journal_error: str | None = None
+    rounding: str | None = None
     _trials: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -133,7 +137,7 @@ class Result:
         name = self.structure.template if self.structure else self.template
         name = name if isinstance(name, str) else "network"
         error = f"re {self.re:.3g}" if self.re is not None else f"error {self.error:.3g}"
-        missed = "" if self.target_reached else ", target NOT reached"
+        missed = missed_text(self.target_reached, self.rounding)
         return f"<Result: {name}, {self.params} params, {error}, {proof}{missed}>"
 
     def _proof(self) -> str:
@@ -147,6 +151,27 @@ class Result:
         from ._html import result_html
 
         return result_html(self)
+
+
+def at_most(value: float, digits: int = 3) -> str:
+    """A number of at least 0 in few digits, rounded down: nothing is said to be more than what is proven.
+
+    >>> at_most(0.012399), at_most(0.3), at_most(2e-17), at_most(1368), at_most(12345678, 6), at_most(math.inf)
+    ('0.0123', '0.3', '2e-17', '1368', '12345678', 'inf')
+    """
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(value)
+    down = decimal.Context(prec=digits, rounding=decimal.ROUND_FLOOR)
+    return f"{down.create_decimal(repr(float(value))):.{digits}g}"
+
+
+def missed_text(reached: bool, rounding: str | None) -> str:
+    """That an error was missed, and why where the kind of number is the reason.
+
+    >>> missed_text(True, None), missed_text(False, None), missed_text(False, "f32 is coarse")
+    ('', ', target NOT reached', ', target NOT reached: f32 is coarse')
+    """
+    return "" if reached else ", target NOT reached" + ("" if rounding is None else f": {rounding}")
 
 
 def fields(values: dict[str, Any], network: Network, **more: Any) -> dict[str, Any]:
@@ -192,7 +217,7 @@ def result_of(parts: tuple[dict[str, Any], Network | None, list[Network]]) -> Re
                 "params error loss phi target_reached certified_optimal proven_impossible needed_rank strategy template "
                 "bound_over statement no_answer "
                 "seed direct samples evaluations cached pruned refused speculative seconds stopped_by runs run run_seed "
-                "measure objective shrunk journal_error"
+                "measure objective shrunk journal_error rounding"
             ).split()
         },
     )

@@ -224,7 +224,7 @@ def _summary(result: Result) -> dict[str, Any]:
         {name: value for name, value in point.items() if name != "structure"} | point["structure"].to_dict()
         for point in result.pareto
     ]
-    for name in ("bound_over", "statement"):
+    for name in ("bound_over", "statement", "rounding"):
         value = getattr(result, name, None)
         if value is not None:
             said[name] = value

@@ -154,8 +154,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
     std::fs::create_dir_all(&folder)?;
     let place = Place { tnsearch, folder };
     let references = step::step("without faults", || place.prepare())?;
-    step::step(&format!("{kills} kills"), || place.kills(&references, kills, seed))?;
-    step::step(&format!("{levels} levels of memory"), || place.levels(&references, levels))?;
+    // What was not asked for says nothing.
+    if kills > 0 {
+        step::step(&format!("{kills} kills"), || place.kills(&references, kills, seed))?;
+    }
+    if levels > 0 {
+        step::step(&format!("{levels} levels of memory"), || place.levels(&references, levels))?;
+    }
     std::fs::remove_dir_all(&place.folder)?;
     Ok(())
 }
@@ -311,10 +316,7 @@ impl Place {
             }
             self.finish(job, reference, &format!("kill {number} of {}", job.name))?;
         }
-        println!(
-            "    {kills} rounds over {} commands: {killed} killed at work, {left} temporary files left",
-            JOBS.len()
-        );
+        println!("    {}", killed_text(kills, killed, left));
         Ok(())
     }
 
@@ -362,12 +364,42 @@ impl Place {
                 }
             }
         }
-        println!(
-            "    {done} done as without a limit, {refused} refused, {ended} ended by the system, {panicked} by a panic; no output torn"
-        );
+        println!("    {}", levels_text(done, refused, ended, panicked));
         Ok(())
     }
 }
 
+/// What came of kills.
+fn killed_text(rounds: u64, killed: u64, left: u64) -> String {
+    format!(
+        "{rounds} rounds over {} commands, {killed} kills of one at work: no output torn, the next run ends as without a kill; \
+         {left} temporary files left",
+        JOBS.len()
+    )
+}
+
+/// What came of runs with little memory.
+fn levels_text(done: u64, refused: u64, ended: u64, panicked: u64) -> String {
+    format!(
+        "{} runs: {done} done as without a limit, {refused} refused, {ended} ended by the system, {panicked} by a panic; \
+         no output torn",
+        done + refused + ended + panicked
+    )
+}
+
 /// What stands in an output before.
 const OLD: &[u8] = b"what was there before";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_says_what_it_did_and_no_more() {
+        let said = killed_text(10, 14, 3);
+        assert!(said.starts_with("10 rounds over 13 commands, 14 kills of one at work: no output"));
+        assert!(!said.contains("without a limit"));
+        let said = levels_text(10, 1, 15, 0);
+        assert!(said.starts_with("26 runs: 10 done as without a limit, 1 refused"), "{said}");
+    }
+}

@@ -15,6 +15,17 @@ pub struct Asked {
     seed: u64,
 }
 
+impl Asked {
+    /// How many command lines.
+    fn lines(&self) -> u64 {
+        match self.target {
+            Some(_) => self.inputs,
+            // Beside readers: a process takes longer than they do.
+            None => self.inputs.div_ceil(20),
+        }
+    }
+}
+
 /// Runs a target, or all readers and the command lines.
 pub fn run(arguments: &[String]) -> Result<()> {
     let asked = parse(arguments)?;
@@ -161,8 +172,7 @@ fn wild(asked: &Asked, tnsearch: &Path, folder: &Path) -> Result<String> {
     std::fs::write(folder.join("s.json"), structure)?;
     let mut random = Random::new(asked.seed);
     let (mut codes, mut number) = ([0u64; 3], 0);
-    // A process takes longer than a reader.
-    while number < asked.inputs.div_ceil(20) {
+    while number < asked.lines() {
         if asked.seconds.is_some_and(|seconds| begun.elapsed() > Duration::from_secs(seconds)) {
             break;
         }
@@ -192,10 +202,21 @@ fn wild(asked: &Asked, tnsearch: &Path, folder: &Path) -> Result<String> {
         ensure!(plain && (code != 2 || said.lines().count() == 1), "{words:?}: {said:?}");
     }
     Ok(format!(
-        "commands: {number} command lines in {:.1} s: {} done, {} not reached, {} refused in one line",
-        begun.elapsed().as_secs_f64(),
-        codes[0],
-        codes[1],
-        codes[2]
+        "{number} command lines: {} done, {} without what was asked for, {} refused in one line",
+        codes[0], codes[1], codes[2]
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_lines_that_are_asked_for_are_made() {
+        let asked = |text: &str| {
+            parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
+        };
+        assert_eq!(asked("commands --inputs 50").lines(), 50);
+        assert_eq!(asked("--inputs 50").lines(), 3);
+    }
 }

@@ -229,6 +229,46 @@ fn a_pipe_that_nobody_reads_from_does_not_hold_a_command_that_is_to_end() {
     }
 }
 
+/// What is written on the way, and what only a file can be, is refused before the work where nobody reads from a pipe: every
+/// option that names a file to write which is not written at the end alone.
+#[test]
+fn a_pipe_that_nobody_reads_from_is_refused_where_it_would_be_written_on_the_way() {
+    let place = Place::new();
+    place.ring("x.npy", 4, 1);
+    let entries = doubles(&(0..1024).map(|k| f64::from(k % 37)).collect::<Vec<_>>());
+    let mut model = br#"{"w":{"dtype":"F64","shape":[32,32],"data_offsets":[0,8192]}}"#.to_vec();
+    let length = (model.len() as u64).to_le_bytes();
+    model.splice(0..0, length);
+    model.extend(entries);
+    place.write("m.safetensors", model);
+    shell(&place, "mkfifo pipe out.part out2.journal; ln -s pipe link");
+    let models = "a model is written to a file, not to a device or a pipe";
+    for (args, words) in [
+        ("search x.npy --journal pipe", "journal pipe: it is a pipe that nobody reads from"),
+        ("search x.npy --journal link", "journal link: it is a pipe that nobody reads from"),
+        ("search x.npy --journal pipe --resume", "it is a pipe that nobody reads from"),
+        ("compress-model m.safetensors -o pipe", models),
+        ("compress-model m.safetensors -o link", models),
+        ("compress-model m.safetensors -o out", models),
+        ("compress-model m.safetensors -o out --resume", models),
+        ("compress-model m.safetensors -o out2", "it is a pipe that nobody reads from"),
+        ("compress-model m.safetensors -o good --dense pipe", models),
+        ("decompress-model m.safetensors -o pipe", models),
+    ] {
+        refuses(&place, &format!("tnsearch {args}"), words);
+    }
+    assert!(!place.path("good").exists() && !place.path("good.journal").exists());
+    // A reader gets every line.
+    let search = "tnsearch search x.npy --template ring --strategy random --iterations 2 --samples 4 --seed 1";
+    let script = format!(
+        "cat pipe > copy & exec 9>pipe; {search} --journal pipe --quiet; exec 9>&-; wait $!"
+    );
+    let (code, _, said) = shell(&place, &script);
+    assert_eq!((code, &*said), (0, ""));
+    assert_eq!(place.run("report copy -o page.html --quiet").code, 0);
+    assert!(String::from_utf8(place.read("copy")).unwrap().lines().count() > 8);
+}
+
 #[test]
 fn a_pipe_with_a_reader_gets_all_also_where_he_comes_late() {
     let place = Place::new();

@@ -54,3 +54,29 @@ pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let done = work();
     (done, (PEAK.get() - before).max(0) as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_at_once_is_counted() {
+        // Every way to get memory and to give it back: plain, zeroed, grown, shrunk, in other threads.
+        let (sum, most) = peak(|| {
+            let mut grown: Vec<u64> = vec![7; 100];
+            grown.reserve_exact(1000);
+            grown.extend(0..500);
+            grown.shrink_to_fit();
+            let zeros = vec![0u8; 3000];
+            let elsewhere = std::thread::spawn(|| vec![1u8; 50_000].len()).join().unwrap();
+            grown.iter().sum::<u64>()
+                + zeros.iter().map(|&z| u64::from(z)).sum::<u64>()
+                + elsewhere as u64
+        });
+        assert_eq!(sum, 700 + 500 * 499 / 2 + 50_000);
+        // Another thread counts for itself.
+        assert!((8800..40_000).contains(&most), "{most}");
+        let ((), freed) = peak(|| drop(vec![0u8; 10]));
+        assert!((10..10_000).contains(&freed), "{freed}");
+    }
+}

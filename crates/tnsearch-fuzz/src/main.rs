@@ -37,7 +37,7 @@ fn tried() -> Result<bool, String> {
     }
     // What is caught is told below.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut good = true;
+    let (mut good, mut last) = (true, String::new());
     println!("target        inputs     accepted   seconds   slowest ms   peak MB   found");
     for target in TARGETS.iter().filter(|t| names.is_empty() || names.contains(&t.name.to_owned()))
     {
@@ -53,6 +53,15 @@ fn tried() -> Result<bool, String> {
             tried.peak as f64 / 1e6,
             tried.findings.len()
         );
+        last = format!(
+            "{}: {} inputs, {} accepted, {} found; the slowest took {:.1} ms, the most held was {:.1} MB",
+            target.name,
+            tried.inputs,
+            tried.accepted,
+            tried.findings.len(),
+            1e3 * tried.slowest,
+            tried.peak as f64 / 1e6
+        );
         for finding in &tried.findings {
             good = false;
             println!("  input {} of seed {}: {}", finding.number, plan.seed, finding.what);
@@ -61,6 +70,10 @@ fn tried() -> Result<bool, String> {
                 std::fs::write(&path, &finding.input).map_err(|e| format!("{path}: {e}"))?;
             }
         }
+    }
+    // One target in words, for tables of several runs.
+    if names.len() == 1 && good {
+        println!("{last}");
     }
     Ok(good)
 }

@@ -4,6 +4,7 @@ mod pipe;
 mod stale;
 
 pub use pipe::hurry;
+pub(crate) use pipe::{Pipe, open_now};
 
 use crate::faults::{self, Steps};
 use crate::io_text;

@@ -1,7 +1,7 @@
 //! `tnsearch.decompose` and `round`: networks without a search.
 
 use crate::data::DataOptions;
-use crate::errors::raise;
+use crate::errors::{pythonic, raise};
 use crate::network::PyNetwork;
 use crate::options::Memory;
 use crate::report::structure_values;
@@ -115,7 +115,10 @@ pub fn decompose<'py>(
     let mut values = structure_values(found.network.structure(), dims);
     values["method"] = settings.method.to_string().into();
     values["max_rse"] = json!(goal.rse());
-    values["target_reached"] = goal.rse().is_none_or(|eps| found.rse <= eps).into();
+    let missed = goal.rse().filter(|eps| found.rse > *eps);
+    values["target_reached"] = missed.is_none().into();
+    let rounding = missed.and_then(|eps| target.kind().too_coarse_for(eps));
+    values["rounding"] = json!(rounding.map(|text| pythonic(&text)));
     values["rse"] = json!(found.rse);
     values["sweeps"] = found.sweeps.into();
     values["seed"] = asked.seed.into();

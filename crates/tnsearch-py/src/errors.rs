@@ -103,7 +103,7 @@ fn sentence(error: &dyn Error) -> String {
 }
 
 /// Options of the command line by their names in Python: `--max-rank 3` is `max_rank`.
-fn pythonic(text: &str) -> String {
+pub fn pythonic(text: &str) -> String {
     let mut words = Vec::new();
     for word in text.split(' ') {
         words.push(match word.strip_prefix("--") {

@@ -1,6 +1,6 @@
 //! What a search found, as Python gets it.
 
-use crate::errors::raise;
+use crate::errors::{pythonic, raise};
 use crate::network::PyNetwork;
 use crate::report::whole;
 use crate::structure::from_json;
@@ -117,6 +117,7 @@ fn values(found: &Outcome) -> Value {
         "certified_optimal": result.certified_optimal,
         "proven_impossible": result.proven_impossible,
         "needed_rank": result.needed_rank.map(|n| json!({"rank": n.rank, "because": n.because()})),
+        "rounding": result.rounding_text(found.target.kind()).map(|text| pythonic(&text)),
         "shrunk": result.shrunk,
         "history": history.collect::<Vec<_>>(),
         "pareto": pareto.collect::<Vec<_>>(),

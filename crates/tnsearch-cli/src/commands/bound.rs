@@ -9,14 +9,14 @@ use super::options::{
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
 use super::structures::load_structure;
-use crate::text::{duration, number};
+use crate::text::duration;
 use crate::{Exit, hold};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch::bound::{Cut, bound_structure};
-use tnsearch::problem::Stop;
+use tnsearch::problem::{Stop, at_most};
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::MemoryLimit;
 
@@ -167,6 +167,18 @@ fn says(error: f64, used: usize) -> String {
 /// The error and its root: `RSE >= 4 (RE >= 2)`.
 fn at_least(error: f64) -> String {
     let root = MEASURE.root.as_ref();
-    let root = root.map(|root| format!(" ({} >= {})", root.name, number(error.sqrt())));
-    format!("{} >= {}{}", MEASURE.name, number(error), root.unwrap_or_default())
+    let root = root.map(|root| format!(" ({} >= {})", root.name, at_most(error.sqrt())));
+    format!("{} >= {}{}", MEASURE.name, at_most(error), root.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_never_said_to_be_more_than_it_is() {
+        assert_eq!(at_least(0.015376), "RSE >= 0.0153 (RE >= 0.124)");
+        assert_eq!(at_least(0.25), "RSE >= 0.250 (RE >= 0.500)");
+        assert!(says(0.019999, 3).ends_with("RSE >= 0.0199 (RE >= 0.141)"));
+    }
 }

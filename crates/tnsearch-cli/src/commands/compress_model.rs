@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tnsearch_io::weights::{WeightsFile, journal_path, part_path, shown};
+use tnsearch_io::weights::{PartFile, WeightsFile, journal_path, part_path, shown};
 use tnsearch_io::{Dtype, MemoryLimit, output::Output};
 use tnsearch_lab::model::{
     Calibration, Cost, Event, Goal, Job, LeftAlone, ModelError, Settings, Weigh, Why, layers,
@@ -159,9 +159,9 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
         ],
     )?;
     let report = args.summary.check()?;
-    Output::check(&args.output)?;
+    PartFile::check(&args.output)?;
     let page = args.page.as_deref().map(Output::check).transpose()?;
-    args.dense.as_deref().map(Output::check).transpose()?;
+    args.dense.as_deref().map(PartFile::check).transpose()?;
     let file = WeightsFile::open(&args.model)?;
     let (found, _) = layers(&file, &settings);
     let calibration = match &args.calibration {

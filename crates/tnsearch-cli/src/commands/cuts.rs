@@ -1,8 +1,8 @@
 //! Cuts in words, for the commands that bound structures.
 
 use super::describe::MEASURE;
-use crate::text::number;
 use tnsearch::bound::{BoundLimits, Cut};
+use tnsearch::problem::at_most;
 use tnsearch::tensor::ModeNames;
 use tnsearch_io::MemoryLimit;
 
@@ -25,7 +25,7 @@ pub trait Words {
 
 impl Words for Cut {
     fn bound_text(&self, order: usize, names: ModeNames<'_>) -> String {
-        let (sides, least) = (self.sides(order, names), number(self.rse));
+        let (sides, least) = (self.sides(order, names), at_most(self.rse));
         format!("{sides}: rank at most {}, so {} >= {least}", self.width, MEASURE.name)
     }
 
@@ -65,6 +65,13 @@ mod tests {
         let cut = Cut::new(&CutReport { modes: 0b110, width: 4.0, rse: 0.5 });
         let names = ModeNames::new(split.as_ref());
         assert_eq!(cut.sides(3, names), "mode 0.0 against modes 0.1,1");
+    }
+
+    #[test]
+    fn no_error_is_said_to_be_more_than_a_cut_proves() {
+        let cut = Cut::new(&CutReport { modes: 1, width: 4.0, rse: 0.012399 });
+        let said = cut.bound_text(3, ModeNames::default());
+        assert_eq!(said, "mode 0 against modes 1,2: rank at most 4, so RSE >= 0.0123");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::{Exit, interrupt};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tnsearch_io::weights::{WeightsFile, part_path};
-use tnsearch_io::{MemoryLimit, output::Output};
+use tnsearch_io::MemoryLimit;
+use tnsearch_io::weights::{PartFile, WeightsFile, part_path};
 use tnsearch_lab::model::{ModelError, restore};
 
 /// Write the dense weights of a compressed model: names, types and order as they were.
@@ -52,7 +52,7 @@ pub fn run(args: &DecompressModel) -> anyhow::Result<Exit> {
         ],
     )?;
     let report = args.report.check()?;
-    Output::check(&args.output)?;
+    PartFile::check(&args.output)?;
     let file = WeightsFile::open(&args.model)?;
     let stop = interrupt::on_ctrl_c();
     let limit = MemoryLimit::new(args.max_memory).bytes();

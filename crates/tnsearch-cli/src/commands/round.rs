@@ -16,7 +16,7 @@ use tnsearch::decompose::{
     DecomposeError, Limits, RoundGoal, Rounded, allowed, round, round_onto, tree_families,
 };
 use tnsearch::graph::Template;
-use tnsearch::problem::Stop;
+use tnsearch::problem::{Stop, at_least};
 use tnsearch::tensor::{Kind, ModeNames, Reshape};
 use tnsearch_io::network::StoredNetwork;
 use tnsearch_io::{MemoryLimit, network, output::Output};
@@ -176,12 +176,12 @@ pub fn run(args: &Round) -> anyhow::Result<Exit> {
             true => format!(
                 "{} below {}, which is all that can be seen",
                 MEASURE.name,
-                number(found.floor)
+                at_least(found.floor)
             ),
             false => MEASURE.text(found.rse, number),
         };
         line(&mut out, "error", format!("{error}, against the network"));
-        let tensor = MEASURE.text(at_most, number);
+        let tensor = MEASURE.text(at_most, at_least);
         line(&mut out, "", format!("at most {tensor} against the tensor it was fitted to"));
         picture_lines(&mut out, structure, dims, ModeNames::new(reshape));
         let sweeps = match found.sweeps {

@@ -12,7 +12,7 @@ pub use problem::{Damage, LinesError, LinesProblem, warnings};
 pub(crate) use seal::{Opened, open, seal};
 
 use crate::faults::{self, Steps};
-use crate::output::{OutputError, sync_folder_of};
+use crate::output::{OutputError, Pipe, is_pipe, open_now, sync_folder_of};
 use crate::{MemoryLimit, Problem};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -129,6 +129,8 @@ pub struct LinesFile {
     damaged: Vec<Damage>,
     /// How long it is with whole lines only.
     length: u64,
+    /// Whether it is a pipe.
+    pipe: bool,
 }
 
 impl LinesFile {
@@ -156,8 +158,11 @@ impl LinesFile {
         if path.is_dir() {
             return Err(LinesProblem::Directory);
         }
+        // A pipe would take what fits into it, and then wait for a reader who may never come.
+        let pipe = path.metadata().is_ok_and(|about| is_pipe(&about));
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = if pipe { open_now(path)? } else { options.open(path)? };
         file.try_lock().map_err(|e| match e {
             TryLockError::WouldBlock => LinesProblem::InUse,
             TryLockError::Error(e) => e.into(),
@@ -182,7 +187,7 @@ impl LinesFile {
             file.seek(SeekFrom::Start(good as u64))?;
         }
         let (path, length) = (path.to_owned(), good as u64);
-        let mut file = LinesFile { file, path, unsynced, sealed, damaged, length };
+        let mut file = LinesFile { file, path, unsynced, sealed, damaged, length, pipe };
         if good == 0 {
             file.write(&header.to_string())?;
             sync_folder_of(&file.path);
@@ -225,7 +230,11 @@ impl LinesFile {
         self.unsynced = true;
         let mut line = if self.sealed { seal(line) } else { line.to_owned() };
         line.push('\n');
-        match Steps(&self.file).write_all(line.as_bytes()) {
+        let written = match self.pipe {
+            true => Pipe::new(&self.file).write_all(line.as_bytes()),
+            false => Steps(&self.file).write_all(line.as_bytes()),
+        };
+        match written {
             Ok(()) => self.length += line.len() as u64,
             Err(e) => {
                 // A line that was begun must not be gone on with by the next. (A device has no length.)

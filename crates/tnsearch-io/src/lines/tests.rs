@@ -297,3 +297,40 @@ fn a_file_longer_than_half_of_the_memory_is_refused_before_it_is_read() {
         assert!(said.contains("longer than"), "{said}");
     }
 }
+
+/// A pipe takes some thousand bytes from whoever holds it open; then it waits.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_written_to_only_where_somebody_reads_from_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+    for resume in [false, true] {
+        let said = open(&pipe, &header(1), resume).err();
+        assert_eq!(said.as_deref(), Some("it is a pipe that nobody reads from"));
+    }
+    // Held open for writing, too, so that nobody has to wait.
+    let mut reader = File::options().read(true).write(true).open(&pipe).unwrap();
+    const MANY: u64 = 5000;
+    let written = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || {
+            let (mut file, notes) = open(&pipe, &header(1), false).unwrap();
+            assert_eq!(notes, []);
+            (0..MANY).for_each(|n| file.append(&note(1000 + n)).unwrap());
+            file.sync().unwrap();
+            file.length
+        }
+    });
+    let (mut text, mut some) = (Vec::new(), [0; 4096]);
+    while text.iter().filter(|&&b| b == b'\n').count() < MANY as usize + 1 {
+        let read = reader.read(&mut some).unwrap();
+        text.extend(&some[..read]);
+    }
+    assert_eq!(written.join().unwrap(), text.len() as u64);
+    assert!(text.len() > 1 << 16, "more than a pipe holds");
+    let whole = dir.path().join("copy");
+    std::fs::write(&whole, text).unwrap();
+    let (_, notes) = open(&whole, &header(1), true).unwrap();
+    assert_eq!(notes, (1000..1000 + MANY).collect::<Vec<u64>>());
+}

@@ -18,18 +18,31 @@ pub fn hurry() {
 }
 
 /// A pipe that is written into.
-pub(super) struct Pipe<'a> {
-    file: File,
+pub(crate) struct Pipe<'a, F> {
+    file: F,
     hurried: &'a AtomicBool,
 }
 
+impl<F> Pipe<'static, F> {
+    /// One that [`open_now`] opened.
+    pub(crate) fn new(file: F) -> Self {
+        Pipe { file, hurried: &HURRIED }
+    }
+}
+
 /// Opens a pipe as soon as somebody reads from it.
-pub(super) fn open(path: &Path) -> io::Result<Pipe<'static>> {
+pub(super) fn open(path: &Path) -> io::Result<Pipe<'static, File>> {
     open_until(path, &HURRIED)
 }
 
+/// Opens a pipe that somebody reads from, without waiting for one who does: for what is written from the beginning on. To be
+/// written into through a [`Pipe`].
+pub(crate) fn open_now(path: &Path) -> io::Result<File> {
+    Ok(open_until(path, &AtomicBool::new(true))?.file)
+}
+
 #[cfg(unix)]
-fn open_until<'a>(path: &Path, hurried: &'a AtomicBool) -> io::Result<Pipe<'a>> {
+fn open_until<'a>(path: &Path, hurried: &'a AtomicBool) -> io::Result<Pipe<'a, File>> {
     use rustix::{fs::OFlags, io::Errno};
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = File::options();
@@ -45,7 +58,7 @@ fn open_until<'a>(path: &Path, hurried: &'a AtomicBool) -> io::Result<Pipe<'a>> 
 }
 
 #[cfg(not(unix))]
-fn open_until<'a>(path: &Path, hurried: &'a AtomicBool) -> io::Result<Pipe<'a>> {
+fn open_until<'a>(path: &Path, hurried: &'a AtomicBool) -> io::Result<Pipe<'a, File>> {
     Ok(Pipe { file: File::options().write(true).open(path)?, hurried })
 }
 
@@ -58,7 +71,7 @@ fn wait(hurried: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-impl Write for Pipe<'_> {
+impl<F: Write> Write for Pipe<'_, F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.file.write(bytes) {
@@ -93,6 +106,7 @@ mod tests {
         let hurried = AtomicBool::new(true);
         let said = open_until(&path, &hurried).err().unwrap().to_string();
         assert_eq!(said, "it is a pipe that nobody reads from");
+        assert_eq!(open_now(&path).err().unwrap().to_string(), said);
         // Asked for while it waits.
         let hurried = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! A file of weights that grows tensor by tensor under another name, and can be gone on with.
 
 use crate::faults::{self, Steps};
-use crate::output::{OutputError, sync_folder_of};
+use crate::output::{Output, OutputError, sync_folder_of};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,14 @@ pub fn discard(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
+/// Refuses what is there and no file.
+fn files(paths: &[&Path]) -> io::Result<()> {
+    match paths.iter().any(|path| fs::metadata(path).is_ok_and(|about| !about.is_file())) {
+        true => Err(io::Error::other("a model is written to a file, not to a device or a pipe")),
+        false => Ok(()),
+    }
+}
+
 fn beside(output: &Path, more: &str) -> PathBuf {
     let mut name = output.as_os_str().to_owned();
     name.push(more);
@@ -37,15 +45,18 @@ pub struct PartFile {
 }
 
 impl PartFile {
+    /// Checks that `output` can be written, and grow beside its place: for before the work. Neither is touched.
+    pub fn check(output: &Path) -> Result<(), OutputError> {
+        Output::check(output)?;
+        let part = part_path(output);
+        files(&[output, &part]).map_err(|e| OutputError::new(output, &e))
+    }
+
     /// Begins the file of `output` with a header.
     pub fn begin(output: &Path, header: &[u8]) -> Result<Self, OutputError> {
         let path = part_path(output);
         let begun = || -> io::Result<File> {
-            if fs::metadata(output).is_ok_and(|about| !about.is_file()) {
-                return Err(io::Error::other(
-                    "a model is written to a file, not to a device or a pipe",
-                ));
-            }
+            files(&[output, &path])?;
             let mut options = OpenOptions::new();
             let mut file =
                 options.read(true).write(true).create(true).truncate(false).open(&path)?;
@@ -63,6 +74,8 @@ impl PartFile {
     /// where there is no such file.
     pub fn resume(output: &Path, header: &[u8], length: u64) -> Option<Self> {
         let path = part_path(output);
+        // A pipe would be waited for.
+        files(&[&path]).ok()?;
         let mut file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
         lock(&file).ok()?;
         let mut start = vec![0u8; header.len()];
@@ -222,6 +235,12 @@ mod tests {
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
     }
 
+    #[cfg(unix)]
+    fn refused_as(path: &Path) -> String {
+        let why = "a model is written to a file, not to a device or a pipe";
+        format!("cannot write {}: {why}", path.display())
+    }
+
     #[test]
     fn one_process_writes_at_a_time_and_only_files_are_replaced() {
         let dir = tempfile::tempdir().unwrap();
@@ -239,6 +258,15 @@ mod tests {
             let refused = PartFile::begin(&pipe, b"header").unwrap_err();
             assert!(refused.to_string().contains("not to a device"), "{refused}");
             assert!(!part_path(&pipe).exists());
+            assert_eq!(PartFile::check(&pipe).unwrap_err().to_string(), refused_as(&pipe));
+            // Nor is the place where it grows one: reading from it would wait.
+            let part = part_path(&output);
+            fs::remove_file(&part).unwrap();
+            rustix::fs::mkfifoat(rustix::fs::CWD, &part, 0o600.into()).unwrap();
+            assert!(PartFile::resume(&output, b"header", 6).is_none());
+            let refused = PartFile::begin(&output, b"header").unwrap_err().to_string();
+            assert_eq!(refused, refused_as(&part));
+            assert_eq!(PartFile::check(&output).unwrap_err().to_string(), refused_as(&output));
         }
     }
 

@@ -13,7 +13,7 @@ use super::outcome::{Outcome, Written, within};
 use super::plan::Plan;
 use super::term::Term;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use tnsearch::problem::Stop;
 use tnsearch::tensor::Scalar;
@@ -204,17 +204,11 @@ impl Job<'_> {
         let rest = self.alone_cost(&alone);
         let reaches = self.reaches(&layers, rest);
         let memory_needed = self.check_memory(&layers, &reaches)?;
-        let header = json!({
-            "format": JOURNAL.format,
-            "tnsearch": env!("CARGO_PKG_VERSION"),
-            "model": self.file.fingerprint(),
-            "calibration": self.calibration.map(Calibration::fingerprint),
-            "settings": self.settings,
-            "command": self.command,
-        });
         let path = journal_path(self.output);
         let (mut journal, records) =
-            LinesFile::open(&path, &JOURNAL, &header, self.resume, |_| Ok(Vec::<Record>::new()))?;
+            LinesFile::open(&path, &JOURNAL, &self.header(), self.resume, |_| {
+                Ok(Vec::<Record>::new())
+            })?;
         *opened = true;
         let then = "what it and the lines behind it say is computed again";
         for said in warnings(&path, journal.damaged(), then) {
@@ -295,6 +289,18 @@ impl Job<'_> {
         drop(journal);
         weights::discard(&path);
         Ok(outcome)
+    }
+
+    /// What the journal belongs to.
+    fn header(&self) -> Value {
+        json!({
+            "format": JOURNAL.format,
+            "tnsearch": env!("CARGO_PKG_VERSION"),
+            "model": self.file.fingerprint(),
+            "calibration": self.calibration.map(Calibration::fingerprint),
+            "settings": self.settings,
+            "command": self.command,
+        })
     }
 
     /// What the tensors that are left alone cost.
@@ -459,3 +465,6 @@ pub(super) fn dense_bytes<T: Scalar>(
     weights::encode(dtype, &sum, &mut bytes);
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,8 @@
 mod cholesky;
 mod kernels;
 mod narrow;
+#[cfg(any(miri, test))]
+mod plain;
 mod product;
 mod spectral;
 mod triangle;
@@ -16,6 +18,8 @@ pub use cholesky::{Cholesky, Route, cholesky, cholesky_solve, inverse};
 #[doc(hidden)]
 pub use kernels::Kernels;
 pub use narrow::narrowed;
+#[cfg(miri)]
+use plain::plain_product;
 pub use product::{Factor, Strides, matmul, matmul_until};
 pub use spectral::{eigen, eigenvalues, gram, gram_until, left_singular, singular_values};
 pub use spectral::{eigen_bytes, left_singular_bytes};

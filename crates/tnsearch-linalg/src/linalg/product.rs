@@ -228,29 +228,61 @@ unsafe fn large_product<T: Scalar>(
         let (from, to) = (part * m / parts, (part + 1) * m / parts);
         // SAFETY: the caller's; the rows of a part are among all rows.
         unsafe {
-            gemm::gemm(
-                n,
-                to - from,
-                k,
-                c.offset(from as isize * row),
-                row,
-                1,
-                false,
-                b,
-                bt.1,
-                bt.0,
-                a.offset(from as isize * at.1),
-                at.1,
-                at.0,
-                T::ZERO,
-                T::ONE,
-                false,
-                conj_b,
-                conj_a,
-                gemm::Parallelism::None,
-            );
+            let (c, a) = (c.offset(from as isize * row), a.offset(from as isize * at.1));
+            packed((n, to - from, k), (c, row), (b, bt, conj_b), (a, at, conj_a));
         }
     }
+}
+
+/// One call of the packing kernels, which think in columns.
+///
+/// # Safety
+/// As [`large_product`].
+#[cfg(not(miri))]
+unsafe fn packed<T: Scalar>(
+    (m, n, k): (usize, usize, usize),
+    (c, row): (*mut T, isize),
+    (lhs, left, conj_lhs): Raw<T>,
+    (rhs, right, conj_rhs): Raw<T>,
+) {
+    let (zero, one) = (T::ZERO, T::ONE);
+    // SAFETY: the caller's.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            c,
+            row,
+            1,
+            false,
+            lhs,
+            left.1,
+            left.0,
+            rhs,
+            right.1,
+            right.0,
+            zero,
+            one,
+            false,
+            conj_lhs,
+            conj_rhs,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+/// The same by plain loops: what Miri is to see is which entries the pointers lead to, not how the kernels sum.
+#[cfg(miri)]
+unsafe fn packed<T: Scalar>(
+    shape: (usize, usize, usize),
+    (c, row): (*mut T, isize),
+    (lhs, left, conj_lhs): Raw<T>,
+    (rhs, right, conj_rhs): Raw<T>,
+) {
+    let conj = (conj_lhs, conj_rhs);
+    // SAFETY: the caller's.
+    unsafe { super::plain_product(shape, (c, (1, row)), (lhs, left), (rhs, right), conj) }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub use pictures::{Shown, SideBySide, Tile};
 pub use tables::{Cell, Rows, Tables};
 
 use crate::network::network_inline;
-use crate::plot::{escape, number, theme};
+use crate::plot::{at_most, escape, number, theme};
 use html::{Table, error_cells, error_heads, figure, section};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
@@ -179,7 +179,7 @@ fn summary(digest: &Digest<'_>) -> String {
         for peer in peers {
             let how = match peer.least_error.filter(|least| *least > 0.0) {
                 Some(least) => {
-                    let (name, least) = (&measure.name, number(least));
+                    let (name, least) = (&measure.name, at_most(least));
                     format!("{}; no fit of it can go below {name} {least}", peer.how)
                 }
                 None => peer.how.clone(),

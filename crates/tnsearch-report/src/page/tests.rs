@@ -381,6 +381,32 @@ fn every_picture_of_a_page_is_well_formed() {
     assert!(html.contains("not ended") || html.contains("not on record"));
 }
 
+/// A figure that is proven is rounded to the side on which it stays true.
+#[test]
+fn nothing_is_said_to_be_out_of_reach_that_is_not() {
+    let of = |error: f64, least: f64| {
+        let mut search = search("X.npy", &journal(1, 5, true));
+        let name = "the original order".to_owned();
+        let peer = Peer { name, how: "fitted".into(), params: 48, error, least_error: Some(least) };
+        search.facts =
+            Some(Facts { peers: vec![peer], cuts: Vec::new(), cuts_seen: 0, notes: Vec::new() });
+        page(&[search])
+    };
+    for (error, least, said) in [
+        (0.5, 0.123456, "0.1234"),
+        // Nearly what was reached: it is still not the least.
+        (0.5, 0.499999, "0.4999"),
+        (0.5, 0.5, "0.5"),
+        (0.9, 0.0123996, "0.01239"),
+        (0.9, 1.23996e-3, "0.001239"),
+    ] {
+        let html = of(error, least);
+        assert!(html.contains(&format!("below {said} they cannot, which is proven")), "{least}");
+        assert!(html.contains(&format!("no fit of it can go below RSE {said}<")), "{least}");
+        assert!(!html.contains("and no less"), "{least}");
+    }
+}
+
 #[test]
 fn hostile_names_are_text() {
     let bad = "</title><script>alert(1)</script>'\"&.npy";

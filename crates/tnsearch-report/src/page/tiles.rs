@@ -3,7 +3,7 @@
 use super::digest::{Digest, State};
 use super::html::marked_up;
 use super::words;
-use crate::plot::{escape, short as number};
+use crate::plot::{at_most, escape, short as number};
 use std::fmt::Write as _;
 use tnsearch::problem::{Measure, Proven};
 use tnsearch::search::StoppedBy;
@@ -82,7 +82,7 @@ fn proof(digest: &Digest<'_>, measure: &Measure) -> (String, String, &'static st
         (_, Some(bound))
             if digest.target_reached && statement.gap().is_none() && outside(digest) =>
         {
-            let least = bound.short_text(measure, number);
+            let least = bound.short_text(measure, at_most);
             ("not about this".to_owned(), format!("proven: {least} for every {about}"), "small")
         }
         (_, Some(bound)) => match (bound.params, statement.gap()) {

@@ -3,7 +3,7 @@
 use super::Peer;
 use super::digest::{Digest, Found};
 use super::html::marked_up;
-use crate::plot::{escape, short as number};
+use crate::plot::{at_most, escape, short as number};
 use std::fmt::Write as _;
 use tnsearch::graph::Structure;
 use tnsearch::problem::{Over, Proven};
@@ -294,11 +294,8 @@ fn original_order(digest: &Digest<'_>, found: &Found, peer: &Peer, least: f64) -
             number(peer.params as f64)
         ),
         true => format!("do as well ({name} {error})"),
-        false if least > 0.99 * peer.error => {
-            format!("reach {name} {error} and no less, which is proven")
-        }
-        false if least > found.error && least > 0.0 => {
-            let least = number(least);
+        false if least > 0.0 && (least > found.error || least > 0.99 * peer.error) => {
+            let least = at_most(least);
             format!("reach only {name} {error}; below {least} they cannot, which is proven")
         }
         false => format!("reached only {name} {error}"),

@@ -34,7 +34,7 @@ pub use heat::HeatMap;
 pub use layer::{Layer, Point};
 pub use panel::Panel;
 pub use scale::Scale;
-pub use svg::{escape, number, short};
+pub use svg::{at_most, escape, number, short};
 pub use theme::Colour;
 
 #[cfg(test)]

@@ -48,6 +48,25 @@ pub fn number(x: f64) -> String {
     digits(x, 4)
 }
 
+/// The same, rounded down: for what is proven to be no less. Numbers of at least 0.
+///
+/// ```
+/// use tnsearch_report::plot::{at_most, number};
+/// assert_eq!((number(0.123456), at_most(0.123456)), ("0.1235".into(), "0.1234".into()));
+/// ```
+pub fn at_most(x: f64) -> String {
+    // Four digits as they are printed, and what they stand for.
+    let text = format!("{x:.3e}");
+    let read = |text: &str| text.parse::<f64>().unwrap_or(x);
+    if !(x.is_finite() && read(&text) > x) {
+        return number(read(&text).min(x));
+    }
+    let Some((digits, exponent)) = text.split_once('e') else { return number(x) };
+    let digits: i64 = digits.replace('.', "").parse().unwrap_or(0);
+    // One less in the last place, or the largest of the decade below.
+    number(read(&format!("{}e{exponent}", (digits - 1) as f64 / 1000.0)))
+}
+
 /// The same to three digits (whole numbers in full), for running text.
 pub fn short(x: f64) -> String {
     digits(x, 3)

@@ -26,6 +26,7 @@ pub const RECORDS: &[(&str, &str)] = &[
     ("out_of_time", "why it ended"),
     ("chosen", "words"),
     ("proven", "words"),
+    ("rounding", "words"),
     ("held_out", "how well entries that were left out came back: their fits are gone"),
     (
         "formats",

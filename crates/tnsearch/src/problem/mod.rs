@@ -7,6 +7,7 @@
 
 mod asked;
 mod data;
+mod figure;
 mod holed;
 mod loss;
 mod losses;
@@ -21,6 +22,7 @@ mod words;
 pub use asked::{AskedObjective, squared_error};
 pub(crate) use data::Facts;
 pub use data::{DataError, Target};
+pub use figure::{at_least, at_most};
 pub use holed::{Holed, Recovered};
 pub use loss::{Loss, Measure, ModelDomain, Root};
 pub(crate) use losses::check_domain;

@@ -1,6 +1,7 @@
 //! What is proven: over which structures, for which error, and how the answer stands to it. Made once, by what proves it;
 //! worded here and in [`over`](super::over); shown by everything in the same words.
 
+use super::figure::at_most;
 use super::over::{Over, OverFile, Place};
 use super::{LowerBound, Measure, Objective, Score};
 use crate::graph::Structure;
@@ -372,27 +373,6 @@ impl Statement {
             text: self.text(),
         }
     }
-}
-
-/// A quantity to three digits, rounded down: a bound must not be said to be more than it is.
-fn at_most(x: f64) -> String {
-    let digits = |x: f64, less: f64| {
-        let unit = 10f64.powi(x.abs().log10().floor() as i32 - 2);
-        let x = (x / unit).round() * unit - less * unit;
-        match x.abs() {
-            a if (1e-3..1e5).contains(&a) => {
-                let digits = (2 - a.log10().floor() as i32).clamp(0, 6) as usize;
-                format!("{x:.digits$}")
-            }
-            _ => format!("{x:.2e}"),
-        }
-    };
-    if x == 0.0 || !x.is_finite() {
-        return if x == 0.0 { "0".to_owned() } else { x.to_string() };
-    }
-    let above = |text: &String| text.parse::<f64>().is_ok_and(|y| y > x + 1e-12 * x.abs());
-    let near = digits(x, 0.0);
-    if above(&near) { digits(x, 1.0) } else { near }
 }
 
 #[cfg(test)]

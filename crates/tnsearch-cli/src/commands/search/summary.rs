@@ -253,7 +253,7 @@ impl<'a> Described<'a> {
             input: &args.tensor,
             objective: Named::new(measure, &self.settings.objective)?,
             target_reached: result.target_reached,
-            rounding: self.rounding(&result),
+            rounding: result.rounding_text(self.data.target.kind()),
             format_preserved,
             run: best.map(|b| b.run),
             run_seed: best.map(|b| b.seed),
@@ -380,15 +380,6 @@ impl<'a> Described<'a> {
         out
     }
 
-    /// What the kind of number can reach, where that is why the error was missed.
-    fn rounding(&self, result: &SearchResult) -> Option<String> {
-        let eps = self.settings.objective.max_error().filter(|_| !result.target_reached)?;
-        if result.measure != Measure::RSE {
-            return None;
-        }
-        self.data.target.kind().too_coarse_for(eps)
-    }
-
     fn found_lines(&self, out: &mut String, result: &SearchResult) {
         let Some(best) = &result.best else {
             let why = result.no_answer.map_or_else(String::new, |why| why.text());
@@ -399,7 +390,7 @@ impl<'a> Described<'a> {
             .missed_text(number)
             .unwrap_or_else(|| objective.score_text(&best.score, measure, number));
         line(out, "found", found);
-        if let Some(rounding) = self.rounding(result) {
+        if let Some(rounding) = result.rounding_text(self.data.target.kind()) {
             line(out, "rounding", rounding);
         }
         let (dims, names) = (self.data.target.dims(), self.data.names());

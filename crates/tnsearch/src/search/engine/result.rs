@@ -9,6 +9,7 @@ use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::{Network, NetworkError};
 use crate::problem::{LowerBound, Measure, Score, Statement};
+use crate::tensor::Kind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -177,6 +178,12 @@ impl SearchResult {
             (self.counts.evaluations + self.counts.direct, self.statement.objective);
         let nearest = nearest(&self.pareto);
         Some(missed(&best.score, nearest, fitted, objective, &self.measure, number))
+    }
+
+    /// What networks of a kind of number can reach, where that is why the error was missed.
+    pub fn rounding_text(&self, kind: Kind) -> Option<String> {
+        let eps = self.statement.objective.max_error().filter(|_| !self.target_reached)?;
+        (self.measure == Measure::RSE).then(|| kind.too_coarse_for(eps))?
     }
 }
 
