@@ -385,7 +385,10 @@ impl Certificate {
                 }
             };
             let wrong = |why: String| Refused::Cut { cut: k, modes: cut.modes.clone(), why };
-            let tails = share.map_or(tails.clone(), |share| tails.of_part(share));
+            let tails = match share {
+                Some(share) => tails.of_part(share),
+                None => tails,
+            };
             let (tail, certain) = (tails.of(cut.width - 1), tails.certain(cut.width - 1));
             let short = match self.priced() {
                 None => certain <= least,

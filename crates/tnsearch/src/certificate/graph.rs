@@ -97,14 +97,13 @@ pub(super) fn of_less(
         let less = |k: i32| least + (loss - least) * 0.5f64.powi(k);
         let claims =
             (1..HALVED).map(|k| Claim { priced: Some((lambda, less(k))), ..claim.clone() });
-        return claims.into_iter().filter(|_| loss > least).find_map(|claim| prove(&claim));
+        return claims.filter(|_| loss > least).find_map(|claim| prove(&claim));
     }
     // Where there is no structure at all, as if there were none of a few times these.
     let most = claim.params.unwrap_or(alone.saturating_mul(4));
     let less = |k: u32| alone + (most.saturating_sub(alone) >> k);
     let claims = (1..HALVED as u32).map(|k| Claim { params: Some(less(k)), ..claim.clone() });
-    let found =
-        claims.into_iter().filter(|c| c.params > Some(alone)).find_map(|claim| prove(&claim));
+    let found = claims.filter(|c| c.params > Some(alone)).find_map(|claim| prove(&claim));
     found.or_else(|| {
         // The first case is ruled out at once.
         let nothing = u128::from(alone) <= all.fewest();
