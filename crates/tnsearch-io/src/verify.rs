@@ -94,7 +94,11 @@ pub fn rendered(
         norm: Some(target.norm_squared().sqrt() * target.scale()).filter(|n| n.is_finite()),
     };
     let text = |value: &dyn erased::Json| value.text();
-    let version = if made.priced.is_some() { 2 } else { 1 };
+    let version = match (made.contracted.is_empty(), &made.priced) {
+        (false, _) => 3,
+        (true, Some(_)) => 2,
+        (true, None) => 1,
+    };
     let mut fields = vec![
         ("format", text(&"tnsearch-certificate")?),
         ("version", text(&version)?),
@@ -123,6 +127,9 @@ pub fn rendered(
     for (name, value) in fields {
         out += &format!("  \"{name}\": {value},\n");
     }
+    if !made.contracted.is_empty() {
+        out += &format!("  \"contracted\": {},\n", lines(&made.contracted)?);
+    }
     out +=
         &format!("  \"cuts\": {},\n  \"tree\": {}\n}}\n", lines(&made.cuts)?, lines(&made.tree)?);
     Ok(out)
@@ -148,7 +155,7 @@ fn lines<T: Serialize>(items: &[T]) -> serde_json::Result<String> {
 }
 
 /// What it proves, in words.
-fn says(made: &Certificate, template: &Arc<Template>) -> String {
+pub fn says(made: &Certificate, template: &Arc<Template>) -> String {
     let over = Over::new(template, made.max_rank.unwrap_or(usize::MAX));
     let class = format!("every {}", over.class());
     let eps = made.max_rse;

@@ -1,6 +1,7 @@
 //! A certificate as a file: what is claimed, the facts it rests on, and the tree that goes through all cases.
 
-use crate::{Array, Limits, Unchecked, fingerprint, spectrum, trees};
+use crate::part::Contraction;
+use crate::{Array, Limits, Unchecked, fingerprint, spectrum};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -8,7 +9,8 @@ use thiserror::Error;
 const ROUNDED: f64 = 1.0 - 1e-12;
 
 /// A proof that every structure of a class with an RSE of at most `max_rse` has at least `params` parameters; or, of version 2,
-/// that every structure of a class has a loss phi + `lambda` * RSE of at least `loss`.
+/// that every structure of a class has a loss phi + `lambda` * RSE of at least `loss`. Of version 3 it is either, with some modes
+/// contracted.
 ///
 /// The form is described in `docs/formats.md`, why it is a proof in `docs/bounds.md`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -45,6 +47,9 @@ pub struct Certificate {
     pub errors: Vec<f64>,
     /// What the tensor whose cuts were computed misses of this one, relative to its norm squared.
     pub lost: f64,
+    /// Of version 3: modes that are contracted before the cuts are made.
+    #[serde(default)]
+    pub contracted: Vec<Contraction>,
     /// The cuts.
     pub cuts: Vec<Cut>,
     /// The cases, each before those made of it; nothing for trees of any topology.
@@ -150,7 +155,7 @@ pub struct Place {
 #[non_exhaustive]
 pub enum Refused {
     /// It is no certificate.
-    #[error("it is no certificate of version 1 or 2: {0}")]
+    #[error("it is no certificate of version 1 to 3: {0}")]
     Form(String),
     /// It is about something else.
     #[error("its {0}")]
@@ -199,7 +204,7 @@ impl Certificate {
     pub fn parse(text: &str) -> Result<Self, Refused> {
         let form = |e: &dyn std::fmt::Display| Refused::Form(e.to_string());
         let made: Certificate = serde_json::from_str(text).map_err(|e| form(&e))?;
-        if made.format != "tnsearch-certificate" || !(1..=2).contains(&made.version) {
+        if made.format != "tnsearch-certificate" || !(1..=3).contains(&made.version) {
             let (format, version) = (&made.format, made.version);
             return Err(form(&format_args!("it says '{format}', version {version}")));
         }
@@ -208,12 +213,16 @@ impl Certificate {
         let lacks = |names: &[&str]| names.iter().all(|name| fields.get(name).is_none());
         let positive = |x: Option<f64>| x.is_some_and(|x| x.is_finite() && x > 0.0);
         let (plain, priced) = (["max_rse", "params"], ["lambda", "loss"]);
+        let of_error = has(&plain) && lacks(&priced) && lacks(&["errors"]);
+        let of_loss = lacks(&plain) && positive(made.lambda) && positive(made.loss);
         let whole = match made.version {
-            1 => has(&plain) && lacks(&priced) && lacks(&["errors"]),
-            _ => lacks(&plain) && positive(made.lambda) && positive(made.loss),
+            1 => of_error && lacks(&["contracted"]),
+            2 => of_loss && lacks(&["contracted"]),
+            _ => (of_error || of_loss) && !made.contracted.is_empty(),
         };
         if !whole {
-            let why = "version 1 has max_rse and params, version 2 lambda and loss, both above 0";
+            let why = "version 1 has max_rse and params, version 2 lambda and loss, both above 0, version 3 \
+                       the fields of either and modes that are contracted";
             return Err(form(&why));
         }
         let share = |x: f64| (0.0..1.0).contains(&x);
@@ -255,7 +264,7 @@ impl Certificate {
 
     /// Whether the bound follows from the cuts, whatever tensor they are of; how many cases there are.
     pub fn check_cases(&self, limits: &Limits<'_>) -> Result<Result<usize, Refused>, Unchecked> {
-        if let Err(refused) = self.check_facts() {
+        if let Err(refused) = self.check_contracted().and_then(|()| self.check_facts()) {
             return Ok(Err(refused));
         }
         match &self.template {
@@ -271,7 +280,7 @@ impl Certificate {
                 let Some(claimed) = self.params else {
                     return Ok(Err(Refused::Form("there always is some tree".into())));
                 };
-                let found = trees::least(&self.data.dims, self.cuts.iter(), limits)?;
+                let found = self.least_of_trees(self.cuts.iter(), limits)?;
                 match found >= u128::from(claimed) {
                     true => Ok(Ok(0)),
                     false => Ok(Err(Refused::Trees { found, claimed })),
@@ -308,7 +317,7 @@ impl Certificate {
                 return Ok(Err(Refused::Form("its errors do not grow".into())));
             }
             let cuts = self.cuts.iter().filter(|cut| cut.certain() >= error);
-            let params = trees::least(&self.data.dims, cuts, limits)?;
+            let params = self.least_of_trees(cuts, limits)?;
             let found = params as f64 / entries + lambda * before;
             if found < loss {
                 let why = format!("trees beyond error {k} of its list may have a loss of {found}");
@@ -356,6 +365,15 @@ impl Certificate {
         limits: &Limits<'_>,
     ) -> Result<Vec<(usize, Unchecked)>, Refused> {
         let mut unchecked = Vec::new();
+        // Of version 3 those of what is left.
+        let part = match self.contracted.is_empty() {
+            true => None,
+            false => match self.contract(x, limits) {
+                Ok(part) => Some(part),
+                Err(why) => return Ok((0..self.cuts.len()).map(|k| (k, why.clone())).collect()),
+            },
+        };
+        let (x, share) = part.as_ref().map_or((x, None), |(part, share)| (part, Some(*share)));
         for (k, cut) in self.cuts.iter().enumerate() {
             // Of version 1 it has to be above the error, of version 2 what the cases count with.
             let least = self.priced().map_or(self.max_rse, |_| cut.certain());
@@ -367,6 +385,10 @@ impl Certificate {
                 }
             };
             let wrong = |why: String| Refused::Cut { cut: k, modes: cut.modes.clone(), why };
+            let tails = match share {
+                Some(share) => tails.of_part(share),
+                None => tails,
+            };
             let (tail, certain) = (tails.of(cut.width - 1), tails.certain(cut.width - 1));
             let short = match self.priced() {
                 None => certain <= least,

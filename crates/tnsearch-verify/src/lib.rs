@@ -16,6 +16,7 @@ mod errors;
 mod facts;
 mod families;
 mod network;
+mod part;
 mod proof;
 mod rotations;
 mod spectrum;
@@ -31,6 +32,7 @@ pub use errors::{Measure, error, rse};
 pub use facts::{Verdict, agree, fingerprint};
 pub use families::family;
 pub use network::{Malformed, Network};
+pub use part::Contraction;
 pub use spectrum::{Tails, spectrum};
 pub use sums::Sum;
 

@@ -8,6 +8,9 @@ use crate::{Array, Limits, Unchecked};
 const ROTATED: usize = 256;
 /// Errors from which on inner products tell enough.
 const TOLD: f64 = 1e-10;
+/// How far rounding takes singular values, relative to the norm; and where the tensor was contracted before.
+const ROUNDED: f64 = 1e-13;
+const CONTRACTED: f64 = 1e-12;
 /// More multiplications than this are not begun.
 const MOST: f64 = 1e13;
 
@@ -16,8 +19,9 @@ const MOST: f64 = 1e13;
 pub struct Tails {
     /// Entry k: the sum of the squares beyond the k largest, over the sum of all.
     pub tails: Vec<f64>,
-    /// By how much rounding may have raised each.
+    /// By how much rounding may have raised each: by that, and by so many times its root.
     absolute: f64,
+    root: f64,
 }
 
 impl Tails {
@@ -29,7 +33,14 @@ impl Tails {
     /// The same less what rounding may have added: a tensor whose unfolding has rank k is at least so far away.
     pub fn certain(&self, k: u64) -> f64 {
         let tail = self.of(k);
-        (tail - self.absolute - 1e-13 * tail.sqrt()).max(0.0)
+        (tail - self.absolute - self.root * tail.sqrt()).max(0.0)
+    }
+
+    /// The same relative to a tensor of which this one, contracted from it, is such a share. Of nothing there are no tails.
+    pub(crate) fn of_part(self, share: f64) -> Tails {
+        let scaled = |tail: f64| if share > 0.0 { tail * share } else { 0.0 };
+        let tails = self.tails.into_iter().map(scaled).collect();
+        Tails { tails, absolute: self.absolute * share, root: CONTRACTED }
     }
 }
 
@@ -91,7 +102,7 @@ pub fn spectrum(
     tails.reverse();
     let tails = tails.into_iter().step_by(twice).collect();
     let absolute = if rotated { 0.0 } else { (n1 + wide1.sqrt()) * f64::EPSILON };
-    Ok(Tails { tails, absolute })
+    Ok(Tails { tails, absolute, root: ROUNDED })
 }
 
 #[cfg(test)]

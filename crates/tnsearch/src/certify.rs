@@ -164,18 +164,28 @@ pub fn certify(
     let trees = template.is_any_tree();
     let spectra = spectra.mattering(matters(objective.get()).filter(|_| trees));
     // Some time is for what follows from them. Of very many modes the bound over all trees needs few cuts.
-    if !trees || searched.dims().len() <= ALL_TREES {
-        spectra.prepare_within(limits, &stop.within_part(0.8))?;
+    let many = searched.dims().len() > ALL_TREES;
+    // Of very many modes branch and bound takes all the time there is: some is for the certificate.
+    let until = if many && settings.cases.is_some() { stop.within_part(0.5) } else { stop.clone() };
+    if !(trees && many) {
+        spectra.prepare_within(limits, &until.within_part(0.8))?;
     }
     let bound = CutBound::new(spectra);
     let room = limits.max_bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / 2.0);
     let relaxation = || {
-        Relaxation::stoppable(template.clone(), objective, &bound, settings.max_rank, stop, stop)
-            .within(room)
+        Relaxation::stoppable(
+            template.clone(),
+            objective,
+            &bound,
+            settings.max_rank,
+            &until,
+            &until,
+        )
+        .within(room)
     };
     let proof = match trees {
         true => prove_trees(&bound, objective.get(), stop),
-        false => prove(&mut relaxation(), objective.get(), settings.nodes, stop),
+        false => prove(&mut relaxation(), objective.get(), settings.nodes, &until),
     };
     let relaxed = proof.relaxed.map(|candidate| candidate.structure);
     let needed = objective.max_error().filter(|_| proof.impossible);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tnsearch::certificate::{Certificate, NoCertificate};
 use tnsearch::graph::Template;
 use tnsearch_io::output::Output;
-use tnsearch_io::verify::rendered;
+use tnsearch_io::verify::{rendered, says};
 
 /// A proof as a file.
 #[derive(Debug, Clone, Default, Args)]
@@ -60,6 +60,15 @@ pub fn write(
             return Ok(());
         }
     };
+    if let Some(claimed) = &made.short_of {
+        let says = says(made, template);
+        terminal::note(
+            "note",
+            &format!(
+                "the certificate proves less than the bound: {says}; no proof of {claimed} was found"
+            ),
+        );
+    }
     let text = rendered(made, template, &data.target, data.reshape.as_ref())?;
     Ok(output.write(|w| w.write_all(text.as_bytes()))?)
 }

@@ -45,6 +45,9 @@ pub enum Made {
 /// A number that is a little less: a bound on an error is met to within a part in 10^9.
 const LESS: f64 = 1.0 - 1e-9;
 
+/// Up to so many modes all cuts are looked at, and a certificate proves the bound it was made for.
+const WHOLE: usize = 14;
+
 impl Checks<'_> {
     /// The certificate, and what a summary says no structure can go below.
     pub(super) fn proof(&mut self, summary: Option<&Value>) {
@@ -303,8 +306,14 @@ impl Checks<'_> {
                     );
                     return self.found.said(name, said.clone(), said, true, why);
                 }
+                // Of many modes a certificate may be a proof of less: it says nothing against the claim.
+                Some((why, true)) if self.given.x.dims.len() > WHOLE => {
+                    let why = Some(format!("it is about the same structures, and {why}"));
+                    let name = "certificate of the summary";
+                    self.found.said(name, Value::Null, Value::Null, true, why);
+                }
                 // The files do not belong together. The claim may be true all the same.
-                Some(why) => {
+                Some((why, _)) => {
                     let why = format!("it {why}");
                     self.found.refused("certificate of the summary", &Value::Null, why);
                 }
@@ -327,7 +336,7 @@ impl Checks<'_> {
                 let why = format!("{n} of {all} cuts: not computed; cut {cut}: {why}");
                 self.found.not_checked(name, said, why);
             }
-            (None, Some(why)) => {
+            (None, Some((why, _))) => {
                 self.found.not_checked(name, said, format!("what can be proven {why}"));
             }
             (None, None) => {
@@ -584,31 +593,32 @@ impl Certificate {
     }
 }
 
-/// Why a claim does not follow from a certificate; none where it does.
-fn weaker(claim: &Bounded, certificate: &Certificate) -> Option<String> {
+/// Why a claim does not follow from a certificate, and whether that is of the same and only proves less; none where it does.
+fn weaker(claim: &Bounded, certificate: &Certificate) -> Option<(String, bool)> {
+    let other = |why: String| Some((why, false));
     if !same_class(&claim.class, &certificate.template) {
-        return Some("is about other structures".to_owned());
+        return other("is about other structures".to_owned());
     }
     // None stands for any rank.
     let ranks = |rank: Option<u64>| rank.unwrap_or(u64::MAX);
     if ranks(certificate.max_rank) < ranks(claim.max_rank) {
-        return Some(format!("is about ranks up to {} only", ranks(certificate.max_rank)));
+        return other(format!("is about ranks up to {} only", ranks(certificate.max_rank)));
     }
     match (claim.least, certificate.lambda.zip(certificate.loss)) {
         (Least::Params(eps, params), None) => {
             if certificate.max_rse < eps {
-                return Some(format!("is about an RSE of {:e}, not {eps:e}", certificate.max_rse));
+                return other(format!("is about an RSE of {:e}, not {eps:e}", certificate.max_rse));
             }
             let least = |p: Option<u64>| p.unwrap_or(u64::MAX);
             let proven = least(certificate.params);
-            (proven < least(params)).then(|| format!("proves {proven} params only"))
+            (proven < least(params)).then(|| (format!("proves {proven} params only"), true))
         }
         (Least::Loss(lambda, loss), Some((own, proven))) => {
             if own > lambda && !close(own, lambda) {
-                return Some(format!("is about lambda {own}, not {lambda}"));
+                return other(format!("is about lambda {own}, not {lambda}"));
             }
-            (proven < loss).then(|| format!("proves a loss of {proven} only"))
+            (proven < loss).then(|| (format!("proves a loss of {proven} only"), true))
         }
-        _ => Some("is about another objective".to_owned()),
+        _ => other("is about another objective".to_owned()),
     }
 }

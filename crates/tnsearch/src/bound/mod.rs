@@ -27,5 +27,5 @@ pub use relax::{Candidate, Next, Relaxation};
 pub use report::{Cut, NeededReport, StructureBound, binding, bound_structure};
 pub use spectra::{LeftOut, ModeSet, Spectra, SpectraSettings};
 pub use spectrum::Spectrum;
-pub(crate) use trees::counted;
 pub use trees::{ALL_TREES, ModeTree, Priced, Pricing, TreeBound};
+pub(crate) use trees::{LEFT, counted};

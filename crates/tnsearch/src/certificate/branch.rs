@@ -12,9 +12,11 @@ const SHORT: usize = 24;
 
 /// Makes the tree.
 pub(super) struct Branching<'a> {
-    space: &'a Space,
+    space: &'a Space<'a>,
     /// The distance between any two vertices.
     distance: Vec<Vec<usize>>,
+    /// Where not all cuts are looked at: the order in which vertices get their modes.
+    order: Option<Vec<usize>>,
 }
 
 /// How a case is parted, and into what.
@@ -24,7 +26,7 @@ struct Parted {
 }
 
 impl<'a> Branching<'a> {
-    pub fn new(space: &'a Space) -> Self {
+    pub fn new(space: &'a Space<'a>) -> Self {
         let n = space.external.len();
         let mut distance = vec![vec![n; n]; n];
         (0..n).for_each(|v| distance[v][v] = 0);
@@ -38,7 +40,8 @@ impl<'a> Branching<'a> {
                 }
             }
         }
-        Branching { space, distance }
+        let order = space.sides.is_some().then(|| order(space));
+        Branching { space, distance, order }
     }
 
     /// The tree, each node before those made of it.
@@ -90,7 +93,7 @@ impl<'a> Branching<'a> {
         let space = self.space;
         let mut tried: Vec<(usize, u64, f64)> = Vec::new();
         for (cut, crossings) in space.settled(case) {
-            let width = space.cuts[cut].1 as f64;
+            let width = space.cuts.width(cut) as f64;
             for crossing in crossings.iter() {
                 let product: f64 = crossing.edges.iter().map(|&e| case.least[e] as f64).product();
                 if product >= width {
@@ -161,6 +164,10 @@ impl<'a> Branching<'a> {
         let mode = (0..space.dims.len()).find(|&m| case.at[m].is_none())?;
         let free: Vec<usize> =
             (0..space.external.len()).filter(|&v| space.external[v] && !case.has(v)).collect();
+        let next = self.order.as_ref().and_then(|order| order.iter().find(|v| free.contains(v)));
+        if let Some(&vertex) = next.filter(|_| free.len() < space.dims.len()) {
+            return Some(self.fill(case, vertex));
+        }
         let (mut on, mut by): (Vec<usize>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
         for &v in &free {
             let covered = |g: &Vec<usize>| on.contains(&g[v]);
@@ -171,6 +178,10 @@ impl<'a> Branching<'a> {
                 Some(found) => by.push(found),
                 None => on.push(v),
             }
+        }
+        // Where vertices have an order, the first mode is placed only if it does not matter where.
+        if let Some(&vertex) = next.filter(|_| on.len() > 1) {
+            return Some(self.fill(case, vertex));
         }
         if on.len() < free.len() {
             let cases = on.iter().map(|&v| case.with(mode, v)).collect();
@@ -185,10 +196,36 @@ impl<'a> Branching<'a> {
             away
         };
         let vertex = free.into_iter().min_by_key(|&v| near(v))?;
-        let modes = (0..space.dims.len()).filter(|&m| case.at[m].is_none());
-        let cases = modes.map(|m| case.with(m, vertex)).collect();
-        Some(Parted { node: Node { fill: Some(vertex), ..Node::default() }, cases })
+        Some(self.fill(case, vertex))
     }
+
+    /// By which mode sits on a vertex.
+    fn fill(&self, case: &Case, vertex: usize) -> Parted {
+        let modes = (0..self.space.dims.len()).filter(|&m| case.at[m].is_none());
+        let cases = modes.map(|m| case.with(m, vertex)).collect();
+        Parted { node: Node { fill: Some(vertex), ..Node::default() }, cases }
+    }
+}
+
+/// Always the vertex that the fewest edges join to those without a place, near those that have one: so that cuts of few
+/// edges are settled soon.
+fn order(space: &Space<'_>) -> Vec<usize> {
+    let n = space.external.len();
+    let mut placed: Vec<usize> = Vec::with_capacity(n);
+    while placed.len() < n {
+        let key = |v: usize| {
+            let others = space.edges.iter().filter(|e| e.0 == v || e.1 == v);
+            let ends = others.map(|e| if e.0 == v { e.1 } else { e.0 });
+            let (near, away): (Vec<usize>, Vec<usize>) = ends.partition(|u| placed.contains(u));
+            (away.len(), n - near.len(), v)
+        };
+        let Some(next) = (0..n).filter(|v| !placed.contains(v)).min_by_key(|&v| key(v)) else {
+            break;
+        };
+        placed.push(next);
+    }
+    placed.retain(|&v| space.external[v]);
+    placed
 }
 
 fn listed(used: &Used) -> Vec<(usize, Vec<usize>)> {

@@ -1,6 +1,9 @@
 //! A case: some modes have their vertex, each edge has a least and a largest rank. What narrows it, and when it is
 //! ruled out.
 
+use super::Looked;
+use super::cuts::Cuts;
+use super::sides::{Side, sides};
 use crate::bound::ModeSet;
 use crate::graph::Template;
 use std::cell::RefCell;
@@ -48,13 +51,11 @@ pub(super) struct Price {
     lambda: f64,
     loss: f64,
     entries: f64,
-    /// What a structure misses at least that is narrower than each cut.
-    tails: Vec<f64>,
 }
 
 impl Price {
-    pub fn new(lambda: f64, loss: f64, dims: &[usize], tails: Vec<f64>) -> Self {
-        Price { lambda, loss, entries: dims.iter().map(|&d| d as f64).product(), tails }
+    pub fn new(lambda: f64, loss: f64, dims: &[usize]) -> Self {
+        Price { lambda, loss, entries: dims.iter().map(|&d| d as f64).product() }
     }
 
     /// So many params are loss enough.
@@ -62,21 +63,22 @@ impl Price {
         (self.loss * self.entries).ceil() as u64
     }
 
-    /// Whether what has so many params and is narrower than a cut has the loss.
-    fn allows(&self, cut: usize, params: u128) -> bool {
-        params as f64 / self.entries + self.lambda * self.tails[cut] >= self.loss
+    /// Whether what has so many params and misses so much, being narrower than a cut, has the loss.
+    fn allows(&self, missed: f64, params: u128) -> bool {
+        params as f64 / self.entries + self.lambda * missed >= self.loss
     }
 }
 
 /// What all cases share.
-pub(super) struct Space {
+pub(super) struct Space<'a> {
     pub dims: Vec<u128>,
     pub external: Vec<bool>,
     pub edges: Vec<(usize, usize)>,
     /// The edges of each vertex.
     incident: Vec<Vec<usize>>,
-    /// The side without mode 0 of each cut, and its width.
-    pub cuts: Vec<(ModeSet, u64)>,
+    pub cuts: &'a Cuts<'a>,
+    /// Where not all cuts are looked at: the sides that are.
+    pub sides: Option<Vec<Side>>,
     /// What each mode needs alone.
     alone: Vec<u128>,
     price: Option<Price>,
@@ -90,30 +92,23 @@ pub(super) struct Space {
 /// A cut that was used: its number, and how it is crossed.
 pub(super) type Used = Vec<(usize, Crossing)>;
 
-impl Space {
+impl<'a> Space<'a> {
     pub fn new(
         template: &Template,
         dims: &[usize],
         max_rank: u64,
-        cuts: Vec<(ModeSet, u64)>,
+        (cuts, looked): (&'a Cuts<'a>, Looked),
         goal: Option<u64>,
         price: Option<Price>,
     ) -> Self {
-        let all = (1 << dims.len()) - 1;
-        // Every core has an entry for each index of its mode.
-        let fewest = dims.iter().map(|&d| d as u128).sum::<u128>();
-        let fewest = fewest + (template.vertices() - dims.len()) as u128;
-        let alone = |m: usize| {
-            let of = cuts.iter().enumerate().filter(|(k, (set, _))| {
-                (*set == 1 << m || *set == all ^ (1 << m))
-                    && price.as_ref().is_none_or(|p| p.allows(*k, fewest))
-            });
-            u128::from(of.map(|(_, (_, width))| *width).max().unwrap_or(1))
-        };
-        Space {
-            alone: (0..dims.len()).map(alone).collect(),
+        let external: Vec<bool> =
+            (0..template.vertices()).map(|v| template.is_external(v)).collect();
+        let asked = looked == Looked::Asked;
+        let mut space = Space {
+            alone: Vec::new(),
             dims: dims.iter().map(|&d| d as u128).collect(),
-            external: (0..template.vertices()).map(|v| template.is_external(v)).collect(),
+            sides: asked.then(|| sides(&external, template.edges())),
+            external,
             edges: template.edges().to_vec(),
             incident: (0..template.vertices()).map(|v| template.incident(v).collect()).collect(),
             cuts,
@@ -121,7 +116,22 @@ impl Space {
             goal: goal.map(u128::from),
             max_rank,
             crossings: RefCell::default(),
-        }
+        };
+        let fewest = space.fewest();
+        let alone = |m: usize| {
+            let of = cuts.of(1 << m);
+            let counts = |k: &&usize| {
+                space.price.as_ref().is_none_or(|p| p.allows(cuts.certain(**k), fewest))
+            };
+            u128::from(of.iter().filter(counts).map(|&k| cuts.width(k)).max().unwrap_or(1))
+        };
+        space.alone = (0..dims.len()).map(alone).collect();
+        space
+    }
+
+    /// What every structure has: every core has an entry for each index of its mode.
+    pub fn fewest(&self) -> u128 {
+        self.dims.iter().sum::<u128>() + (self.external.len() - self.dims.len()) as u128
     }
 
     /// All structures.
@@ -172,12 +182,53 @@ impl Space {
             inside.fold(0u64, |side, (_, at)| at.map_or(side, |v| side | 1 << v))
         };
         let mut found = Vec::new();
-        for (k, (set, _)) in self.cuts.iter().enumerate() {
+        if let Some(sides) = &self.sides {
+            sides.iter().for_each(|side| self.settle(side, case, placed, &mut found));
+            return found;
+        }
+        for k in 0..self.cuts.len() {
+            let set = self.cuts.set(k);
             // As those who check it: the side of the cut's own modes, if it is settled.
-            let side = [*set, all ^ *set].into_iter().find(|side| side & !placed == 0);
+            let side = [set, all ^ set].into_iter().find(|side| side & !placed == 0);
             found.extend(side.map(|side| (k, self.crossings(vertices(side)))));
         }
         found
+    }
+
+    /// The cuts of a side of the graph, where the modes on it or on the other one are known.
+    fn settle(
+        &self,
+        side: &Side,
+        case: &Case,
+        placed: ModeSet,
+        found: &mut Vec<(usize, Rc<Vec<Crossing>>)>,
+    ) {
+        let all: ModeSet = (1 << self.dims.len()) - 1;
+        let (mut inside, mut outside) = (0, 0);
+        let (mut on, mut off) = (0, 0);
+        for (v, _) in self.external.iter().enumerate().filter(|(_, external)| **external) {
+            let mode = case.at.iter().position(|at| *at == Some(v));
+            let bit = mode.map_or(0, |m| 1 << m);
+            match side.vertices >> v & 1 == 1 {
+                true => (inside, on) = (inside | bit, on + usize::from(mode.is_none())),
+                false => (outside, off) = (outside | bit, off + usize::from(mode.is_none())),
+            }
+        }
+        let modes: ModeSet = match (on, off) {
+            (0, _) => inside,
+            (_, 0) => all ^ outside,
+            _ => return,
+        };
+        for &k in self.cuts.of(modes).iter() {
+            let set = self.cuts.set(k);
+            // As those who check it: the side of the cut's own modes, if it is settled.
+            let named = if set & !placed == 0 { set } else { all ^ set };
+            let within = |v: &usize| (side.vertices >> v & 1 == 1) == (named == modes);
+            let internal = (0..self.external.len()).filter(|&v| !self.external[v]);
+            let crossing =
+                Crossing { inside: internal.filter(within).collect(), edges: side.edges.clone() };
+            found.push((k, Rc::new(vec![crossing])));
+        }
     }
 
     /// Narrows a case by all its cuts until they say no more; those that did something. Whether it is ruled out.
@@ -219,7 +270,7 @@ impl Space {
 
     /// The product of the ranks across a cut is at least its width; whether that raised one.
     fn raise(&self, case: &mut Case, cut: usize, crossing: &Crossing) -> bool {
-        let width = u128::from(self.cuts[cut].1);
+        let width = u128::from(self.cuts.width(cut));
         let narrow = crossing.edges.iter().any(|&e| {
             let others = crossing.edges.iter().filter(|&&f| f != e);
             let product = others.fold(1u128, |p, &f| p.saturating_mul(u128::from(case.most[f])));
@@ -229,7 +280,7 @@ impl Space {
             return false;
         }
         if let Some(price) = &self.price
-            && !price.allows(cut, self.params(case, &case.least))
+            && !price.allows(self.cuts.certain(cut), self.params(case, &case.least))
         {
             return false;
         }

@@ -7,18 +7,25 @@
 //! the tree was found does not matter to who checks it; `docs/bounds.md` says why it is a proof, `docs/formats.md`
 //! what stands where, and `docs/check_certificate.py` checks it with numpy.
 
+//!
+//! Of more than 14 modes there are too many cuts to look at all: of a graph those are that few edges make, each when a
+//! case asks for it, and where no proof of the claim is found so, one of less ([`Certificate::short_of`]); for all trees some modes
+//! are contracted ([`Certificate::contracted`]).
+
 mod branch;
 mod case;
+mod cuts;
+mod graph;
+mod part;
+mod sides;
 mod symmetry;
 
-use self::branch::Branching;
-use self::case::{Price, Space};
-use crate::bound::{ALL_TREES, CutBound, ModeSet, Spectra, Spectrum, TreeBound};
+use self::cuts::Cuts;
+use self::graph::{Looked, Widths, check_graph, made, of_less, tree_of, widths};
+use crate::bound::{ALL_TREES, CutBound, LEFT, Spectra, Spectrum, TreeBound};
 use crate::graph::{Template, TemplateRef};
 use crate::problem::{LowerBound, Objective, Stop};
-use crate::tensor::size;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -36,8 +43,15 @@ pub enum NoCertificate {
     #[error("there is no certificate: nothing was proven that it could be about")]
     NothingProven,
     /// There are too many modes.
-    #[error("there is no certificate for {0} modes; the most is {MOST_MODES}")]
+    #[error(
+        "there is no certificate for {0} modes of this template: the cuts of so many are not computed"
+    )]
     Modes(usize),
+    /// Of so many modes not all cuts are looked at.
+    #[error(
+        "there is no certificate: of {0} modes not all cuts are looked at, and those that are do not prove the bound"
+    )]
+    Part(usize),
     /// The graph is too large.
     #[error(
         "there is no certificate for this template: it has {edges} edges (at most {MOST_EDGES}) and {internal} vertices \
@@ -94,6 +108,15 @@ impl Claim {
         Claim { template: template.clone(), max_rank, max_rse: 0.0, params: None, priced }
     }
 
+    /// What it says, for a sentence.
+    fn what(&self) -> String {
+        match (self.priced, self.params) {
+            (Some((_, loss)), _) => format!("a loss of {loss}"),
+            (None, Some(params)) => format!("{params} params"),
+            (None, None) => "that there is no such structure".to_owned(),
+        }
+    }
+
     /// What a lower bound says; `impossible` where it is proven that no structure is what was asked for.
     pub fn new(
         template: &Arc<Template>,
@@ -142,10 +165,29 @@ pub struct Certificate {
     pub priced: Option<Priced>,
     /// What the tensor whose cuts were computed misses of the one given, relative to its norm squared.
     pub lost: f64,
+    /// For all trees of very many modes: those that are contracted, one after the other; the cuts are of what is left.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contracted: Vec<Contracted>,
     /// The cuts that are used.
     pub cuts: Vec<Cut>,
     /// The cases, each before those made of it.
     pub tree: Vec<Node>,
+    /// What was to be proven, where this is a proof of less.
+    #[serde(skip)]
+    pub short_of: Option<String>,
+}
+
+/// A mode, and the vector whose conjugate it is contracted with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Contracted {
+    /// The mode.
+    pub mode: usize,
+    /// The vector: real parts, and where the numbers are complex imaginary ones.
+    pub re: Vec<f64>,
+    /// See `re`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub im: Vec<f64>,
 }
 
 /// No structure has a smaller loss phi + lambda * RSE.
@@ -228,125 +270,88 @@ pub fn prove(
     cases: usize,
     stop: &Stop,
 ) -> Result<Certificate, NoCertificate> {
+    match bound.spectra().order() > MOST_MODES {
+        true => prove_beyond(claim, bound, cases, LEFT, stop),
+        false => prove_whole(claim, bound.spectra(), cases, stop),
+    }
+}
+
+/// As [`prove`] does beyond 14 modes, however many there are: with so many of them left where some are contracted. For tests:
+/// what it proves of few modes can be compared with all structures.
+#[doc(hidden)]
+pub fn prove_beyond(
+    claim: &Claim,
+    bound: &CutBound,
+    cases: usize,
+    left: usize,
+    stop: &Stop,
+) -> Result<Certificate, NoCertificate> {
     let spectra = bound.spectra();
-    let order = spectra.order();
-    if order > MOST_MODES {
-        return Err(NoCertificate::Modes(order));
+    if claim.template.is_any_tree() {
+        return part::prove(claim, spectra, left, stop);
     }
+    if spectra.left_out().too_many_modes {
+        return Err(NoCertificate::Modes(spectra.order()));
+    }
+    check_graph(&claim.template, usize::MAX)?;
+    let widths = widths(claim, spectra);
+    let cuts = Cuts::new(spectra, &*widths, stop);
+    let (tree, claim, short_of) = match tree_of(claim, &cuts, Looked::Asked, cases, stop) {
+        Ok(tree) => (tree, claim.clone(), None),
+        Err(why) => {
+            let (tree, less) = of_less(claim, &cuts, cases, stop).ok_or(why)?;
+            (tree, less, Some(claim.what()))
+        }
+    };
+    Ok(made(&claim, spectra, cuts, tree, short_of))
+}
+
+/// From all cuts.
+fn prove_whole(
+    claim: &Claim,
+    spectra: &Spectra,
+    cases: usize,
+    stop: &Stop,
+) -> Result<Certificate, NoCertificate> {
     let any_tree = claim.template.is_any_tree();
-    let (edges, vertices) = (claim.template.edges().len(), claim.template.vertices());
-    let internal = vertices - claim.template.order();
-    if !any_tree && (edges > MOST_EDGES || internal > MOST_INTERNAL || vertices > 64) {
-        return Err(NoCertificate::Graph { edges, internal });
+    if !any_tree {
+        check_graph(&claim.template, MOST_INTERNAL)?;
     }
-    let trees = TreeBound::new(spectra, stop);
     let errors = match claim.priced {
         Some((lambda, loss)) if any_tree => {
+            let trees = TreeBound::new(spectra, stop);
             trees.steps(lambda, loss).ok_or(NoCertificate::NotProven)?
         }
         _ => Vec::new(),
     };
-    let cuts = match claim.priced {
-        None => cuts(spectra, stop, &|s: &Spectrum| [s.rank(claim.max_rse)].into())?,
-        // What is as wide as an error of the list asks for.
-        Some(_) if any_tree => cuts(spectra, stop, &|s: &Spectrum| {
-            errors.iter().map(|error| s.rank(error.next_down())).collect()
-        })?,
-        // All that may matter: what is narrower and has the fewest params beyond which nothing is asked has the loss.
-        Some((lambda, loss)) => {
-            let entries = size(spectra.target().full_dims()) as f64;
-            let left = loss - ((loss * entries).ceil() - 1.0) / entries;
-            let least = (left / lambda).max(0.0);
-            cuts(spectra, stop, &|s: &Spectrum| (2..=s.rank(least)).collect())?
-        }
+    // What is as wide as an error of the list asks for.
+    let of_errors = |s: &Spectrum| errors.iter().map(|error| s.rank(error.next_down())).collect();
+    let widths = match claim.priced {
+        Some(_) if any_tree => Box::new(of_errors) as Widths<'_>,
+        _ => widths(claim, spectra),
     };
+    let cuts = Cuts::new(spectra, &*widths, stop);
+    cuts.find_all()?;
     if claim.priced.is_some() && cuts.len() > cases {
         return Err(NoCertificate::Cases(cases));
     }
-    let mut made = Certificate {
-        template: match any_tree {
-            true => claim.template.to_ref(),
-            false => graph_of(&claim.template),
-        },
-        max_rank: (!any_tree).then_some(claim.max_rank),
+    if !any_tree {
+        let tree = tree_of(claim, &cuts, Looked::All, cases, stop)?;
+        return Ok(made(claim, spectra, cuts, tree, None));
+    }
+    // Who checks it goes through all sets.
+    let cuts = cuts.into_found().into_iter().map(|(_, cut)| cut).collect();
+    drop(widths);
+    Ok(Certificate {
+        template: claim.template.to_ref(),
+        max_rank: None,
         max_rse: claim.max_rse,
         params: claim.params,
         priced: claim.priced.map(|(lambda, loss)| Priced { lambda, loss, errors }),
         lost: spectra.target().lost(),
-        cuts: Vec::new(),
+        contracted: Vec::new(),
+        cuts,
         tree: Vec::new(),
-    };
-    if any_tree {
-        // Who checks it goes through all sets.
-        made.cuts = cuts.into_iter().map(|(_, cut)| cut).collect();
-        return Ok(made);
-    }
-    let dims = spectra.target().full_dims();
-    let widths = cuts.iter().map(|(set, cut)| (*set, cut.width)).collect();
-    let tails = cuts.iter().map(|(_, cut)| cut.tail - cut.slack).collect();
-    let price = claim.priced.map(|(lambda, loss)| Price::new(lambda, loss, dims, tails));
-    let goal = match &price {
-        None => claim.params,
-        Some(price) => Some(price.goal()),
-    };
-    let space = Space::new(&claim.template, dims, claim.max_rank as u64, widths, goal, price);
-    made.tree = Branching::new(&space).tree(cases, stop)?;
-    made.keep(cuts, order);
-    Ok(made)
-}
-
-impl Certificate {
-    /// Keeps the cuts that the cases name, and those of single modes, which every case counts with.
-    fn keep(&mut self, cuts: Vec<(ModeSet, Cut)>, order: usize) {
-        let mut number: Vec<Option<usize>> = vec![None; cuts.len()];
-        let named = self.tree.iter().flat_map(|node| &node.cuts).map(|(cut, _)| *cut);
-        for k in named {
-            number[k] = Some(0);
-        }
-        for (k, (_, cut)) in cuts.into_iter().enumerate() {
-            let alone = cut.modes.len() == 1 || cut.modes.len() + 1 == order;
-            if alone || number[k].is_some() {
-                number[k] = Some(self.cuts.len());
-                self.cuts.push(cut);
-            }
-        }
-        for (cut, _) in self.tree.iter_mut().flat_map(|node| &mut node.cuts) {
-            *cut = number[*cut].unwrap_or(*cut);
-        }
-    }
-}
-
-/// The template by its graph.
-fn graph_of(template: &Template) -> TemplateRef {
-    let vertices = (0..template.vertices())
-        .map(|v| crate::graph::VertexFile { mode: template.is_external(v) })
-        .collect();
-    TemplateRef::Graph { vertices, edges: template.edges().iter().map(|&(u, v)| [u, v]).collect() }
-}
-
-/// All cuts that need a width of two or more, for each of the widths asked for.
-fn cuts(
-    spectra: &Spectra,
-    stop: &Stop,
-    widths: &dyn Fn(&Spectrum) -> BTreeSet<usize>,
-) -> Result<Vec<(ModeSet, Cut)>, NoCertificate> {
-    let order = spectra.order();
-    let mut found = Vec::new();
-    for half in 1..1u64 << (order - 1) {
-        if stop.is_set() {
-            return Err(NoCertificate::Stopped);
-        }
-        let set: ModeSet = half << 1;
-        let Some(spectrum) = spectra.of(set) else { continue };
-        for width in widths(spectrum).into_iter().filter(|w| *w >= 2) {
-            let modes = (0..order).filter(|m| set >> m & 1 == 1).collect();
-            let (tail, mut slack) = (spectrum.tail(width - 1), spectrum.slack(width - 1));
-            // Rounding must not bring it below what is certain.
-            while tail - slack < spectrum.bound(width - 1) && slack > 0.0 {
-                slack = slack.next_down();
-            }
-            found.push((set, Cut { modes, width: width as u64, tail, slack }));
-        }
-    }
-    Ok(found)
+        short_of: None,
+    })
 }

@@ -6,7 +6,12 @@ use super::case::{Case, Space};
 const STEPS: usize = 20_000;
 
 /// A symmetry of a case that takes a vertex to another; none where there is none, or where it was not found soon.
-pub(super) fn symmetry(space: &Space, case: &Case, from: usize, to: usize) -> Option<Vec<usize>> {
+pub(super) fn symmetry(
+    space: &Space<'_>,
+    case: &Case,
+    from: usize,
+    to: usize,
+) -> Option<Vec<usize>> {
     let n = space.external.len();
     // What the edge between two vertices is, if there is one.
     let mut bounds = vec![None; n * n];
@@ -27,7 +32,7 @@ pub(super) fn symmetry(space: &Space, case: &Case, from: usize, to: usize) -> Op
 }
 
 struct Search<'a> {
-    space: &'a Space,
+    space: &'a Space<'a>,
     bounds: Vec<Option<(u64, u64)>>,
     n: usize,
     steps: usize,

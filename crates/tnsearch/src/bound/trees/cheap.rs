@@ -5,31 +5,47 @@
 //! `I_n - 1` entries are gone. So the bound for `X u` (with the error measured against X) and those entries bounds X.
 //! The modes that carry least are contracted, each with its leading singular vector.
 
-use super::super::{Spectra, SpectraSettings};
+use super::super::{ModeSet, Spectra, SpectraSettings};
 use super::least::least;
 use crate::dispatch;
 use crate::linalg::eigen;
 use crate::problem::{Stop, Target};
-use crate::tensor::{AnyTensor, Scalar, Tensor, sum_of_squares};
+use crate::tensor::{AnyTensor, Complex, Scalar, Tensor, sum_of_squares};
 
 /// The modes that are left.
-const LEFT: usize = 12;
+pub(crate) const LEFT: usize = 12;
+
+/// How far rounding takes a contraction, whoever computes it, from the true one: relative to `||X||`, twice.
+const ROUNDING: f64 = 2e-12;
 
 /// A tensor with some modes contracted.
-pub(super) struct Contracted {
+pub(crate) struct Contracted {
     spectra: Spectra,
     dims: Vec<usize>,
+    /// The modes that are left.
+    pub left: Vec<usize>,
+    /// The others in the order in which they were contracted, each with its vector, as long as the tensor searched is there.
+    pub vectors: Vec<(usize, Vec<Complex<f64>>)>,
     /// The entries that contracting took at least.
     gone: u128,
     /// An error of X in units of that of the contracted tensor.
     scale: f64,
 }
 
+/// What a cut of the contracted tensor says about X.
+pub(crate) struct PartCut {
+    /// The rank of the unfolding of whatever is near enough, at least.
+    pub width: usize,
+    /// The tail beyond one less, relative to `||X||^2`, and what of it may be rounding.
+    pub tail: f64,
+    pub slack: f64,
+}
+
 impl Contracted {
-    /// Contracts all but the modes that carry most; none if it was told to stop.
-    pub fn new(spectra: &Spectra, dims: &[usize], stop: &Stop) -> Option<Contracted> {
+    /// Contracts all but so many modes, those that carry most; none if it was told to stop.
+    pub fn new(spectra: &Spectra, dims: &[usize], count: usize, stop: &Stop) -> Option<Contracted> {
         let target = spectra.target();
-        let (small, left) = dispatch!(target.tensor(), x => contract(x, LEFT, stop)?);
+        let (small, left, vectors) = dispatch!(target.tensor(), x => contract(x, count, stop)?);
         let norm_squared = small.norm_squared();
         let gone = (0..dims.len()).filter(|n| !left.contains(n)).map(|n| dims[n] as u128 - 1);
         let gone = gone.sum();
@@ -37,24 +53,36 @@ impl Contracted {
         let scale = target.norm_squared() / norm_squared;
         let spectra = Spectra::new(&small, SpectraSettings::default()).stoppable(stop);
         let dims = left.iter().map(|&n| dims[n]).collect();
-        Some(Contracted { spectra, dims, gone, scale })
+        Some(Contracted { spectra, dims, left, vectors, gone, scale })
+    }
+
+    /// What the cut between these of the modes left (by their places among them) and the others says of what has an RSE
+    /// below `eps`, or of that; none where it says nothing.
+    pub fn cut(&self, set: ModeSet, eps: f64) -> Option<PartCut> {
+        let spectrum = self.spectra.of(set)?;
+        let at = |width: usize| {
+            let tail = spectrum.tail(width - 1) / self.scale;
+            let certain = spectrum.bound(width - 1) / self.scale - ROUNDING * tail.sqrt();
+            PartCut { width, tail, slack: tail - certain }
+        };
+        let most = spectrum.rank(eps * self.scale);
+        (2..=most).rev().map(at).find(|cut| cut.tail - cut.slack > eps)
     }
 
     /// No tree of X with an RSE of at most `eps` has fewer parameters.
     pub fn params(&self, eps: f64, stop: &Stop) -> u128 {
-        let rank = |set| self.spectra.of(set).map_or(1, |s| s.rank(eps * self.scale).max(1));
+        let rank = |set| self.cut(set, eps).map_or(1, |cut| cut.width);
         let fronts = least(&self.dims, &rank, None, stop);
         let least = fronts.and_then(|f| f.best()).map_or(0, |(value, _)| value.round() as u128);
         least + self.gone
     }
 }
 
-/// Contracts modes with their leading singular vectors until so many are left: the tensor and the modes left.
-fn contract<T: Scalar>(
-    x: &Tensor<T>,
-    count: usize,
-    stop: &Stop,
-) -> Option<(AnyTensor, Vec<usize>)> {
+/// A tensor with modes contracted, the modes left, and those that are not with their vectors.
+type Contraction = (AnyTensor, Vec<usize>, Vec<(usize, Vec<Complex<f64>>)>);
+
+/// Contracts modes with their leading singular vectors until so many are left.
+fn contract<T: Scalar>(x: &Tensor<T>, count: usize, stop: &Stop) -> Option<Contraction> {
     let data: Vec<T::Wide> = x.data().iter().map(|x| x.widen()).collect();
     let mut small = Tensor::new(x.dims().to_vec(), data).ok()?;
     let mut left: Vec<usize> = (0..x.dims().len()).collect();
@@ -68,13 +96,15 @@ fn contract<T: Scalar>(
         lost.push((all - leading(&small, n)?.0, n));
     }
     lost.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut vectors = Vec::new();
     for (_, mode) in lost.into_iter().take(left.len().saturating_sub(count)) {
         let axis = left.iter().position(|&n| n == mode)?;
         let (_, u) = leading(&small, axis)?;
         small = along(&small, axis, &u)?;
         left.remove(axis);
+        vectors.push((mode, u.iter().map(|x| Complex::new(x.re(), x.im())).collect()));
     }
-    Some((small.into(), left))
+    Some((small.into(), left, vectors))
 }
 
 /// The square of the leading singular value of a mode's unfolding, and its left vector.
@@ -179,8 +209,8 @@ mod tests {
             let target = brute::noisy(&[2; 13], seed, 1.0);
             let spectra = Spectra::new(&target, SpectraSettings::default());
             let stop = Stop::new();
-            let weak = Contracted::new(&spectra, target.dims(), &stop).unwrap();
-            let (small, kept) = contract(target.tensor().as_f64().unwrap(), 12, &stop).unwrap();
+            let weak = Contracted::new(&spectra, target.dims(), LEFT, &stop).unwrap();
+            let (small, kept, _) = contract(target.tensor().as_f64().unwrap(), 12, &stop).unwrap();
             assert_eq!((kept.len(), weak.gone, &weak.dims), (12, 1, &vec![2; 12]));
             let lost = target.norm_squared() / small.norm_squared();
             assert!(lost > 1.01, "{lost}");
@@ -204,17 +234,11 @@ mod tests {
             let stop = Stop::new();
             let whole = TreeBound::new(&spectra, &stop);
             for left in [2, 3, 4, 5] {
-                let (small, kept) =
-                    contract(target.tensor().as_f64().unwrap(), left, &stop).unwrap();
-                assert_eq!(kept.len(), left);
-                let scale = target.norm_squared() / small.norm_squared();
-                assert!(scale >= 1.0 - 1e-12);
-                let dims: Vec<usize> = kept.iter().map(|&n| target.dims()[n]).collect();
-                let gone: usize =
-                    (0..5).filter(|n| !kept.contains(n)).map(|n| target.dims()[n] - 1).sum();
-                let small = Target::new(small).unwrap();
-                let spectra = Spectra::new(&small, SpectraSettings::default());
-                let weak = Contracted { spectra, dims, gone: gone as u128, scale };
+                let weak = Contracted::new(&spectra, target.dims(), left, &stop).unwrap();
+                assert_eq!((weak.left.len(), weak.vectors.len()), (left, 5 - left));
+                assert!(weak.scale >= 1.0 - 1e-12);
+                let gone = weak.vectors.iter().map(|(n, _)| target.dims()[*n] as u128 - 1);
+                assert_eq!(weak.gone, gone.sum::<u128>());
                 for eps in [1e-6, 1e-3, 1e-2, 0.1, 0.5] {
                     let (weak, whole) = (weak.params(eps, &stop), whole.params(eps));
                     assert!(weak <= whole, "{left} {eps}: {weak} {whole}");

@@ -1,7 +1,7 @@
 //! What no tree can go below.
 
 use super::super::{ModeSet, Spectra};
-use super::cheap::Contracted;
+use super::cheap::{Contracted, LEFT};
 use super::fronts::{Choice, Fronts, Problem};
 use super::sets::Sets;
 use super::{ModeTree, counted};
@@ -28,6 +28,8 @@ pub struct TreeBound<'s> {
     spectra: &'s Spectra,
     dims: Vec<usize>,
     stop: Stop,
+    /// Where not every tree is looked at: the modes that are not contracted.
+    left: Option<usize>,
     contracted: OnceLock<Option<Contracted>>,
 }
 
@@ -35,7 +37,20 @@ impl<'s> TreeBound<'s> {
     /// Bounds for the tensor of these spectra; when the stop is set, weaker ones.
     pub fn new(spectra: &'s Spectra, stop: &Stop) -> Self {
         let dims = counted(spectra.target()).to_vec();
-        TreeBound { spectra, dims, stop: stop.clone(), contracted: OnceLock::new() }
+        let left = (dims.len() > ALL_TREES).then_some(LEFT);
+        TreeBound { spectra, dims, stop: stop.clone(), left, contracted: OnceLock::new() }
+    }
+
+    /// The bounds of a part of the modes, as there are beyond [`ALL_TREES`].
+    pub(crate) fn of_part(spectra: &'s Spectra, left: usize, stop: &Stop) -> Self {
+        TreeBound { left: Some(left), ..TreeBound::new(spectra, stop) }
+    }
+
+    /// The tensor of a part of the modes; none where every tree is looked at, or it was told to stop.
+    pub(crate) fn contracted(&self) -> Option<&Contracted> {
+        let left = self.left?;
+        let make = || Contracted::new(self.spectra, &self.dims, left, &self.stop);
+        self.contracted.get_or_init(make).as_ref()
     }
 
     pub(super) fn dims(&self) -> &[usize] {
@@ -48,7 +63,7 @@ impl<'s> TreeBound<'s> {
 
     /// Whether every tree is looked at; beyond that order bounds are weaker.
     pub fn is_whole(&self) -> bool {
-        self.dims.len() <= ALL_TREES
+        self.left.is_none()
     }
 
     /// The least rank of an edge between these modes and the others in a network with that error; 1 where the cut
@@ -64,11 +79,7 @@ impl<'s> TreeBound<'s> {
         let bound = match self.is_whole() {
             // Sums of whole numbers.
             true => self.fronts(eps).and_then(|f| f.best()).map(|(value, _)| value.round() as u128),
-            false => {
-                let make = || Contracted::new(self.spectra, &self.dims, &self.stop);
-                let contracted = self.contracted.get_or_init(make).as_ref();
-                contracted.map(|c| c.params(eps, &self.stop))
-            }
+            false => self.contracted().map(|c| c.params(eps, &self.stop)),
         };
         bound.unwrap_or(0).max(trivial)
     }

@@ -17,6 +17,7 @@ mod tree;
 #[cfg(test)]
 mod brute;
 
+pub(crate) use cheap::LEFT;
 pub use curve::{Priced, Pricing};
 pub use least::{ALL_TREES, TreeBound};
 pub use tree::ModeTree;
