@@ -126,9 +126,9 @@ fn along(x: &Array, axis: usize, re: &[f64], im: &[f64]) -> Array {
     for k in 0..count {
         let first = k / inner * inner * long + k % inner;
         let (mut a, mut b) = (Sum::default(), Sum::default());
-        for j in 0..long {
+        for (j, &ur) in re.iter().enumerate().take(long) {
             let (xr, xi) = (x.re[first + j * inner], at(&x.im, first + j * inner));
-            let (ur, ui) = (re[j], at(im, j));
+            let ui = at(im, j);
             a.add(ur * xr);
             a.add(ui * xi);
             b.add(ur * xi);
