@@ -276,6 +276,7 @@ fn a_full_disk_is_an_error_and_a_device_has_no_disk() {
             sealed: true,
             damaged: Vec::new(),
             length: 0,
+            pipe: false,
         }
     };
     let error = opened("/dev/full").append(&note(1)).unwrap_err().to_string();
@@ -316,7 +317,7 @@ fn a_pipe_is_written_to_only_where_somebody_reads_from_it() {
         let pipe = pipe.clone();
         move || {
             let (mut file, notes) = open(&pipe, &header(1), false).unwrap();
-            assert_eq!(notes, []);
+            assert!(notes.is_empty());
             (0..MANY).for_each(|n| file.append(&note(1000 + n)).unwrap());
             file.sync().unwrap();
             file.length
