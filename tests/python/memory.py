@@ -176,7 +176,7 @@ def prepare(program, folder, x):
         assert done.returncode in (0, 1), words
 
     run("fit", "x.npy", "--structure", "path.json", "--max-sweeps", "1", "-o", "small.safetensors")
-    run("compress", "x.npy", "--re", "0.1", "--template", "path", "--max-seconds", "5", "-o", "packed0.safetensors")
+    run("compress", "x.npy", "--re", "0.1", "--template", "path", "--max-seconds", "60", "-o", "packed0.safetensors")
     run("compress-model", "model.safetensors", "--keep-re", "0.2", "-o", "m0.safetensors")
 
 
