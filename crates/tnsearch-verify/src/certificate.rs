@@ -405,3 +405,6 @@ impl Certificate {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

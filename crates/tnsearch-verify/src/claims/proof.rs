@@ -612,3 +612,6 @@ fn weaker(claim: &Bounded, certificate: &Certificate) -> Option<String> {
         _ => Some("is about another objective".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;
