@@ -133,4 +133,30 @@ mod tests {
         assert!(Array::real(vec![2, 2], vec![0.0; 3]).is_none());
         assert!(Array::real(vec![usize::MAX, 2], vec![0.0; 3]).is_none());
     }
+
+    #[test]
+    fn the_largest_part_is_brought_to_one() {
+        let mut a = Array::complex(vec![2], vec![0.5, -3.0], vec![5.0, 0.0]).unwrap();
+        assert_eq!(
+            (a.normalise(), a.re.clone(), a.im.clone()),
+            (2, vec![0.125, -0.75], vec![1.25, 0.0])
+        );
+        assert_eq!((a.normalise(), a.is_complex(), a.not_finite()), (0, true, None));
+        let mut zero = Array::real(vec![2], vec![0.0, 0.0]).unwrap();
+        assert_eq!((zero.normalise(), zero.re.clone()), (0, vec![0.0, 0.0]));
+        let mut endless = Array::real(vec![2], vec![f64::INFINITY, 4.0]).unwrap();
+        assert_eq!((endless.normalise(), endless.re[1], endless.not_finite()), (0, 4.0, Some(0)));
+        (a.re[1], a.im[0]) = (f64::NAN, f64::INFINITY);
+        assert_eq!(a.not_finite(), Some(0));
+        a.im[0] = 1.0;
+        assert_eq!(a.not_finite(), Some(1));
+        assert!(Array::complex(vec![2], vec![0.0; 2], vec![0.0; 1]).is_none());
+        // Beyond what one power of two can do.
+        assert_eq!(
+            (scaled(5e-324, 2000), scaled(2f64.powi(1023), -2000)),
+            (2f64.powi(926), 2f64.powi(-977))
+        );
+        assert_eq!((scaled(1.0, 1001), scaled(1.0, -1001)), (2f64.powi(1001), 2f64.powi(-1001)));
+        assert_eq!((scaled(0.0, 5000), scaled(f64::INFINITY, 5000)), (0.0, f64::INFINITY));
+    }
 }

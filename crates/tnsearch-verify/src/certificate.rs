@@ -427,3 +427,6 @@ impl Certificate {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -170,3 +170,82 @@ fn multiplied(a: &Piece, b: &Piece, limits: &Limits<'_>) -> Result<Piece, Unchec
     let dims = [free(&left), free(&right)].concat();
     Ok(Piece { axes: joined(&a.axes, &b.axes), array: Array { dims, re, im } })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network without its cores: what is planned, not done.
+    fn planned(
+        dims: &[usize],
+        at: &[usize],
+        edges: &[[usize; 3]],
+        bytes: u64,
+    ) -> Result<Contracted, Unchecked> {
+        let external = (0..=*at.iter().max().unwrap()).map(|v| at.contains(&v)).collect();
+        let (dims, at, edges) = (dims.to_vec(), at.to_vec(), edges.to_vec());
+        let network = Network { dims, external, at, edges, cores: Vec::new() };
+        network.contract(&Limits { bytes, stop: &|| false })
+    }
+
+    #[test]
+    fn the_pair_that_grows_least_is_first_and_its_memory_is_known_before() {
+        // The cores of 10, 105 and 35 entries. First those of 10 and 105, which leave 42: all cores, twice both and what
+        // comes of them are 150 + 230 + 42. The other pair would leave 75.
+        let needed = |dims: &[usize], at: &[usize], edges: &[[usize; 3]]| match planned(
+            dims, at, edges, 1,
+        ) {
+            Err(Unchecked::Memory { needed }) => needed,
+            other => panic!("{other:?}"),
+        };
+        let one = [0, 1, 2];
+        assert_eq!(needed(&[2, 3, 5], &one, &[[0, 1, 5], [1, 2, 7]]), 8 * 422);
+        assert_eq!(needed(&[5, 3, 2], &one, &[[0, 1, 7], [1, 2, 5]]), 8 * 422);
+        assert_eq!(needed(&[5, 3, 2], &one, &[[1, 2, 5], [0, 1, 7]]), 8 * 422);
+        // The last step takes 21 + 42 + 80; the tensor of 80 with its table and its copy takes more.
+        assert_eq!(needed(&[4, 4, 5], &one, &[[0, 1, 1], [1, 2, 1]]), 8 * 240);
+        assert_eq!(needed(&[3, 3], &[0, 1], &[[0, 1, 6]]), 8 * (36 + 72 + 9));
+        // Nothing to contract, and nothing between two.
+        assert_eq!(needed(&[6, 6], &[0, 0], &[]), 8 * 3 * 36);
+        assert_eq!(needed(&[2, 3], &[0, 1], &[]), 8 * (5 + 10 + 6));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_not_begun() {
+        let wide = 100_000;
+        let of = |rank: usize| planned(&[wide, wide], &[0, 1], &[[0, 1, rank]], 1);
+        assert_eq!(of(2000), Err(Unchecked::Long { operations: 2e13 }));
+        assert_eq!(of(1000), Err(Unchecked::Memory { needed: 8 * 30_000_000_000 }));
+        // All steps together.
+        let all = planned(&[10_000; 3], &[0, 1, 2], &[[0, 1, 10], [1, 2, 10]], 1);
+        assert_eq!(all, Err(Unchecked::Long { operations: 1.001e13 }));
+    }
+
+    #[test]
+    fn real_cores_beside_complex_ones_are_complex_together() {
+        // (1, 2) times ((1 + i, 3), (i, 2 - i)).
+        let left = Array::real(vec![2, 1], vec![1.0, 2.0]).unwrap();
+        let right = Array::complex(vec![2, 2], vec![1.0, 3.0, 0.0, 2.0], vec![1.0, 0.0, 1.0, -1.0])
+            .unwrap();
+        let mut network = Network {
+            dims: vec![1, 2],
+            external: vec![true, true],
+            at: vec![0, 1],
+            edges: vec![[0, 1, 2]],
+            cores: vec![left.clone(), right.clone()],
+        };
+        let limits = Limits { bytes: 16 * (6 + 12 + 2), stop: &|| false };
+        let found = network.contract(&limits).unwrap().into_array();
+        assert_eq!((found.dims, found.re, found.im), (vec![1, 2], vec![1.0, 7.0], vec![3.0, -2.0]));
+        let few = Limits { bytes: limits.bytes - 1, stop: &|| false };
+        assert_eq!(
+            network.contract(&few),
+            Err(Unchecked::Memory { needed: u128::from(limits.bytes) })
+        );
+        // The other way round.
+        network.at = vec![1, 0];
+        network.cores = vec![right, left];
+        let found = network.contract(&limits).unwrap().into_array();
+        assert_eq!((found.re, found.im), (vec![1.0, 7.0], vec![3.0, -2.0]));
+    }
+}

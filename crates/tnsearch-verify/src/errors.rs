@@ -214,4 +214,57 @@ mod tests {
         assert!((rse(&x, Some(&[true, false, true]), &z).unwrap() - 0.2).abs() < 1e-15);
         assert_eq!(rse(&x, Some(&[true]), &z), None);
     }
+
+    #[test]
+    fn complex_numbers_are_as_far_apart_as_their_parts() {
+        let of = |x: Array, re: &[f64], im: &[f64], power: i64| {
+            let (dims, re, im) = (vec![re.len()], re.to_vec(), im.to_vec());
+            let z = Contracted { array: Array { dims, re, im }, power };
+            (rse(&x, None, &z), error(Measure::Kl, &x, None, &z))
+        };
+        let x = Array::complex(vec![1], vec![1.0], vec![2.0]).unwrap();
+        assert_eq!(of(x.clone(), &[1.5], &[1.0], 0), (Some(0.25), None));
+        assert_eq!(of(x.clone(), &[3.0], &[2.0], -1), (Some(0.25), None));
+        assert_eq!(of(x.clone(), &[1.0], &[], 0), (Some(0.8), None));
+        assert_eq!(of(x, &[1.0, 1.0], &[], 0), (None, None));
+        let real = Array::real(vec![2], vec![1.0, 2.0]).unwrap();
+        assert_eq!(of(real, &[1.0, 2.0], &[1.0, 0.0], 0), (Some(0.2), None));
+    }
+
+    #[test]
+    fn losses_of_counts_have_an_end() {
+        assert_eq!((divergence(0.0, 3.0), divergence(-1.0, 3.0)), (3.0, 3.0));
+        assert_eq!((divergence(2.0, 0.0), divergence(2.0, -1.0)), (f64::INFINITY, f64::INFINITY));
+        // The ratio is beyond all numbers.
+        assert_eq!(divergence(5e-324, 1e300), 1e300);
+        assert!((divergence(2.0, 3.0) - (2.0 * (2.0f64 / 3.0).ln() + 1.0)).abs() < 1e-15);
+        // Where all are the same, or nearly, their sum is what is compared with.
+        let away = divergence(2.0, 1.0) + divergence(2.0, 3.0);
+        assert!((by("kl", &[2.0, 2.0], &[1.0, 3.0]) - away / 4.0).abs() < 1e-15);
+        for (more, sum) in [(1e-7, true), (1e-5, false)] {
+            let x = [1.0, 1.0 + more];
+            let mean = 1.0 + more / 2.0;
+            let base =
+                if sum { 2.0 + more } else { divergence(x[0], mean) + divergence(x[1], mean) };
+            let expected = (divergence(x[0], 2.0) + divergence(x[1], 2.0)) / base;
+            let found = by("kl", &x, &[2.0, 2.0]);
+            assert!((found / expected - 1.0).abs() < 1e-9, "{more}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn the_spread_is_robust() {
+        let one = 0.1 * 1.345;
+        assert!((spread(&[1.0, 2.0, 10.0, 3.0]) - one * 1.4826).abs() < 1e-15);
+        assert!((spread(&[7.0, 2.0, 5.0, 9.0, 1.0]) - one * 1.4826 * 3.0).abs() < 1e-15);
+        // Most are the same: the mean distance.
+        assert!((spread(&[1.0, 1.0, 5.0, 1.0]) - one).abs() < 1e-15);
+        assert_eq!((spread(&[3.0, 3.0]), spread(&[])), (1.0, 1.0));
+        // Errors from the delta on cost less.
+        let (x, z) = ([4.0, -8.0], [1.0, -7.0]);
+        let huber = |e: f64| if e <= 2.0 { 0.5 * e * e } else { 2.0 * (e - 1.0) };
+        let expected = (huber(3.0) + huber(1.0)) / (huber(4.0) + huber(8.0));
+        assert!((by("huber:2", &x, &z) - expected).abs() < 1e-15);
+        assert!((by("huber:3", &x, &z) - 5.0 / (3.0 * 2.5 + 3.0 * 6.5)).abs() < 1e-15);
+    }
 }

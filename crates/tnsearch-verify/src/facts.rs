@@ -59,4 +59,32 @@ mod tests {
         assert!(agree(1e-26, 3e-26, 1e-12) && !agree(1e-4, 1.0001e-4, 1e-12));
         assert!(!agree(0.0, 1e-20, 1e-12) && !agree(f64::NAN, f64::NAN, 1.0));
     }
+
+    #[test]
+    fn a_tensor_is_called_by_the_sum_of_its_bytes() {
+        let real = Array::real(vec![2, 1], vec![1.5, -2.0]).unwrap();
+        let complex = Array::complex(vec![2, 1], vec![1.5, -2.0], vec![0.25, 3.0]).unwrap();
+        // By Python's hashlib and struct.
+        for (x, kind, expected) in [
+            (&real, "f64", "daa9be6be904e1af2e8968df5fd569031ddf7db8ee66e08959c6962526a3ad63"),
+            (&real, "f32", "991398ef5184c490d7fa9ceb494b858be52b590319f8cf4223f0970f3efaa2ca"),
+            (
+                &real,
+                "complex128",
+                "d506f8f6735eb4c7d6c963feddf30b55bf96e09ecb2b45f997f7c5d2f9e34624",
+            ),
+            (
+                &complex,
+                "complex64",
+                "d98dce4ad2d1e506f05539f930bb544d44fe5d80a351d6f7b2b93c8338fb529c",
+            ),
+            (
+                &complex,
+                "complex128",
+                "871a7385e0438865696a5debe97d1dc5df101fedfc4a3a2ce6ecfb084c834c98",
+            ),
+        ] {
+            assert_eq!(fingerprint(x, kind), expected, "{kind}");
+        }
+    }
 }

@@ -52,3 +52,43 @@ fn halves(from: usize, to: usize, next: &mut usize, edges: &mut Vec<[usize; 2]>)
     edges.extend([[left, own], [right, own]]);
     own
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_for_its_graph() {
+        let cases: [(&str, usize, usize, &[[usize; 2]]); 17] = [
+            ("path", 1, 1, &[]),
+            ("path", 4, 4, &[[0, 1], [1, 2], [2, 3]]),
+            ("ring", 2, 2, &[[0, 1]]),
+            ("ring", 3, 3, &[[0, 1], [0, 2], [1, 2]]),
+            ("ring", 4, 4, &[[0, 1], [0, 3], [1, 2], [2, 3]]),
+            ("star", 4, 4, &[[0, 1], [0, 2], [0, 3]]),
+            ("tree", 6, 6, &[[0, 1], [0, 2], [1, 3], [1, 4], [2, 5]]),
+            ("complete", 3, 3, &[[0, 1], [0, 2], [1, 2]]),
+            ("any", 4, 4, &[[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]),
+            ("tucker", 2, 3, &[[0, 2], [1, 2]]),
+            ("ht", 1, 1, &[]),
+            ("ht", 2, 3, &[[0, 2], [1, 2]]),
+            ("ht", 5, 9, &[[0, 5], [1, 5], [2, 6], [3, 7], [4, 7], [5, 6], [6, 8], [7, 8]]),
+            ("peps:2x3", 6, 6, &[[0, 1], [0, 3], [1, 2], [1, 4], [2, 5], [3, 4], [4, 5]]),
+            ("peps:3x2", 6, 6, &[[0, 1], [0, 2], [1, 3], [2, 3], [2, 4], [3, 5], [4, 5]]),
+            ("peps:1x3", 3, 3, &[[0, 1], [1, 2]]),
+            ("peps:3x1", 3, 3, &[[0, 1], [1, 2]]),
+        ];
+        for (name, order, vertices, edges) in cases {
+            let (external, found) = family(name, order).unwrap();
+            assert_eq!(found, edges, "{name} {order}");
+            let carries: Vec<bool> = (0..vertices).map(|v| v < order).collect();
+            assert_eq!(external, carries, "{name} {order}");
+        }
+        for (name, order) in
+            [("mera", 4), ("peps:2", 2), ("peps:2xa", 4), ("peps:2x3", 5), ("peps:2x3", 7)]
+        {
+            assert_eq!(family(name, order), None, "{name}");
+        }
+        assert_eq!(family(&format!("peps:{}x{}", usize::MAX, 3), 3), None);
+    }
+}

@@ -157,3 +157,49 @@ impl Network {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path() -> Network {
+        let (dims, external, at) = (vec![2, 3, 4], vec![true; 3], vec![0, 1, 2]);
+        Network { dims, external, at, edges: vec![[0, 1, 5], [1, 2, 7]], cores: Vec::new() }
+    }
+
+    #[test]
+    fn edges_join_two_vertices_that_are_there_once() {
+        assert_eq!(path().check_structure(), Ok(()));
+        for [u, v, r] in
+            [[0, 3, 1], [3, 0, 1], [1, 1, 1], [0, 1, 1], [1, 0, 1], [2, 1, 1], [0, 2, 0]]
+        {
+            let mut network = path();
+            network.edges.push([u, v, r]);
+            assert_eq!(network.check_structure(), Err(Malformed::Edge(u, v, r)));
+        }
+        let mut ring = path();
+        ring.edges.push([0, 2, 1]);
+        assert_eq!(ring.check_structure(), Ok(()));
+        // A vertex that may carry no mode needs none.
+        ring.external.push(false);
+        assert_eq!((ring.check_structure(), ring.one_mode_each()), (Ok(()), true));
+        ring.external[3] = true;
+        assert_eq!(ring.check_structure(), Err(Malformed::Bare(3)));
+        ring.external.pop();
+        (ring.dims, ring.at) = (vec![2; 4], vec![0, 1, 2, 1]);
+        assert_eq!((ring.check_structure(), ring.one_mode_each()), (Ok(()), false));
+    }
+
+    #[test]
+    fn params_are_counted_up_to_the_largest_number() {
+        assert_eq!(path().params(), Some(5 * 2 + 5 * 7 * 3 + 7 * 4));
+        let of = |dims: &[usize], at: &[usize], vertices: usize| {
+            let (dims, at, external) = (dims.to_vec(), at.to_vec(), vec![true; vertices]);
+            Network { dims, external, at, edges: Vec::new(), cores: Vec::new() }.params()
+        };
+        let most = usize::MAX;
+        assert_eq!(of(&[most, most], &[0, 0], 1), Some((most as u128) * (most as u128)));
+        assert_eq!(of(&[most, most, 2], &[0, 0, 0], 1), None);
+        assert_eq!(of(&[most, most, most, most], &[0, 0, 1, 1], 2), None);
+    }
+}

@@ -15,11 +15,27 @@ const ROUNDS: usize = 40;
 /// The crates that have the switch in them: the others know the first of them.
 const ROOTS: [&str; 2] = ["crates/tnsearch", "crates/tnsearch-verify"];
 
-/// Says which mutant is on, and writes down which were come by. A panic ends the process: the first test that fails is enough.
+/// Says which mutant is on, and writes down which were come by. It stands in every loop: what is on is looked up once, and
+/// while nothing is written down one comparison is all there is.
 const SWITCH_SOURCE: &str = r#"
 #[doc(hidden)]
 #[allow(missing_docs)]
+#[inline]
 pub fn __mutant(id: usize) -> bool {
+    match __MUTANT_ON.load(std::sync::atomic::Ordering::Relaxed) {
+        usize::MAX => __mutant_sought(id),
+        on => on == id,
+    }
+}
+
+/// The largest number: not known yet, or to be written down.
+#[doc(hidden)]
+pub static __MUTANT_ON: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(usize::MAX);
+
+#[doc(hidden)]
+#[allow(missing_docs)]
+#[cold]
+pub fn __mutant_sought(id: usize) -> bool {
     use std::io::Write as _;
     use std::sync::{LazyLock, Mutex, atomic::{AtomicBool, Ordering}};
     struct State { on: usize, trace: Option<(Mutex<std::fs::File>, Vec<AtomicBool>)> }
@@ -29,11 +45,14 @@ pub fn __mutant(id: usize) -> bool {
         let file = file.and_then(|f| std::fs::File::options().create(true).append(true).open(f).ok());
         State { on, trace: file.map(|f| (Mutex::new(f), (0..100_000).map(|_| AtomicBool::new(false)).collect())) }
     });
-    if let Some((file, seen)) = &STATE.trace {
-        if seen.get(id).is_some_and(|s| !s.swap(true, Ordering::Relaxed)) {
-            let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let _ = file.write_all(format!("{id}\n").as_bytes());
+    match &STATE.trace {
+        Some((file, seen)) => {
+            if seen.get(id).is_some_and(|s| !s.swap(true, Ordering::Relaxed)) {
+                let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let _ = file.write_all(format!("{id}\n").as_bytes());
+            }
         }
+        None => __MUTANT_ON.store(STATE.on, Ordering::Relaxed),
     }
     STATE.on == id
 }
@@ -48,20 +67,37 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Copies all that git knows of.
-    pub fn copied(folder: &Path) -> Result<Tree> {
+    /// Copies all that git knows of. What an earlier copy has already stays as it is, mutants and all: cargo looks at the
+    /// times, and what is unchanged need not be built again.
+    pub fn copied(folder: &Path, mutants: &[Mutant]) -> Result<Tree> {
         let (tree, target) = (folder.join("tree"), folder.join("target"));
-        if tree.exists() {
-            std::fs::remove_dir_all(&tree).with_context(|| format!("{}", tree.display()))?;
-        }
         let files =
             step::output(&mut step::command("git", &["ls-files", "-co", "--exclude-standard"]))?;
-        for file in files.lines().filter(|f| step::root().join(f).is_file()) {
-            let to = tree.join(file);
+        let files: BTreeSet<&str> =
+            files.lines().filter(|f| step::root().join(f).is_file()).collect();
+        // Those that mutants are written into.
+        let written: BTreeSet<&Path> = mutants.iter().map(|m| m.file.as_path()).collect();
+        for &file in &files {
+            let (from, to) = (step::root().join(file), tree.join(file));
+            let root =
+                ROOTS.iter().any(|root| Path::new(file) == Path::new(root).join("src/lib.rs"));
+            if root || written.contains(Path::new(file)) {
+                continue;
+            }
+            let new = std::fs::read(&from).with_context(|| file.to_string())?;
+            if std::fs::read(&to).is_ok_and(|old| old == new) {
+                continue;
+            }
             std::fs::create_dir_all(to.parent().unwrap_or(&tree))?;
-            std::fs::copy(step::root().join(file), &to).with_context(|| file.to_string())?;
+            std::fs::copy(&from, &to).with_context(|| file.to_string())?;
         }
+        remove_others(&tree, &tree, &files)?;
         Ok(Tree { folder: tree, target, dropped: BTreeSet::new() })
+    }
+
+    /// Drops what did not compile in an earlier build, by name and place, so that it need not be found again.
+    pub fn known(&mut self, mutants: &[Mutant], left_out: &BTreeSet<String>) {
+        self.dropped.extend(mutants.iter().filter(|m| left_out.contains(&m.name)).map(|m| m.id));
     }
 
     /// Writes all mutants into it, and drops those that do not compile; those that are left.
@@ -99,6 +135,7 @@ impl Tree {
             }
         }
         let mut all = BTreeSet::new();
+        let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
         for (file, mutants) in files {
             let source = std::fs::read_to_string(step::root().join(file))?;
             let own = ROOTS.iter().any(|root| file.starts_with(root));
@@ -106,15 +143,19 @@ impl Tree {
             let made = switchable(&source, &mutants, &path)
                 .with_context(|| format!("{}", file.display()))?;
             all.extend(made.ids);
-            write_changed(&self.folder.join(file), &made.text)?;
+            texts.insert(file.to_path_buf(), made.text);
         }
         for root in ROOTS {
-            let file = format!("{root}/src/lib.rs");
-            let at = self.folder.join(&file);
+            let file = Path::new(root).join("src/lib.rs");
             // With its own mutants, where it has some.
-            let source = std::fs::read_to_string(&at)?;
-            let source = source.strip_suffix(SWITCH_SOURCE).unwrap_or(&source).to_owned();
-            write_changed(&at, &(source + SWITCH_SOURCE))?;
+            let source = match texts.remove(&file) {
+                Some(text) => text,
+                None => std::fs::read_to_string(step::root().join(&file))?,
+            };
+            texts.insert(file, source + SWITCH_SOURCE);
+        }
+        for (file, text) in texts {
+            write_changed(&self.folder.join(file), &text)?;
         }
         Ok(all)
     }
@@ -178,8 +219,8 @@ impl Tree {
     }
 
     /// Builds the tests; the programs and the folders they run in.
-    pub fn tests(&self, packages: &[&str]) -> Result<Vec<(PathBuf, PathBuf)>> {
-        let mut build = self.cargo(&["test", "--no-run", "--lib", "--tests"], packages);
+    pub fn tests(&self, packages: &[&str], targets: &[&str]) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let mut build = self.cargo(&[&["test", "--no-run"], targets].concat(), packages);
         // What changes next time changes everywhere: nothing is kept for it.
         let text = step::output(build.env("CARGO_INCREMENTAL", "0"))?;
         let mut found = Vec::new();
@@ -204,11 +245,25 @@ struct CompileError {
     text: String,
 }
 
+/// Removes what stands in a folder of a copy and is none of these files.
+fn remove_others(tree: &Path, folder: &Path, files: &BTreeSet<&str>) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            remove_others(tree, &path, files)?;
+        } else if !path.strip_prefix(tree)?.to_str().is_some_and(|name| files.contains(name)) {
+            std::fs::remove_file(&path).with_context(|| format!("{}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file unless it is so already: cargo looks at the times.
 fn write_changed(path: &Path, text: &str) -> Result<()> {
     if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
     }
+    std::fs::create_dir_all(path.parent().unwrap_or(path))?;
     std::fs::write(path, text).with_context(|| format!("{}", path.display()))
 }
 

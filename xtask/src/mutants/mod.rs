@@ -2,7 +2,7 @@
 //!
 //! cargo-mutants says what could be changed. It would build every mutant for itself, minutes each; here all of them are built
 //! once, each behind a switch (`switch.rs`), every test is run once to see which it comes by, and then each mutant runs
-//! against the tests that come by it, the quick ones first, up to the first that fails.
+//! against the tests that come by it, the near and quick ones first, up to the first that fails.
 
 mod build;
 mod explained;
@@ -16,6 +16,7 @@ use explained::Explained;
 use run::{Outcome, Test};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -35,6 +36,18 @@ const AREAS: [Area; 5] = [
 
 /// Whose tests count; with `--library` those of the first three, which are built sooner.
 const PACKAGES: [&str; 4] = ["tnsearch", "tnsearch-io", "tnsearch-verify", "tnsearch-cli"];
+/// Of those tests with `--unit`: the units', and the few others of tnsearch-verify.
+const UNIT: [&str; 9] = [
+    "--lib",
+    "--test",
+    "claims",
+    "--test",
+    "commands",
+    "--test",
+    "contraction",
+    "--test",
+    "proofs",
+];
 const FOLDER: &str = "target/mutants";
 /// Why some mutants survive.
 const EXPLAINED: &str = "xtask/mutants.explained";
@@ -56,10 +69,12 @@ struct Asked {
     /// A list of survivors, as an earlier run wrote it: these alone, wherever they stand by now.
     only: Option<PathBuf>,
     seconds: f64,
-    /// Seconds of tests that a mutant is given, the quick ones first.
+    /// Seconds of tests that a mutant is given, the near and quick ones first.
     each: f64,
     threads: usize,
     packages: &'static [&'static str],
+    /// Which of their tests: `--lib --tests`, or fewer.
+    targets: &'static [&'static str],
     step: Step,
 }
 
@@ -70,15 +85,17 @@ enum Step {
     Run,
 }
 
-/// `cargo xtask mutants [AREA...] [--sample N] [--only FILE] [--seconds N] [--each N] [--threads N] [--library] [--build-only | --run-only]`
+/// `cargo xtask mutants [AREA...] [--sample N] [--only FILE] [--seconds N] [--each N] [--threads N] [--library | --unit] [--build-only | --run-only]`
 pub fn run(arguments: &[String]) -> Result<()> {
     let asked = asked(arguments)?;
     let folder = step::root().join(FOLDER);
     let plan = folder.join("plan.json");
     if asked.step != Step::Run {
         let mut made = step::step("all mutants in one build", || built(&asked, &folder))?;
+        let old = std::fs::read(&plan).ok().and_then(|t| serde_json::from_slice::<Plan>(&t).ok());
+        let known = old.filter(|old| old.mutants == made.mutants).map_or(Vec::new(), |o| o.tests);
         made.tests = step::step("every test without a mutant", || {
-            run::trace(&made.programs, &folder.join("trace"), asked.threads)
+            run::trace(&made.programs, known, &folder.join("trace"), asked.threads)
         })?;
         std::fs::write(&plan, serde_json::to_vec(&made)?)?;
     }
@@ -106,6 +123,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
         each: f64::INFINITY,
         threads,
         packages: &PACKAGES,
+        targets: &["--lib", "--tests"],
         step: Step::All,
     };
     let mut rest = arguments.iter();
@@ -125,6 +143,7 @@ fn asked(arguments: &[String]) -> Result<Asked> {
             "--each" => asked.each = number()? as f64,
             "--threads" => asked.threads = number()?,
             "--library" => asked.packages = &PACKAGES[..3],
+            "--unit" => (asked.packages, asked.targets) = (&PACKAGES[..3], &UNIT),
             "--build-only" => asked.step = Step::Build,
             "--run-only" => asked.step = Step::Run,
             name if AREAS.iter().any(|a| a.name == name) => asked.areas.push(name.into()),
@@ -140,13 +159,25 @@ fn asked(arguments: &[String]) -> Result<Asked> {
 }
 
 fn built(asked: &Asked, folder: &Path) -> Result<Plan> {
-    let areas =
-        AREAS.iter().filter(|a| asked.areas.is_empty() || asked.areas.iter().any(|n| n == a.name));
-    let globs: Vec<&str> = areas.flat_map(|a| a.globs.iter().copied()).collect();
+    // All areas, so that a mutant has its number and one build is enough for them.
+    let globs: Vec<&str> = AREAS.iter().flat_map(|a| a.globs.iter().copied()).collect();
     let all = list::list(&globs)?;
-    let mut tree = build::Tree::copied(folder)?;
+    let mut tree = build::Tree::copied(folder, &all)?;
+    let left_out = folder.join("left-out.txt");
+    let known = std::fs::read_to_string(&left_out).unwrap_or_default();
+    tree.known(&all, &known.lines().map(String::from).collect());
     let left = tree.switch(&all, asked.packages)?;
-    let programs = tree.tests(asked.packages)?;
+    let kept: BTreeSet<usize> = left.iter().map(|m| m.id).collect();
+    let lost = all.iter().filter(|m| !kept.contains(&m.id)).map(|m| format!("{}\n", m.name));
+    std::fs::write(&left_out, lost.collect::<String>())?;
+    let mut programs = tree.tests(asked.packages, asked.targets)?;
+    if asked.targets == UNIT && !asked.areas.is_empty() {
+        // The crates of these areas alone.
+        let home = |area: &Area| area.globs[0].split("/src").next().unwrap_or_default();
+        let wanted = |area: &&Area| asked.areas.iter().any(|n| n == area.name);
+        let homes: Vec<&str> = AREAS.iter().filter(wanted).map(home).collect();
+        programs.retain(|(_, folder)| homes.iter().any(|home| folder.ends_with(home)));
+    }
     let named = left.iter().map(|m| (m.id, area_of(&m.file).to_string(), m.name.clone()));
     Ok(Plan {
         mutants: named.collect(),
@@ -205,9 +236,16 @@ fn report(plan: &Plan, asked: &Asked, folder: &Path) -> Result<()> {
         .transpose()?;
     let chosen = chosen(plan, asked, only.as_deref());
     let begun = Instant::now();
+    // What is known so far, for who waits.
+    let progress = std::fs::File::create(folder.join("progress.txt"))?;
     let outcomes = run::each(chosen.len(), asked.threads, |k| {
-        let there_is_time = begun.elapsed().as_secs_f64() < asked.seconds;
-        there_is_time.then(|| run::outcome(chosen[k].0, &plan.tests, asked.each)).transpose()
+        if begun.elapsed().as_secs_f64() >= asked.seconds {
+            return Ok(None);
+        }
+        let (id, _, name) = chosen[k];
+        let outcome = run::outcome(*id, name, &plan.tests, asked.each)?;
+        (&progress).write_all(format!("{outcome:?} {name}\n").as_bytes())?;
+        anyhow::Ok(Some(outcome))
     });
     let mut explained = Explained::read(&step::root().join(EXPLAINED))?;
     let mut table: BTreeMap<&str, [usize; 5]> = BTreeMap::new();

@@ -9,10 +9,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Tests that take less than this run together, and first.
+/// Tests that take less than this in all run together.
 const QUICK: f64 = 0.5;
+/// A test that stands so many modules nearer to a mutant may take so many times as long and still runs first.
+const NEAR: f64 = 5.0;
 /// What a test may take with a mutant in it: so many times what it takes without, and so many seconds.
-const PATIENCE: (f64, f64) = (10.0, 20.0);
+const PATIENCE: (f64, f64) = (10.0, 10.0);
 
 /// A test of a program of tests.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -21,6 +23,8 @@ pub struct Test {
     pub folder: PathBuf,
     pub name: String,
     pub seconds: f64,
+    /// When its program was built, in nanoseconds.
+    pub built: u128,
     /// The mutants that it comes by.
     pub reaches: Vec<usize>,
 }
@@ -60,10 +64,23 @@ pub fn each<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + S
     done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
 }
 
-/// Runs every test once, without any mutant, and notes which it comes by.
-pub fn trace(programs: &[(PathBuf, PathBuf)], folder: &Path, threads: usize) -> Result<Vec<Test>> {
-    let mut tests = Vec::new();
+/// Runs every test once, without any mutant, and notes which it comes by. Those of programs that are as they were are known.
+pub fn trace(
+    programs: &[(PathBuf, PathBuf)],
+    known: Vec<Test>,
+    folder: &Path,
+    threads: usize,
+) -> Result<Vec<Test>> {
+    let (mut tests, mut good) = (Vec::new(), Vec::new());
     for (program, place) in programs {
+        let since = std::fs::metadata(program)?.modified()?.duration_since(std::time::UNIX_EPOCH);
+        let built = since.map_or(0, |s| s.as_nanos());
+        let same = known.iter().filter(|t| t.program == *program && t.built == built);
+        let before = good.len();
+        good.extend(same.cloned());
+        if good.len() > before {
+            continue;
+        }
         let output =
             Command::new(program).args(["--list", "--format", "terse"]).current_dir(place).output();
         let output = output.with_context(|| format!("{}", program.display()))?;
@@ -75,6 +92,7 @@ pub fn trace(programs: &[(PathBuf, PathBuf)], folder: &Path, threads: usize) -> 
                 folder,
                 name: name.into(),
                 seconds: 0.0,
+                built,
                 reaches: Vec::new(),
             });
         }
@@ -93,35 +111,40 @@ pub fn trace(programs: &[(PathBuf, PathBuf)], folder: &Path, threads: usize) -> 
         test.reaches = text.lines().filter_map(|n| n.parse().ok()).collect();
         Ok(test)
     });
-    let (good, bad): (Vec<_>, Vec<_>) = traced.into_iter().partition(Result::is_ok);
-    for error in bad.into_iter().filter_map(Result::err) {
-        println!("    left out: {error:#}");
+    for test in traced {
+        match test {
+            Ok(test) => good.push(test),
+            Err(error) => println!("    left out: {error:#}"),
+        }
     }
-    good.into_iter().collect()
+    Ok(good)
 }
 
-/// Runs the tests that come by a mutant until one fails: those that take so many seconds in all, the quick ones first.
-pub fn outcome(id: usize, tests: &[Test], most: f64) -> Result<Outcome> {
+/// Runs the tests that come by a mutant until one fails: those that take so many seconds in all, the near and quick ones first.
+pub fn outcome(id: usize, name: &str, tests: &[Test], most: f64) -> Result<Outcome> {
     let mut reaching: Vec<&Test> = tests.iter().filter(|t| t.reaches.contains(&id)).collect();
     if reaching.is_empty() {
         return Ok(Outcome::Unreached);
     }
-    reaching.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let file = name.split(':').next().unwrap_or(name);
+    let cost = |test: &Test| test.seconds / NEAR.powi(nearness(file, test));
+    reaching.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let mut sum = 0.0;
     reaching.retain(|test| {
         sum += test.seconds;
         sum <= most
     });
-    let (quick, slow): (Vec<&Test>, Vec<&Test>) =
-        reaching.into_iter().partition(|t| t.seconds < QUICK);
     let mut calls: Vec<Vec<&Test>> = Vec::new();
-    for test in quick {
-        match calls.iter_mut().find(|c| c[0].program == test.program) {
+    for test in reaching {
+        let joins = |call: &&mut Vec<&Test>| {
+            let seconds: f64 = call.iter().map(|t| t.seconds).sum();
+            call[0].program == test.program && seconds + test.seconds < QUICK
+        };
+        match calls.iter_mut().rev().find(joins) {
             Some(call) => call.push(test),
             None => calls.push(vec![test]),
         }
     }
-    calls.extend(slow.into_iter().map(|test| vec![test]));
     for tests in calls {
         let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
         let seconds: f64 = tests.iter().map(|t| t.seconds).sum();
@@ -132,6 +155,16 @@ pub fn outcome(id: usize, tests: &[Test], most: f64) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Missed)
+}
+
+/// How many modules of a file, `crates/NAME/src/a/b.rs`, a test of its crate stands in.
+fn nearness(file: &str, test: &Test) -> i32 {
+    let Some((home, modules)) = file.split_once("/src/") else { return 0 };
+    if !test.folder.ends_with(home) {
+        return 0;
+    }
+    let modules = modules.trim_end_matches(".rs").trim_end_matches("/mod").split('/');
+    modules.zip(test.name.split("::")).take_while(|(a, b)| a == b).count() as i32
 }
 
 /// What begins a test. A mutant that writes where it must not is not to replace a device of this machine, which root may: there a
@@ -174,6 +207,24 @@ fn ends(command: &mut Command, seconds: f64) -> Result<Option<bool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tests_of_a_module_are_the_nearest_to_its_mutants() {
+        let test = |folder: &str, name: &str| Test {
+            program: PathBuf::new(),
+            folder: folder.into(),
+            name: name.into(),
+            seconds: 0.0,
+            built: 0,
+            reaches: Vec::new(),
+        };
+        let file = "crates/a/src/b/c.rs";
+        assert_eq!(nearness(file, &test("/x/crates/a", "b::c::tests::t")), 2);
+        assert_eq!(nearness(file, &test("/x/crates/a", "b::d::tests::t")), 1);
+        assert_eq!(nearness(file, &test("/x/crates/a", "d::c::tests::t")), 0);
+        assert_eq!(nearness(file, &test("/x/crates/d", "b::c::tests::t")), 0);
+        assert_eq!(nearness("crates/a/src/b/mod.rs", &test("/x/crates/a", "b::tests::t")), 1);
+    }
 
     #[test]
     fn a_device_stays_where_it_is_and_the_rest_runs_as_it_would() {

@@ -305,6 +305,17 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         visit::visit_expr_struct(self, e);
     }
 
+    // What is built for tests alone is no part of what they test, also where that is not all its condition says.
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        let of_tests = |attribute: &syn::Attribute| {
+            let range = range(&attribute.meta);
+            attribute.path().is_ident("cfg") && self.source[range].contains("test")
+        };
+        if !module.attrs.iter().any(of_tests) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
     // Nothing can be turned on in constants, lengths and patterns.
     fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
     fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
@@ -451,6 +462,16 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert_eq!(ids, [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn tests_stay_as_they_are() {
+        let source =
+            "#[cfg(all(test, unix))]\nmod tests {\n    fn f() -> u8 {\n        1 + 2\n    }\n}\n";
+        let mutants = [mutant(1, Genre::Binary, "-", (4, 11))];
+        assert_eq!(written(source, &mutants), (plain(source), vec![]));
+        let built = source.replace("all(test, unix)", "unix");
+        assert_eq!(written(&built, &mutants).1, [1]);
     }
 
     #[test]

@@ -265,4 +265,35 @@ mod tests {
         assert_eq!(sets(3, 2), [[0, 1], [0, 2], [1, 2]]);
         assert_eq!((sets(6, 3).len(), sets(4, 1).len(), sets(4, 0).len()), (20, 4, 1));
     }
+
+    #[test]
+    fn the_rank_of_an_error_is_the_first_whose_tail_is_no_larger() {
+        // Squares 4, 1, 1 / 4 of 21 / 4.
+        let x = crate::Array::real(vec![3, 3], vec![2., 0., 0., 0., 1., 0., 0., 0., 0.5]).unwrap();
+        let limits = crate::Limits { bytes: u64::MAX, stop: &|| false };
+        let tails = spectrum(&x, &[0], 1e-6, &limits).unwrap();
+        let (one, two) = (1.25 / 5.25, 0.25 / 5.25);
+        for (eps, expected) in
+            [(1.5, 1), (one + 1e-9, 1), (one - 1e-9, 2), (two + 1e-9, 2), (two - 1e-9, 3), (0.0, 3)]
+        {
+            assert_eq!(rank_at(&tails, eps), (expected, expected), "{eps}");
+        }
+        // Just below the tail rounding decides: at least this, at most that.
+        assert_eq!(rank_at(&tails, tails.of(1) - 1e-14), (1, 2));
+        assert_eq!(rank_at(&tails, tails.of(1)), (1, 1));
+    }
+
+    #[test]
+    fn too_many_vertices_without_a_mode_have_no_width() {
+        let star = |internal: usize| Network {
+            dims: vec![2; 2],
+            external: (0..2 + internal).map(|v| v < 2).collect(),
+            at: vec![0, 1],
+            edges: (0..internal).flat_map(|k| [[0, 2 + k, 2], [1, 2 + k, 3]]).collect(),
+            cores: Vec::new(),
+        };
+        assert_eq!(width(&star(3), &[0]), Some(8.0));
+        assert_eq!(width(&star(MOST_INTERNAL), &[0]), Some(2f64.powi(14)));
+        assert_eq!(width(&star(MOST_INTERNAL + 1), &[0]), None);
+    }
 }

@@ -393,3 +393,80 @@ fn relative(sum: &Array, x: &Array) -> f64 {
     let ((a, large), (b, small)) = (norm(sum), norm(x));
     (a / b) * (large / small)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_one_number_above_zero() {
+        let of = |objective: Value| Goal::of(&objective, "rse");
+        assert_eq!(of(json!({"max_rse": 0.1})), Some(Goal::MaxError(0.1)));
+        assert_eq!(of(json!({"lambda": 2.0})), Some(Goal::Lambda(2.0)));
+        assert_eq!(of(json!({"max_params": 30})), Some(Goal::MaxParams(30.0)));
+        assert_eq!(Goal::of(&json!({"max_kl": 0.1}), "kl"), Some(Goal::MaxError(0.1)));
+        for bad in [
+            json!({"max_kl": 0.1}),
+            json!({"max_rse": 0.0}),
+            json!({"lambda": -1.0}),
+            json!({"lambda": null}),
+            json!({"max_rse": 0.1, "lambda": 2.0}),
+            json!({}),
+            json!(null),
+            json!(3),
+        ] {
+            assert_eq!(of(bad.clone()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn losses_and_targets_are_those_of_the_goal() {
+        let same = |a: f64, b: f64| assert!((a - b).abs() < 1e-15, "{a} {b}");
+        same(Goal::Lambda(3.0).loss(10.0, 40.0, 0.2), 0.25 + 0.6);
+        same(Goal::MaxError(0.1).loss(10.0, 40.0, 0.05), 0.25);
+        same(Goal::MaxError(0.1).loss(10.0, 40.0, 0.1), 0.25);
+        same(Goal::MaxError(0.1).loss(10.0, 40.0, 0.3), 0.25 + 0.02 * 2.0);
+        same(Goal::MaxParams(10.0).loss(10.0, 40.0, 0.3), 0.3);
+        same(Goal::MaxParams(10.0).loss(15.0, 40.0, 0.3), 2.5);
+        for (goal, params, error, expected) in [
+            (Goal::Lambda(3.0), 1e9, 1.0, true),
+            (Goal::MaxError(0.1), 1e9, 0.1, true),
+            (Goal::MaxError(0.1), 1.0, 0.11, false),
+            (Goal::MaxParams(10.0), 10.0, 1.0, true),
+            (Goal::MaxParams(10.0), 11.0, 0.0, false),
+        ] {
+            assert_eq!(goal.reached(params, error), expected, "{goal:?} {params} {error}");
+        }
+        let names = ["rse", "kl", "poisson", "huber"].map(|id| measured(&json!({ id: 0.1 })).0);
+        assert_eq!(names, ["rse", "kl", "poisson", "huber"]);
+        assert_eq!(measured(&json!({"re": 0.1})), ("rse", "squared"));
+    }
+
+    #[test]
+    fn slices_without_an_entry_are_found_in_every_mode() {
+        let x = Array::real(vec![2, 3, 2], vec![0.0; 12]).unwrap();
+        assert_eq!(empty_slices(&x, None), []);
+        assert_eq!(empty_slices(&x, Some(&[true; 12])), []);
+        // Entry (1, 2, 0) alone.
+        let mut known = [false; 12];
+        known[6 + 4] = true;
+        assert_eq!(empty_slices(&x, Some(&known)), [(0, 0), (1, 0), (1, 1), (2, 1)]);
+        known[1] = true;
+        assert_eq!(empty_slices(&x, Some(&known)), [(1, 1)]);
+    }
+
+    #[test]
+    fn norms_are_compared_whatever_their_size() {
+        let of = |re: &[f64], im: &[f64]| Array {
+            dims: vec![re.len()],
+            re: re.to_vec(),
+            im: im.to_vec(),
+        };
+        let (five, ten) = (of(&[3.0, 4.0], &[]), of(&[6.0, 0.0], &[0.0, 8.0]));
+        assert_eq!((relative(&ten, &five), relative(&five, &ten)), (2.0, 0.5));
+        let (large, small) = (of(&[3e200, -4e200], &[]), of(&[5e-200], &[]));
+        let found = relative(&large, &of(&[5e199], &[]));
+        assert!((found - 10.0).abs() < 1e-14, "{found}");
+        assert!((relative(&small, &of(&[-1e-200], &[])) - 5.0).abs() < 1e-14);
+    }
+}

@@ -199,3 +199,40 @@ fn close(a: f64, b: f64) -> bool {
 fn is_root(root: f64, square: f64) -> bool {
     (root - square.sqrt()).abs() <= 1e-12 * root.abs()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_summary_is_of_the_command_whose_fields_it_has() {
+        for (field, command) in [
+            ("binding_cuts", Command::Certify),
+            ("cuts", Command::Bound),
+            ("rse_tensor_at_most", Command::Round),
+            ("rse_recorded", Command::Pick),
+            ("empty_slices", Command::Complete),
+            ("re_unrounded", Command::Compress),
+            ("strategy", Command::Search),
+            ("norm", Command::Generate),
+            ("rse", Command::Fit),
+        ] {
+            assert_eq!(Command::of(&json!({ field: null })), command, "{field}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_the_same_but_for_rounding() {
+        assert!(
+            close(f64::INFINITY, f64::INFINITY)
+                && close(3.0, 3.0 + 2e-9)
+                && close(-3.0, -3.0 - 2e-9)
+        );
+        assert!(close(1e-15, 0.0) && close(0.0, -1e-15) && !close(2e-15, 0.0));
+        assert!(!close(3.0, 3.0 + 4e-9) && !close(3.0, -3.0) && !close(1.0, f64::NAN));
+        assert!(is_root(3.0, 9.0) && is_root(1e-5, 1e-10) && is_root(0.0, 0.0));
+        assert!(!is_root(3.0, 9.0 + 1e-10) && !is_root(-3.0, 9.0) && !is_root(0.0, 1e-30));
+        assert!(!is_root(1e-30, 0.0) && !is_root(1.0, f64::NAN));
+    }
+}

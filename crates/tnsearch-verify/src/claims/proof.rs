@@ -622,3 +622,6 @@ fn weaker(claim: &Bounded, certificate: &Certificate) -> Option<(String, bool)> 
         _ => other("is about another objective".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

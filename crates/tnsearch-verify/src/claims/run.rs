@@ -362,3 +362,6 @@ impl Checks<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
