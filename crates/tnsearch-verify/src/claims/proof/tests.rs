@@ -36,11 +36,11 @@ fn a_claim_follows_from_what_says_as_much_or_more() {
     assert_eq!(of(&|c| c["max_rse"] = json!(0.2)), None);
     assert_eq!(of(&|c| c["params"] = json!(15)), None);
     assert_eq!(of(&|c| c["params"] = json!(null)), None);
-    assert_eq!(of(&|c| c["max_rank"] = json!(6)).unwrap(), "is about ranks up to 6 only");
-    assert_eq!(of(&|c| c["max_rse"] = json!(0.05)).unwrap(), "is about an RSE of 5e-2, not 1e-1");
-    assert_eq!(of(&|c| c["params"] = json!(13)).unwrap(), "proves 13 params only");
-    assert_eq!(of(&|c| c["template"]["edges"] = json!([])).unwrap(), "is about other structures");
-    assert_eq!(weaker(&plain, &priced(|_| ())).unwrap(), "is about another objective");
+    assert_eq!(of(&|c| c["max_rank"] = json!(6)).unwrap().0, "is about ranks up to 6 only");
+    assert_eq!(of(&|c| c["max_rse"] = json!(0.05)).unwrap().0, "is about an RSE of 5e-2, not 1e-1");
+    assert_eq!(of(&|c| c["params"] = json!(13)).unwrap().0, "proves 13 params only");
+    assert_eq!(of(&|c| c["template"]["edges"] = json!([])).unwrap().0, "is about other structures");
+    assert_eq!(weaker(&plain, &priced(|_| ())).unwrap().0, "is about another objective");
     // Any rank, and nothing at all, is more than any number.
     let all = claim(None, Least::Params(0.1, Some(14)));
     assert!(weaker(&all, &certificate(|_| ())).is_some());
@@ -53,10 +53,10 @@ fn a_claim_follows_from_what_says_as_much_or_more() {
     assert_eq!(weaker(&loss(3.0, 1.5), &proof), None);
     assert_eq!(weaker(&loss(4.0, 1.4), &proof), None);
     assert_eq!(weaker(&loss(3.0 - 1e-9, 1.5), &proof), None);
-    assert_eq!(weaker(&loss(2.9, 1.5), &proof).unwrap(), "is about lambda 3, not 2.9");
-    assert_eq!(weaker(&loss(3.0, 1.6), &proof).unwrap(), "proves a loss of 1.5 only");
+    assert_eq!(weaker(&loss(2.9, 1.5), &proof).unwrap().0, "is about lambda 3, not 2.9");
+    assert_eq!(weaker(&loss(3.0, 1.6), &proof).unwrap().0, "proves a loss of 1.5 only");
     assert_eq!(
-        weaker(&loss(3.0, 1.5), &certificate(|_| ())).unwrap(),
+        weaker(&loss(3.0, 1.5), &certificate(|_| ())).unwrap().0,
         "is about another objective"
     );
 }
