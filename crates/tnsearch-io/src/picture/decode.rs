@@ -169,6 +169,9 @@ fn jpeg(file: &File, length: u64, limit: MemoryLimit) -> Result<Raw, Problem> {
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(&held), options);
     decoder.decode_headers().map_err(problem)?;
     let headers = decoder.dimensions().zip(decoder.input_colorspace());
+    let turn = decoder.exif().and_then(|notes| Turn::from_exif(notes)).unwrap_or(Turn::NONE);
+    // What stands beside the pixels is held by the one that read it, which has to go before room is asked for.
+    drop(decoder);
     let Some(((width, height), colours)) = headers else {
         return Err(Problem::Damaged("it has no frame".into()));
     };
@@ -189,10 +192,7 @@ fn jpeg(file: &File, length: u64, limit: MemoryLimit) -> Result<Raw, Problem> {
     let blocks = |side: u32| u64::from(side).next_multiple_of(32);
     let beside = beside + 2 * u64::from(all) * blocks(width) * blocks(height);
     let frame = Frame::new((height, width), all, 8, beside, limit)?;
-    let turn = decoder.exif().and_then(|notes| Turn::from_exif(notes)).unwrap_or(Turn::NONE);
     let mut bytes = frame.buffer(limit)?;
-    // What stands beside the pixels is held by the one that read it, which has to go first.
-    drop(decoder);
     let options = options.jpeg_set_out_colorspace(colours);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(&held), options);
     decoder.decode_headers().map_err(problem)?;
