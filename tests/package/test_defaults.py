@@ -28,7 +28,7 @@ def test_the_default_search_is_the_same(name, tmp_path):
     found = tnsearch.search(x, max_re=0.01)
     assert (told["params"], told["rse"]) == (found.params, found.rse)
     assert told["certified_optimal"] == found.certified_optimal
-    network = tnsearch.load(tmp_path / "net.safetensors")
+    network = tnsearch.Network.load(tmp_path / "net.safetensors")
     cores = [np.asarray(core) for core in found.network.cores]
     assert [core.tobytes() for core in cores] == [np.asarray(core).tobytes() for core in network.cores]
     # One percent is what is meant where nothing is said.

@@ -316,10 +316,10 @@ def test_the_environment_is_left_alone(hidden):
 
 def test_what_a_kind_of_number_cannot_reach_is_said():
     """The terminal has a line for it; so have the result, its text and what notebooks show."""
-    i, j, k = np.ogrid[0:6, 0:7, 0:8]
-    tensor = 1.0 / (1.0 + i + j + k)
+    i, j, k = np.ogrid[0:20, 0:21, 0:22]
+    tensor = 1.0 / (1.0 + (i + j + k) / 10)
     asked = {"template": "path", "max_re": 1e-9, "max_seconds": 20}
-    coarse = tnsearch.search(tensor.astype(np.float32), **asked)
+    coarse = tnsearch.search(tensor, dtype="f32", **asked)
     assert not coarse.target_reached
     said = "networks of f32 numbers come to an RE of about 5e-7, whatever their ranks; dtype f64 comes closer"
     assert coarse.rounding == said
@@ -328,10 +328,10 @@ def test_what_a_kind_of_number_cannot_reach_is_said():
     fine = tnsearch.search(tensor, **asked)
     assert fine.target_reached and fine.rounding is None and "rounding" not in fine._repr_html_()
     # An error that is missed for another reason has no such line.
-    small = tnsearch.search(tensor.astype(np.float32), template="path", max_re=1e-3, max_rank=1, max_seconds=20)
+    small = tnsearch.search(tensor, dtype="f32", template="path", max_re=1e-3, max_rank=1, max_seconds=20)
     assert not small.target_reached and small.rounding is None
-    direct = tnsearch.decompose(tensor.astype(np.float32), max_re=1e-9)
+    direct = tnsearch.decompose(tensor, dtype="f32", max_re=1e-9)
     assert not direct.target_reached and direct.rounding == said and said in repr(direct)
     assert tnsearch.decompose(tensor, max_re=1e-9).rounding is None
-    claims = tnsearch.verify(tensor.astype(np.float32), coarse).claims
+    claims = tnsearch.verify(tensor, coarse, dtype="f32").claims
     assert {c.claim: c.verdict for c in claims}["rounding"] == "recorded"
