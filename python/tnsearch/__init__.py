@@ -6,6 +6,7 @@ from ._compress import Compressed, compress, decompress
 from ._core import Network, Structure, __version__
 from ._decompose import Decomposition, Rounded, decompose, round
 from ._fit import FitResult, fit
+from ._groups import Adam, Als, Annealing, Budget, Exact, Greedy, Lm, Random, Tnale, TngaPlus, TngaStar, Tnls, Walk
 from ._plots import plot_history, plot_pareto
 from ._result import Result
 from ._search import search
@@ -13,21 +14,34 @@ from ._study import Study, Trial
 from ._verify import Claim, Verified, verify
 
 __all__ = [
+    "Adam",
+    "Als",
+    "Annealing",
     "Bound",
+    "Budget",
     "Certificate",
     "Claim",
     "Completion",
     "Compressed",
     "Decomposition",
+    "Exact",
     "FitResult",
+    "Greedy",
+    "Lm",
     "Network",
+    "Random",
     "Result",
     "Rounded",
     "Space",
     "Structure",
     "Study",
+    "Tnale",
+    "TngaPlus",
+    "TngaStar",
+    "Tnls",
     "Trial",
     "Verified",
+    "Walk",
     "__version__",
     "bound",
     "certify",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._conduct import Callback, conduct
 from ._core import Engine, strategy_options
 from ._data import Shape, Split, data_options
+from ._groups import Budget, Fit, Strategy, ungrouped
 from ._keywords import known_options, unexpected
 from ._own import OwnEvaluation, OwnLoss, fingerprint_of, own_work
 from ._places import open_place
@@ -31,6 +32,7 @@ def order(
     function: str, settings: Mapping[str, Any], options: Mapping[str, Any], own: bool
 ) -> dict[str, Any]:
     """What was asked, as the engine takes it; ``options`` are those of the strategy."""
+    settings, options = ungrouped(settings, options)
     known = strategy_options()
     strange = {name: value for name, value in options.items() if name.replace("_", "-") not in known}
     unexpected(function, strange, known_options(search) + [name.replace("-", "_") for name in known])
@@ -81,14 +83,14 @@ def search(
     max_loss: float | None = None,
     template: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     max_rank: int | None = None,
-    strategy: str = "auto",
+    strategy: str | Strategy = "auto",
     runs: int = 1,
     seed: int = 0,
     prune: bool = True,
     shrink: bool = True,
     direct: bool = True,
     certificate_nodes: int | None = None,
-    fit: str | None = None,
+    fit: str | Fit | None = None,
     restarts: int | None = None,
     scouts: int | None = None,
     max_sweeps: int | None = None,
@@ -98,6 +100,7 @@ def search(
     learning_rate: float | None = None,
     sigma: float | None = None,
     rescue: int | None = None,
+    budget: Budget | None = None,
     max_phi: float | None = None,
     max_cost: float | None = None,
     max_evaluations: int | None = None,
@@ -144,15 +147,16 @@ def search(
         The largest rank of an edge.
     strategy, **options
         How structures are proposed (``"tnls"``, ``"tnale"``, ``"greedy"``, ``"exact"``, ...) and the options of that
-        strategy, such as ``samples=60``.
+        strategy, such as ``samples=60``; or both as one object, ``tnsearch.Tnls(samples=60)``.
     runs, seed
         Independent runs; same seed, same data, same settings: the same result, bit for bit, at any number of workers.
     prune, shrink, direct, certificate_nodes
         Parts of the search that can be switched off, as on the command line.
     fit, restarts, scouts, max_sweeps, tolerance, stop_rse, carry, learning_rate, sigma, rescue
-        How structures are fitted: ``"als"``, ``"adam"`` or ``"lm"``, and the settings of that.
-    max_phi, max_cost, max_evaluations, max_seconds, threads, max_memory
-        What it may use.
+        How structures are fitted: ``"als"``, ``"adam"`` or ``"lm"``, and the settings of that; or both as one object,
+        ``tnsearch.Als(restarts=4)``.
+    budget, max_phi, max_cost, max_evaluations, max_seconds, threads, max_memory
+        What it may use; ``budget=tnsearch.Budget(max_seconds=60)`` is the same as ``max_seconds=60``.
     dtype
         Compute with ``"f32"``, ``"f64"``, ``"complex64"`` or ``"complex128"``.
     mask, mask_marks, nan_missing
@@ -194,13 +198,14 @@ def search(
     >>> np.allclose(found.network.to_dense(), i + 2 * j + 4 * k + 8 * l)
     True
     """
-    settings = {name: value for name, value in locals().items() if name not in ("X", "options")}
+    given_by_name = {name: value for name, value in locals().items() if name not in ("X", "options")}
+    settings, options = ungrouped(given_by_name, options)
     own = own_work(loss, evaluate)
-    bar = Progress(progress, max_evaluations=max_evaluations, max_seconds=max_seconds)
+    bar = Progress(progress, max_evaluations=settings["max_evaluations"], max_seconds=settings["max_seconds"])
     asked = order("search", settings, options, own is not None)
     asked.update(events=callback is not None, progress=bar.shown, fingerprint=fingerprint_of(own, journal, resume))
     place = open_place(parallel, workers, own)
-    if place.threads is not None and threads is None:
+    if place.threads is not None and settings["threads"] is None:
         asked["search"]["threads"] = place.threads
     asked["workers"] = place.workers
     try:

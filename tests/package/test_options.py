@@ -234,6 +234,7 @@ ONLY_PYTHON = {
         "journal": "files: tests/package/test_search.py resumes those of the command", "resume": "see journal",
         "front": "--pareto writes them", "callback": "a function", "progress": "what is shown, not what is found",
         "evaluate": "a function", "parallel": "--cluster", "workers": "of parallel",
+        "budget": "options of both in one object: tests/package/test_groups.py",
     },
     "space": {"dims": "--x reads a tensor"},
 }  # fmt: skip
