@@ -200,6 +200,7 @@ def ungrouped(
 def _put(into: dict[str, Any], group: Group, name: str) -> None:
     for option, value in group.given().items():
         # False is what `carry` has where nothing is said.
-        if into.get(option) not in (None, False):
+        present = into.get(option)
+        if present is not None and present is not False:
             raise TypeError(f"{option} is given twice: by itself and in {name}={group!r}")
         into[option] = value

@@ -43,14 +43,14 @@ def order(
         objective["loss"] = s["loss"]
     fit = {name: s[name] for name in FIT} | {"method": s["fit"]}
     plain = {name: s[name] for name in SEARCH}
-    strategy = {"name": s["strategy"], "options": {n.replace("_", "-"): v for n, v in options.items()}}
+    strategy = given(name=s["strategy"], options={n.replace("_", "-"): v for n, v in options.items()})
     template = s["template"]
     return {
         "search": given(
             objective=given(**objective),
             fit=given(**fit),
             strategy=strategy,
-            template=None if template is None else "given",
+            template=template if template is None or isinstance(template, str) else "given",
             **plain,
         ),
         "data": data_options(**given(**{name: s[name] for name in DATA})),

@@ -36,6 +36,10 @@ def test_objects_are_the_same_as_names():
 def test_what_is_given_twice_or_is_no_object_is_refused():
     with pytest.raises(TypeError, match="samples is given twice"):
         tnsearch.search(X, strategy=tnsearch.Tnls(samples=6), samples=5, **PLAIN)
+    with pytest.raises(TypeError, match="rescue is given twice"):
+        tnsearch.search(X, rescue=0, fit=tnsearch.Als(rescue=3), **PLAIN)
+    with pytest.raises(ValueError, match="use strategy tnls or direct=False with it"):
+        tnsearch.search(X, samples=9, template="ring")
     with pytest.raises(TypeError, match="max_seconds is given twice"):
         tnsearch.search(X, budget=tnsearch.Budget(max_seconds=6), max_seconds=5, **PLAIN)
     with pytest.raises(TypeError, match="it must be a tnsearch.Budget"):
@@ -44,6 +48,12 @@ def test_what_is_given_twice_or_is_no_object_is_refused():
         tnsearch.search(X, strategy=tnsearch.Tnls(samples=0), **PLAIN)
     with pytest.raises(TypeError, match="radius"):
         tnsearch.Tnls(radius=3)
+
+
+def unknown_strategy():
+    with pytest.raises(ValueError) as caught:
+        tnsearch.search(X, strategy="none of them")
+    return caught.value
 
 
 def test_every_strategy_has_an_object_with_its_options(command):
@@ -55,8 +65,19 @@ def test_every_strategy_has_an_object_with_its_options(command):
             for name in names.split(", "):
                 if name in found:
                     found[name].add(option.replace("-", "_"))
+    every = set(re.search(r"use (auto, .*)", str(unknown_strategy())).group(1).split(", "))
+    assert every - {"auto", "formats", "trees"} == set(_groups.STRATEGIES)
     for name, kind in _groups.STRATEGIES.items():
         assert {field.name for field in dataclasses.fields(kind)} == found[name], name
+
+
+def test_where_no_strategy_is_named_the_default_searches():
+    found = tnsearch.search(X, strategy=None, max_evaluations=1, **PLAIN)
+    assert found.params > 0
+    study = tnsearch.Study((3, 4, 3), template="ring", max_rank=2, lambda_=5.0)
+    trial = study.ask()
+    assert trial is not None and trial.structure.ranks
+    assert tnsearch.search(X, template="any-tree", trees=3, max_re=0.5).params > 0
 
 
 def test_a_study_takes_them_too():

@@ -21,8 +21,8 @@ pub fn harness(cargo_arguments: &[&str], name: &str) -> Result<PathBuf> {
         .with_context(|| format!("cargo {} built no tests of '{name}'", cargo_arguments.join(" ")))
 }
 
-/// The command: the program that `cargo test` builds (the same features, so nothing is built again; the dev profile
-/// is optimised).
+/// The command: the program that `cargo test` builds (the same features, so nothing is built again; in
+/// the dev profile the kernels are optimised).
 pub fn tnsearch() -> Result<PathBuf> {
     executable(&["test", "--workspace", "--no-run"], "tnsearch")
 }

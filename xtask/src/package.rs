@@ -1,4 +1,4 @@
-//! The Python package: its wheel is built, installed into an environment of its own and tested there, and so is its
+//! The Python package: its wheel is built, installed into the environment of the tests and tested there, and so is its
 //! source distribution.
 
 use crate::{python, step};
@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The packages that are large, and of which tests are skipped without them.
 const LARGE: [&str; 3] = ["torch", "jax", "ray"];
+/// Their tests; "ray" alone would be those of arrays, too.
+const LARGE_TESTS: &str = "torch or jax or test_ray or folder";
 
 /// The tests of the package that go through its unsafe parts: arrays that are held while they are read, cores that are lent.
 pub const UNSAFE_TESTS: [&str; 4] = [
@@ -20,7 +22,7 @@ pub const UNSAFE_TESTS: [&str; 4] = [
 pub fn test(tnsearch: &Path) -> Result<()> {
     let python = environment()?;
     let wheels = fresh("target/wheels")?;
-    // The dev profile, which is optimised: what `cargo test` built is used again.
+    // The dev profile, whose kernels are optimised: what `cargo test` built is used again.
     let wheel = build(&python, &wheels, &["build", "--profile", "dev"], "whl")?;
     let sdist = build(&python, &wheels, &["sdist"], "tar.gz")?;
     step::step("the source distribution is whole", || {
@@ -45,7 +47,7 @@ pub fn large(tnsearch: &Path) -> Result<()> {
         python::install(&python, &["--no-deps", "-r", "tests/package/requirements-large.txt"])
     })?;
     let mut tests = step::command(&python, &PYTEST);
-    tests.args(["tests/package", "-k", &LARGE.join(" or ")]).env("TNSEARCH", tnsearch);
+    tests.args(["tests/package", "-k", LARGE_TESTS]).env("TNSEARCH", tnsearch);
     step::run_step(&mut tests)
 }
 

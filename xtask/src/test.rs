@@ -86,7 +86,7 @@ fn crates() -> Result<()> {
 
 /// The program that TNSEARCH names, or one as `cargo test` builds it.
 fn built() -> Result<PathBuf> {
-    step::step("the tnsearch program", artifact::given)
+    artifact::given()
 }
 
 /// The files the command reads and writes, checked with numpy alone.

@@ -1,5 +1,5 @@
 //! All of the command `tnsearch` with a strategy, a loss and an executor of one's own, each asked for by its name:
-//! `own_command search X.npy --template ring --strategy shuffle --tries 9 --loss log-cosh --cluster one`.
+//! `own_command search X.npy --template path --strategy shuffle --tries 9 --loss log-cosh --cluster one`.
 use std::process::ExitCode;
 use std::sync::Arc;
 use tnsearch::graph::Structure;
@@ -24,7 +24,7 @@ impl Plan for Tries {
     }
     fn strategy(&self, c: &Context<'_>, _seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
         let (n, ranks) = (c.dims.len(), vec![2; c.template.edges().len()]);
-        let turned = |by| (0..n).map(|v| (v * (by + 1) + by) % n).collect();
+        let turned = |by| (0..n).map(|v| (v + by) % n).collect();
         let made = |by| Structure::new(c.template.clone(), turned(by), ranks.clone());
         Ok(Box::new(Shuffle((0..self.0).flat_map(made).collect())))
     }

@@ -77,9 +77,10 @@ impl FromStr for Where {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let place = text.parse::<Place>();
         match executors().into_iter().find(|executor| executor.name == name) {
-            Some(executor) => Ok(Where::Registered(executor, rest.to_owned())),
-            None => text.parse().map(Where::Workers).map_err(|said: String| {
+            Some(executor) if place.is_err() => Ok(Where::Registered(executor, rest.to_owned())),
+            _ => place.map(Where::Workers).map_err(|said| {
                 let more =
                     executors().into_iter().map(|e| format!(", or {} ({})", e.name, e.summary));
                 said + &more.collect::<String>()

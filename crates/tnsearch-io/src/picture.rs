@@ -162,7 +162,13 @@ impl Picture {
     pub(crate) fn encode(&self, to: &mut dyn Write, format: PictureFormat) -> io::Result<()> {
         let too_long = |_| io::Error::other("a side is too long for a picture");
         if format == PictureFormat::Jpeg {
-            let side = |n: usize| u16::try_from(n).map_err(too_long);
+            let side = |n: usize| match u16::try_from(n) {
+                Ok(side) if n <= decode::JPEG_SIDE => Ok(side),
+                _ => {
+                    let most = decode::JPEG_SIDE;
+                    Err(io::Error::other(format!("a JPEG has sides of {most} at most; use .png")))
+                }
+            };
             let colour = match self.channels {
                 1 => jpeg_encoder::ColorType::Luma,
                 _ => jpeg_encoder::ColorType::Rgb,
@@ -186,9 +192,14 @@ impl Picture {
             _ => (png::BitDepth::Eight, self.bytes()),
         };
         encoder.set_depth(depth);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&bytes)?;
-        Ok(writer.finish()?)
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&bytes)?;
+            writer.finish()
+        });
+        written.map_err(|e| match e {
+            png::EncodingError::IoError(e) => e,
+            e => io::Error::other(one_line(&e)),
+        })
     }
 
     /// Samples of 16 bits, the high byte first.

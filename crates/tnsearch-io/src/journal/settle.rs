@@ -2,8 +2,8 @@
 //! blame for the others.
 
 use super::header::{SAME_FITS, VERSION};
-use serde_json::{Map, Value};
-use tnsearch::search::StrategySpec;
+use serde_json::{Map, Value, json};
+use tnsearch::search::{StrategySpec, WalkSettings};
 
 /// Settings that others follow from, the first to blame first: where one differs, the rest is not looked at.
 const FIRST: [&str; 8] =
@@ -40,14 +40,13 @@ pub(super) fn settle(then: &mut Map<String, Value>, now: &Value) {
             data.insert(name.to_owned(), now["data"][name].clone());
         }
     }
-    // Walks of the default search were recorded with the settings of tnls until 0.3.0, which they do not use.
+    // Until 0.3.0 the default search was recorded with the settings of tnls, and its walks had their defaults.
     let settings = then.get("settings").cloned().unwrap_or_default();
     let walks = now["settings"].get("steps").is_some() && settings.get("steps").is_none();
-    if then.get("strategy").is_some_and(|s| *s == StrategySpec::default().name)
-        && walks
-        && settings["max_rank"] == now["settings"]["max_rank"]
-    {
-        then.insert("settings".to_owned(), of_now("settings"));
+    if then.get("strategy").is_some_and(|s| *s == StrategySpec::default().name) && walks {
+        let mut walked = json!(WalkSettings::default());
+        walked["max_rank"] = settings["max_rank"].clone();
+        then.insert("settings".to_owned(), walked);
     }
     let of_then =
         |then: &Map<String, Value>, name: &str| then.get(name).cloned().unwrap_or_default();

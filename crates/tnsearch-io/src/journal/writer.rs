@@ -357,6 +357,7 @@ mod tests {
         assert_eq!(open(&walk, "auto", &walk), Ok(()));
         let other = json!({"max_rank": 7, "steps": 9, "width": 2, "patience": 12});
         assert!(open(&other, "auto", &walk).unwrap_err().contains("steps"));
+        assert!(open(&tnls, "auto", &other).unwrap_err().contains("steps"));
         let wider = json!({"max_rank": 8, "iterations": 30, "samples": 60, "c1": 0.9, "c2": null});
         assert!(open(&wider, "auto", &walk).is_err());
         assert!(open(&tnls, "walk", &walk).is_err());

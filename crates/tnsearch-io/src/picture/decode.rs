@@ -17,7 +17,7 @@ use zune_jpeg::errors::DecodeErrors;
 const BESIDE: usize = 1 << 20;
 
 /// The longest side that other programs write and read; beyond it the decoder's own sums of sides and blocks overflow.
-const JPEG_SIDE: usize = 65_500;
+pub(super) const JPEG_SIDE: usize = 65_500;
 
 /// The samples of a file as they are in it.
 struct Raw {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use tnsearch::graph::Template;
 use tnsearch::problem::Stop;
-use tnsearch::search::SearchSettings;
+use tnsearch::search::{Resolved, SearchSettings};
 use tnsearch_io::Table;
 
 /// The settings of a compression.
@@ -197,6 +197,7 @@ fn plain_settings(settings: &CompressSettings, order: usize) -> Result<PlainSett
     let mut search = SearchSettings::default();
     search.seed = settings.seed;
     search.max_rank = Some(settings.max_rank);
+    search.max_phi = Some(Resolved::PAPER_PHI);
     search.budget.threads = settings.threads;
     Ok(PlainSettings {
         template,

@@ -73,7 +73,8 @@ pub struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// The search with default settings: the fewest parameters with a relative error of at most 1 %, in whichever format
-    /// has them. It is the search of the command line and of Python where nothing is said, bit for bit.
+    /// has them. It is the search of the command line and of Python where nothing is said, bit for bit (where memory
+    /// suffices: those have a limit on it).
     ///
     /// ```
     /// use tnsearch::prelude::*;
@@ -278,10 +279,16 @@ impl<'a> Search<'a> {
             // It knows its graphs, and has no ranks but those it is given.
             (Some(_), template) => {
                 let ring = || Template::ring(dims.len()).map(Arc::new);
-                let template = template.clone().map_or_else(ring, Ok)?;
+                let template = match template.clone().map_or_else(ring, Ok)? {
+                    // Formats are chosen between by their bounds.
+                    formats if formats.is_formats() && !plain => {
+                        Arc::new(Template::any(dims.len())?)
+                    }
+                    other => other,
+                };
                 let paper = StrategySpec::new(strategies::TNLS.name);
                 let own = self.settings.clone().with(|s| s.strategy = paper);
-                (template, own.resolved(own.strategy.clone(), dims))
+                (template, own.resolved(self.settings.strategy.clone(), dims))
             }
             _ => self.settings.resolve(self.template.clone(), dims, plain)?,
         };
@@ -707,7 +714,7 @@ impl PreparedSearch<'_> {
                 let entry = target.kind().bytes() as u128;
                 let workers = budget.workers(size(small.dims()).saturating_mul(entry));
                 let threads = Local::new(evaluator, workers);
-                made = Box::new(threads?);
+                made = Box::new(threads.map_err(|e| SearchError::Threads(e.to_string()))?);
                 &mut *made
             }
         };

@@ -237,7 +237,8 @@ impl Description {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StrategySpec {
-    /// The strategy's name.
+    /// The strategy's name; left out: the default.
+    #[serde(default = "default_name")]
     pub name: String,
     /// Its options by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -278,8 +279,12 @@ impl StrategySpec {
 
 impl Default for StrategySpec {
     fn default() -> Self {
-        StrategySpec::new(OURS[0].name)
+        StrategySpec::new(default_name())
     }
+}
+
+fn default_name() -> String {
+    OURS[0].name.to_owned()
 }
 
 /// A strategy with checked settings, from which any number of runs can be made.

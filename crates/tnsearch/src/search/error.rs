@@ -38,10 +38,13 @@ pub enum SearchError {
     /// The threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(String),
+    /// An executor could not be made.
+    #[error("the executor cannot be made: {0}")]
+    Executor(String),
 }
 
 impl From<std::io::Error> for SearchError {
     fn from(e: std::io::Error) -> Self {
-        SearchError::Threads(e.to_string())
+        SearchError::Executor(e.to_string())
     }
 }

@@ -129,7 +129,8 @@ impl Budget {
     }
 }
 
-/// The settings of a search on a tensor: nothing is left out any more. This is what a journal holds.
+/// The settings of a search on a tensor: nothing is left out any more. The first line of a journal is
+/// made from it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Resolved {

@@ -51,7 +51,7 @@ fn plan(options: &Map<String, Value>, plan: PlanFor) -> Result<Box<dyn Plan>, Se
     let (dead, instead) = match plan.walks {
         true => (
             &OF_TNLS[..],
-            "the default search walks from direct methods and has no such rounds; use --strategy tnls or --no-direct with it",
+            "the default search walks from direct methods and does not use it; use --strategy tnls or --no-direct with it",
         ),
         false => (
             &OF_WALKS[..],
