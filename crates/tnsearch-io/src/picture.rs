@@ -160,27 +160,31 @@ impl Picture {
 
     /// Writes it as PNG, of 16 bits where it has so many, or as JPEG.
     pub(crate) fn encode(&self, to: &mut dyn Write, format: PictureFormat) -> io::Result<()> {
-        let too_long = |_| io::Error::other("a side is too long for a picture");
-        if format == PictureFormat::Jpeg {
-            let side = |n: usize| match u16::try_from(n) {
-                Ok(side) if n <= decode::JPEG_SIDE => Ok(side),
-                _ => {
-                    let most = decode::JPEG_SIDE;
-                    Err(io::Error::other(format!("a JPEG has sides of {most} at most; use .png")))
-                }
-            };
-            let colour = match self.channels {
-                1 => jpeg_encoder::ColorType::Luma,
-                _ => jpeg_encoder::ColorType::Rgb,
-            };
-            let (width, height) = (side(self.width)?, side(self.height)?);
-            let encoder = jpeg_encoder::Encoder::new(to, JPEG_QUALITY);
-            let written = encoder.encode(&self.bytes(), width, height, colour);
-            return written.map_err(|e| match e {
-                jpeg_encoder::EncodingError::IoError(e) => e,
-                e => io::Error::other(one_line(&e)),
-            });
+        match format {
+            PictureFormat::Png => self.encode_png(to),
+            PictureFormat::Jpeg => self.encode_jpeg(to),
         }
+    }
+
+    fn encode_jpeg(&self, to: &mut dyn Write) -> io::Result<()> {
+        let most = decode::JPEG_SIDE;
+        let too_long = || io::Error::other(format!("a JPEG has sides of {most} at most; use .png"));
+        let side = |n: usize| u16::try_from(n).ok().filter(|_| n <= most).ok_or_else(too_long);
+        let colour = match self.channels {
+            1 => jpeg_encoder::ColorType::Luma,
+            _ => jpeg_encoder::ColorType::Rgb,
+        };
+        let (width, height) = (side(self.width)?, side(self.height)?);
+        let encoder = jpeg_encoder::Encoder::new(to, JPEG_QUALITY);
+        let written = encoder.encode(&self.bytes(), width, height, colour);
+        written.map_err(|e| match e {
+            jpeg_encoder::EncodingError::IoError(e) => e,
+            e => io::Error::other(one_line(&e)),
+        })
+    }
+
+    fn encode_png(&self, to: &mut dyn Write) -> io::Result<()> {
+        let too_long = |_| io::Error::other("a side is too long for a picture");
         let side = |n: usize| u32::try_from(n).map_err(too_long);
         let mut encoder = png::Encoder::new(to, side(self.width)?, side(self.height)?);
         encoder.set_color(match self.channels {

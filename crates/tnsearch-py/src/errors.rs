@@ -107,10 +107,10 @@ pub fn pythonic(text: &str) -> String {
     let mut words = Vec::new();
     for word in text.split(' ') {
         words.push(match word.strip_prefix("--") {
-            // What is on unless it is switched off.
-            Some("no-direct") => "direct=False".to_owned(),
-            Some("no-prune") => "prune=False".to_owned(),
-            Some("no-shrink") => "shrink=False".to_owned(),
+            // What is on unless it is switched off: `--no-direct`.
+            Some(option) if option.starts_with("no-") => {
+                format!("{}=False", option.trim_start_matches("no-").replace('-', "_"))
+            }
             Some(option) if option.starts_with(|c: char| c.is_ascii_lowercase()) => {
                 option.replace('-', "_").replacen("lambda", "lambda_", 1)
             }

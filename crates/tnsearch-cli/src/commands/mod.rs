@@ -63,7 +63,7 @@ use clap::{Parser, Subcommand};
   tnsearch tgp train train.csv -o model.safetensors  Gaussian process regression
 
 Exit codes: 0 done; 1 the target was not reached (the best so far is still written);
-2 bad usage or bad input; 130 on Ctrl-C (the best so far is written)."
+2 bad usage or bad input; 3 verify found nothing wrong but could not check all; 130 on Ctrl-C (the best so far is written)."
 )]
 pub struct Cli {
     #[command(subcommand)]

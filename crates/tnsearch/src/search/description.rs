@@ -98,15 +98,9 @@ pub struct PlanFor {
     pub walks: bool,
 }
 
+/// Ranks up to a largest one, on a template that can be walked over.
 impl From<usize> for PlanFor {
     fn from(max_rank: usize) -> Self {
-        PlanFor::ranks_up_to(max_rank)
-    }
-}
-
-impl PlanFor {
-    /// Ranks up to a largest one, on a template that can be walked over.
-    pub fn ranks_up_to(max_rank: usize) -> Self {
         PlanFor { max_rank, walks: true }
     }
 }
@@ -215,8 +209,7 @@ impl Description {
 
     /// The value of an option where it is not given; none where it follows from something else.
     pub fn default_of(&self, option: &str) -> Option<Value> {
-        let usual = PlanFor::ranks_up_to(MAX_RANK);
-        let plan = |walks| (self.plan)(&Map::new(), PlanFor { walks, ..usual }).ok();
+        let plan = |walks| (self.plan)(&Map::new(), PlanFor { max_rank: MAX_RANK, walks }).ok();
         let value = |settings: Value| settings.get(option.replace('-', "_")).cloned();
         let of = |plan: Box<dyn Plan>| value(plan.settings()).or_else(|| value(plan.exact()?));
         of(plan(true)?).or_else(|| of(plan(false)?)).filter(|v| !v.is_null())

@@ -5,12 +5,9 @@
 //! Where no template is named, [`super::formats`] stands for it, and [`super::trees`] for template `any-tree`.
 
 use super::exact_then_tnls::{self, Both, NODES};
-use super::tnls::{self, C1, C2, ITERATIONS, SAMPLES};
+use super::tnls::{C1, C2, ITERATIONS, SAMPLES};
 use super::walk::{PATIENCE, STEPS, WIDTH};
-use super::{
-    CheckedExact, CheckedTnls, CheckedWalk, Exact, ExactSettings, Formats, GoOn, Strategy, Tnls,
-    Walk, WalkSettings,
-};
+use super::{CheckedWalk, Exact, ExactSettings, Formats, GoOn, Strategy, Tnls, Walk, WalkSettings};
 use crate::SettingError;
 use crate::bound::needed_rank;
 use crate::graph::Structure;
@@ -18,7 +15,7 @@ use crate::search::SearchError;
 use crate::search::description::{
     Bounds, Context, Description, OptionDescription, Plan, PlanFor, settings_from,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The default.
 pub(crate) const AUTO: Description = Description {
@@ -64,20 +61,16 @@ fn plan(options: &Map<String, Value>, plan: PlanFor) -> Result<Box<dyn Plan>, Se
     }
     let (walks, max_rank) = (plan.walks, plan.max_rank);
     let walk = settings_from::<WalkSettings>(options, max_rank)?.check()?;
-    let exact = exact_then_tnls::exact(options, SPEND)?;
-    let tnls = tnls::checked(options, max_rank)?;
-    let random = exact_then_tnls::both(options, max_rank, SPEND)?;
-    Ok(Box::new(Default { exact, walk, tnls, random, walks }))
+    let both = exact_then_tnls::both(options, max_rank, SPEND)?;
+    Ok(Box::new(Default { walk, both, walks }))
 }
 
 /// The parts with their settings.
 struct Default {
-    exact: CheckedExact,
     walk: CheckedWalk,
-    /// On templates with internal vertices, which walks do not know.
-    tnls: CheckedTnls,
-    /// Where there is nothing to begin with.
-    random: Both,
+    /// Exact search comes first. TNLS goes on from it where there is nothing to begin with, and on templates with internal
+    /// vertices, which walks do not know.
+    both: Both,
     walks: bool,
 }
 
@@ -88,40 +81,40 @@ impl Default {
         let Some(bound) = context.bound else { return false };
         let possible = context.objective.max_error().is_none_or(|eps| {
             let needed = needed_rank(context.template, bound.spectra(), eps);
-            needed.is_none_or(|needed| needed.rank <= self.tnls.max_rank)
+            needed.is_none_or(|needed| needed.rank <= self.both.tnls.max_rank)
         });
         let degree = |v: usize| context.template.incident(v).count() as i32;
         let degrees = (0..context.template.vertices()).map(degree);
-        let ways = (self.tnls.max_rank as f64).powi(degrees.max().unwrap_or(0));
+        let ways = (self.both.tnls.max_rank as f64).powi(degrees.max().unwrap_or(0));
         possible && ways <= MOST_WAYS
     }
 }
 
 impl Plan for Default {
     fn settings(&self) -> Value {
-        if self.walks { self.walk.settings() } else { self.tnls.settings() }
+        if self.walks { self.walk.settings() } else { self.both.settings() }
     }
 
     fn exact(&self) -> Option<Value> {
-        Some(json!(*self.exact))
+        self.both.exact()
     }
 
     fn at_once(&self) -> (&'static str, usize) {
-        if self.walks { self.walk.at_once() } else { self.tnls.at_once() }
+        if self.walks { self.walk.at_once() } else { self.both.at_once() }
     }
 
     /// Exact search where it can end, then walks from the best of all that was found.
     fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
-        let Some(starts) = context.starts else { return self.random.strategy(context, seed) };
+        let Some(starts) = context.starts else { return self.both.strategy(context, seed) };
         let (objective, template) = (context.objective, context.template.clone());
         let mut parts: Vec<Box<dyn Strategy>> = Vec::new();
         if self.can_end(context)
             && let Some(relaxation) = context.relaxation()
         {
-            parts.push(Box::new(Exact::new(relaxation, objective, self.exact.clone())));
+            parts.push(Box::new(Exact::new(relaxation, objective, self.both.exact.clone())));
         }
         let mut starts = starts.to_vec();
-        let (walk, tnls) = (self.walk.up_to(context.widest_rank), self.tnls.clone());
+        let (walk, tnls) = (self.walk.up_to(context.widest_rank), self.both.tnls.clone());
         let go_on: GoOn = Box::new(move |best| {
             starts.splice(0..0, best.map(|(structure, _)| structure.clone()));
             starts.truncate(WALKS_FROM);

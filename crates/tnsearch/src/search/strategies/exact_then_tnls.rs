@@ -28,8 +28,8 @@ const OPTIONS: [OptionDescription; 5] = [NODES, ITERATIONS, SAMPLES, C1, C2];
 
 /// Both halves with their settings.
 pub(super) struct Both {
-    tnls: CheckedTnls,
-    exact: CheckedExact,
+    pub(super) tnls: CheckedTnls,
+    pub(super) exact: CheckedExact,
 }
 
 /// Both halves from options; `spend` is what exact search may spend where nothing is said.
@@ -38,21 +38,14 @@ pub(super) fn both(
     max_rank: usize,
     spend: ExactSettings,
 ) -> Result<Both, SettingError> {
-    Ok(Both { tnls: tnls::checked(options, max_rank)?, exact: exact(options, spend)? })
-}
-
-/// The settings of exact search from options.
-pub(super) fn exact(
-    options: &Map<String, Value>,
-    spend: ExactSettings,
-) -> Result<CheckedExact, SettingError> {
     let nodes = match options.get("nodes") {
         None => spend.nodes,
         Some(nodes) => nodes.as_u64().ok_or_else(|| {
             SettingError::new("nodes", nodes, "it must be a whole number of at least 1")
         })?,
     };
-    ExactSettings { nodes, ..spend }.check()
+    let exact = ExactSettings { nodes, ..spend }.check()?;
+    Ok(Both { tnls: tnls::checked(options, max_rank)?, exact })
 }
 
 impl Plan for Both {
