@@ -16,12 +16,12 @@ use std::time::Instant;
 use tnsearch::problem::Target;
 use tnsearch::search::Event;
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
+use tnsearch_app::compress::{CompressSettings, Goal, Plan, restored};
+use tnsearch_app::tensorise::{AskedPicture, Method};
 use tnsearch_io::network::{Extras, Origin, write_with};
 use tnsearch_io::{
     Dtype, MemoryLimit, Picture, Precision, npy_bytes, picture, read_tensor, split_key,
 };
-use tnsearch_lab::compress::{CompressSettings, Goal, Plan, restored};
-use tnsearch_lab::tensorise::{AskedPicture, Method};
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use tnsearch::problem::{DataError, Holed, MaskError, Target};
 use tnsearch::tensor::{AnyTensor, Kind, Reshape, Split, TensorError, parse_shape, size};
+use tnsearch_app::tensorise::prepared;
 use tnsearch_io::{MemoryLimit, Picture};
-use tnsearch_lab::tensorise::prepared;
 
 /// What is asked about the data, as `python/tnsearch/_data.py` makes it.
 #[derive(Debug, Clone, Default, Deserialize)]

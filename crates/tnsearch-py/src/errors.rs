@@ -14,8 +14,8 @@ use tnsearch::fit::{AloneError, FitError};
 use tnsearch::network::NetworkError;
 use tnsearch::search::SearchError;
 use tnsearch::{MemoryError, SettingError};
+use tnsearch_app::compress::{CompressError, GoalError};
 use tnsearch_io::{FileError, Problem};
-use tnsearch_lab::compress::{CompressError, GoalError};
 
 /// The exception for an error: `MemoryError` for what was refused for its size, `OSError` for files that cannot be read
 /// or written, `ValueError` for everything else that was asked for wrongly.

@@ -12,7 +12,7 @@ use tnsearch::graph::Template;
 use tnsearch::problem::{Stop, Target};
 use tnsearch::rng::stream;
 use tnsearch::tensor::{Tensor, TensorError};
-use tnsearch_lab::Synthetic;
+use tnsearch_app::Synthetic;
 
 fn noise(dims: &[usize], seed: u64) -> Tensor {
     let mut rng = stream(seed, b"decompose tests");

@@ -9,7 +9,7 @@ use tnsearch::fit::FitSettings;
 use tnsearch::graph::Template;
 use tnsearch::problem::{Stop, Target};
 use tnsearch::tensor::Tensor;
-use tnsearch_lab::{Generated, Synthetic};
+use tnsearch_app::{Generated, Synthetic};
 
 fn ring(order: usize, dim: usize, ranks: (usize, usize), seed: u64) -> Generated {
     let ring = Arc::new(Template::ring(order).unwrap());

@@ -13,7 +13,7 @@ use tnsearch::search::{
     Ask, Engine, Evaluator, Exact, ExactSettings, FitEvaluator, Generation, Local, Outcome, Source,
     Strategy,
 };
-use tnsearch_lab::Synthetic;
+use tnsearch_app::Synthetic;
 
 /// Proposes all ways of writing a structure, half of them in each of two generations.
 struct EveryWay {

@@ -8,7 +8,7 @@ use tnsearch::search::{
     Description, Evaluation, Graphs, SearchResult, SearchSettings, StrategySpec, all_strategies,
 };
 use tnsearch::{Search, search::Bounds};
-use tnsearch_lab::Synthetic;
+use tnsearch_app::Synthetic;
 
 struct Case {
     template: Arc<Template>,

@@ -19,10 +19,10 @@ use tnsearch::MemoryError;
 use tnsearch::graph::TemplateRef;
 use tnsearch::search::StoppedBy;
 use tnsearch::tensor::Reshape;
+use tnsearch_app::compress::{CompressError, CompressSettings, Compressed, Goal, Plan};
 use tnsearch_io::network::Extras;
 use tnsearch_io::text::bytes;
 use tnsearch_io::{Dtype, MemoryLimit, Precision, network, output::Output, split_key};
-use tnsearch_lab::compress::{CompressError, CompressSettings, Compressed, Goal, Plan};
 
 /// Compress a picture or an array into one network file.
 ///

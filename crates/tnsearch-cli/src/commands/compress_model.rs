@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tnsearch_io::weights::{PartFile, WeightsFile, journal_path, part_path, shown};
 use tnsearch_io::{Dtype, MemoryLimit, output::Output};
-use tnsearch_lab::model::{
+use tnsearch_models::{
     Calibration, Cost, Event, Goal, Job, LeftAlone, ModelError, Settings, Weigh, Why, layers,
     restore,
 };
@@ -188,7 +188,7 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
     let command = args.goal.max_loss.clone();
     let mut evaluate =
         |path: &std::path::Path| command::loss(command.as_deref().unwrap_or_default(), path);
-    let evaluate: Option<tnsearch_lab::model::job::Evaluate<'_>> =
+    let evaluate: Option<tnsearch_models::job::Evaluate<'_>> =
         if args.goal.max_loss.is_some() { Some(&mut evaluate) } else { None };
     let outcome = job.run(evaluate, &mut |event| {
         display.show(&event);

@@ -51,7 +51,7 @@ mod tests {
     use tnsearch::bound::{CutBound, CutReport, Spectra, SpectraSettings, binding};
     use tnsearch::graph::{Structure, Template};
     use tnsearch::problem::{Objective, Target};
-    use tnsearch_lab::Synthetic;
+    use tnsearch_app::Synthetic;
 
     #[test]
     fn cuts_in_words_name_the_smaller_side_first() {

@@ -15,11 +15,11 @@ use tnsearch::problem::{Holed, Measure, Target};
 use tnsearch::tensor::{
     AnyTensor, Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape, size,
 };
+use tnsearch_app::Tensorise;
+use tnsearch_app::tensorise::Method;
 use tnsearch_io::journal::{Header, fingerprint};
 use tnsearch_io::network::Origin;
 use tnsearch_io::{Array, MemoryLimit, Problem, picture, read_tensor, split_key};
-use tnsearch_lab::Tensorise;
-use tnsearch_lab::tensorise::Method;
 
 /// Another shape for the tensor: its modes split into factors.
 #[derive(Debug, Clone, Default, Args)]

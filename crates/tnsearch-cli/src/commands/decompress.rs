@@ -11,9 +11,9 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use tnsearch::tensor::size;
+use tnsearch_app::compress::{picture_of, restored};
 use tnsearch_io::network::Origin;
 use tnsearch_io::{Dtype, MemoryLimit, Problem, network, output::Output, picture, write_npy_as};
-use tnsearch_lab::compress::{picture_of, restored};
 
 /// Write the picture or array that was compressed, with its shape and type.
 ///

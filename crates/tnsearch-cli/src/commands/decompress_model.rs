@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tnsearch_io::MemoryLimit;
 use tnsearch_io::weights::{PartFile, WeightsFile, part_path};
-use tnsearch_lab::model::{ModelError, restore};
+use tnsearch_models::{ModelError, restore};
 
 /// Write the dense weights of a compressed model: names, types and order as they were.
 ///

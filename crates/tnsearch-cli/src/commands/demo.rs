@@ -16,8 +16,8 @@ use tnsearch::graph::{Structure, Template};
 use tnsearch::network::draw;
 use tnsearch::problem::{Objective, Target};
 use tnsearch::search::{Best, Budget, Search, SearchResult, StoppedBy};
+use tnsearch_app::Synthetic;
 use tnsearch_io::{network, output::Output, write_tensor};
-use tnsearch_lab::Synthetic;
 
 /// The tensor and the search of the demonstration: the paper's section 5.1.
 const ORDER: usize = 6;

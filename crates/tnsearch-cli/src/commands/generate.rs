@@ -11,8 +11,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::tensor::ModeNames;
+use tnsearch_app::{Example, Synthetic};
 use tnsearch_io::{Dtype, network, output::Output, weights, write_tensor};
-use tnsearch_lab::{Example, Synthetic};
 
 /// Make a random tensor from a hidden network, as in the paper's section 5.1.
 ///

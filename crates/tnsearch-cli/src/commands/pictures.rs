@@ -4,10 +4,10 @@ use crate::terminal;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
+use tnsearch_app::Tensorise;
+use tnsearch_app::tensorise::{AskedPicture, prepared};
 use tnsearch_io::network::Origin;
 use tnsearch_io::{Array, Dtype, MemoryLimit, Picture, picture, read_tensor, split_key};
-use tnsearch_lab::Tensorise;
-use tnsearch_lab::tensorise::{AskedPicture, prepared};
 
 /// How a picture becomes a tensor.
 #[derive(Debug, Clone, Default, Args)]

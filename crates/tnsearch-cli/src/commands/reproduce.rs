@@ -16,7 +16,7 @@ use tnsearch::fit::Method;
 use tnsearch::search::Budget;
 use tnsearch_io::lines::{Kind, LinesFile, warnings};
 use tnsearch_io::{Picture, io_text, output::Output};
-use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup, Task};
+use tnsearch_paper::{Cell, Experiment, Options, ReproduceError, Setup, Task};
 
 /// The file of results. Other programs may search otherwise, so their results are not mixed.
 static KIND: Kind = Kind {

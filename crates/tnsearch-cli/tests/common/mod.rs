@@ -104,7 +104,7 @@ impl Place {
     pub fn ring(&self, name: &str, order: usize, seed: u64) {
         use std::sync::Arc;
         let ring = Arc::new(tnsearch::graph::Template::ring(order).unwrap());
-        let made = tnsearch_lab::Synthetic::new(ring, vec![3; order], (2, 2)).generate(seed);
+        let made = tnsearch_app::Synthetic::new(ring, vec![3; order], (2, 2)).generate(seed);
         let tensor = made.unwrap().tensor;
         self.write(name, npy("<f8", tensor.dims(), &doubles(tensor.data())));
     }

@@ -5,9 +5,9 @@ use crate::commands::data::{Data, reshape_text};
 use crate::text::{duration, number, shape};
 use std::io;
 use tnsearch::tensor::AnyTensor;
+use tnsearch_app::compress::{Compressed, difference, own_shape};
 use tnsearch_io::Picture;
 use tnsearch_io::text::bytes;
-use tnsearch_lab::compress::{Compressed, difference, own_shape};
 use tnsearch_report::page::{Shown, SideBySide, Tile};
 
 /// The page.

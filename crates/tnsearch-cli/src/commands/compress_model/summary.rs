@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use tnsearch_io::text::bytes;
 use tnsearch_io::weights::{WeightsFile, shown};
-use tnsearch_lab::model::{Cost, Goal, LAYER_CAP, MOST_LOST, Outcome, Settings, Trial, Weigh};
+use tnsearch_models::{Cost, Goal, LAYER_CAP, MOST_LOST, Outcome, Settings, Trial, Weigh};
 use tnsearch_report::page::{Cell, Rows, Tables, Tile};
 
 #[derive(Serialize)]
@@ -84,7 +84,7 @@ impl<'a> Summary<'a> {
         outcome: &'a Outcome,
         seconds: f64,
     ) -> Self {
-        let layer = |w: &tnsearch_lab::model::Written| LayerSummary {
+        let layer = |w: &tnsearch_models::Written| LayerSummary {
             name: w.layer.name.clone(),
             shape: w.layer.shape.clone(),
             dtype: w.layer.dtype.name(),
@@ -97,7 +97,7 @@ impl<'a> Summary<'a> {
             multiply_adds_before: w.layer.entries(),
             multiply_adds: w.multiply_adds,
         };
-        let alone = |l: &tnsearch_lab::model::LeftAlone| {
+        let alone = |l: &tnsearch_models::LeftAlone| {
             let entry = &file.entries()[l.index];
             AloneSummary {
                 name: entry.name.clone(),

@@ -71,7 +71,7 @@ mod tests {
     use tnsearch::graph::Template;
     use tnsearch::problem::Target;
     use tnsearch::search::Search;
-    use tnsearch_lab::Synthetic;
+    use tnsearch_app::Synthetic;
 
     const EPS: Objective = Objective::MaxError(1e-4);
 

@@ -15,7 +15,7 @@ use std::time::Instant;
 use tnsearch::problem::{LowerBound, Over, OverFile, StatementRecord};
 use tnsearch::tensor::ModeNames;
 use tnsearch_io::{MemoryLimit, output::Output, table};
-use tnsearch_lab::tgp::{CompressSettings, Figures, FrontPoint, Model, compress};
+use tnsearch_tgp::{CompressSettings, Figures, FrontPoint, Model, compress};
 
 /// Find a smaller network for the mean of a model.
 ///

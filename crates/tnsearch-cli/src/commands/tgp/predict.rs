@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use tnsearch_io::{MemoryLimit, Table, output::Output, table};
-use tnsearch_lab::tgp::Model;
+use tnsearch_tgp::Model;
 
 /// Predict the rows of a table.
 ///

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use tnsearch_io::{MemoryLimit, output::Output, table};
-use tnsearch_lab::tgp::{Event, Figures, Kernel, Model, TgpError, TrainSettings, train};
+use tnsearch_tgp::{Event, Figures, Kernel, Model, TgpError, TrainSettings, train};
 
 /// Train a model on a table.
 ///

@@ -24,7 +24,7 @@ impl AskedPicture {
     /// What is asked for; none where nothing is.
     ///
     /// ```
-    /// use tnsearch_lab::tensorise::AskedPicture;
+    /// use tnsearch_app::tensorise::AskedPicture;
     /// assert_eq!(AskedPicture::default().check().unwrap(), None);
     /// let grey = AskedPicture { grey: true, ..AskedPicture::default() };
     /// assert!(grey.check().unwrap().unwrap().grey);

@@ -1,9 +1,6 @@
 //! The Gaussian processes whose means are compressed: trained on tables of a folder or, for quick versions, made by a formula.
 
 use super::{Options, ReproduceError};
-use crate::tgp::{
-    CompressSettings, Compressed, Model, TrainSettings, compress, fingerprint, train,
-};
 use rand::RngExt as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use tnsearch::network::Network;
@@ -11,6 +8,9 @@ use tnsearch::problem::Stop;
 use tnsearch::rng::stream;
 use tnsearch::tensor::AnyTensor;
 use tnsearch_io::{MemoryLimit, Table, table};
+use tnsearch_tgp::{
+    CompressSettings, Compressed, Model, TrainSettings, compress, fingerprint, train,
+};
 
 /// The folder of the tables in the data.
 const FOLDER: &str = "regression";

@@ -3,10 +3,10 @@
 use super::ReproduceError;
 use super::pictures::{Scene, Shot};
 use super::processes::{Ready, Study};
-use crate::Synthetic;
 use std::sync::Arc;
 use tnsearch::graph::Template;
 use tnsearch::problem::{Objective, Stop, Target};
+use tnsearch_app::Synthetic;
 
 /// One tensor: generated (the paper's trials A, B, C, ...), a picture, or the mean of a model.
 #[derive(Debug)]

@@ -87,7 +87,7 @@ impl Example {
     /// The tensor of these dimensions and seed.
     ///
     /// ```
-    /// use tnsearch_lab::Example;
+    /// use tnsearch_app::Example;
     /// let smooth = Example::Smooth.make(&[4; 5], 0).unwrap();
     /// assert_eq!(smooth.data()[0], 5.0 + 0.0 + 1.0);
     /// assert!(Example::Heisenberg.make(&[3; 4], 0).is_err());

@@ -3,7 +3,7 @@
 use tnsearch::fit::Method;
 use tnsearch::problem::Stop;
 use tnsearch::search::SearchError;
-use tnsearch_lab::reproduce::{Cell, Experiment, Options, ReproduceError, Setup};
+use tnsearch_paper::{Cell, Experiment, Options, ReproduceError, Setup};
 
 fn quick(name: &str) -> Experiment {
     let options = Options::default().with(|o| {
@@ -233,7 +233,7 @@ fn bad_options_are_named() {
 
 #[test]
 fn a_method_needs_a_name_of_its_own() {
-    use tnsearch_lab::reproduce::Method as Compared;
+    use tnsearch_paper::Method as Compared;
     let options = Options::default().with(|o| o.quick = true);
     let mine = Compared::search("TNLS", |_, _| Err(SearchError::Threads("none".into())));
     let error = Experiment::new("table2", options, vec![mine]).err().unwrap().to_string();

@@ -83,7 +83,7 @@ pub enum ReproduceError {
     },
     /// A Gaussian process could not be trained or made smaller.
     #[error(transparent)]
-    Tgp(#[from] crate::tgp::TgpError),
+    Tgp(#[from] tnsearch_tgp::TgpError),
     /// The folder of the pictures cannot be read, or holds none.
     #[error("no pictures in {folder}: {why}")]
     Folder {
@@ -103,7 +103,7 @@ pub enum ReproduceError {
     Picture(#[from] tnsearch_io::FileError),
     /// A picture does not become a tensor.
     #[error(transparent)]
-    Tensorise(#[from] crate::tensorise::TensoriseError),
+    Tensorise(#[from] tnsearch_app::tensorise::TensoriseError),
     /// Nothing of a picture can be removed.
     #[error(transparent)]
     Mask(#[from] tnsearch::problem::MaskError),
@@ -115,7 +115,7 @@ pub enum ReproduceError {
     Setting(#[from] SettingError),
     /// A tensor could not be generated.
     #[error(transparent)]
-    Synthetic(#[from] crate::SyntheticError),
+    Synthetic(#[from] tnsearch_app::SyntheticError),
     /// A tensor or a fit's setting is wrong.
     #[error(transparent)]
     Fit(#[from] FitError),

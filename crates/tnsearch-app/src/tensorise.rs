@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use tnsearch_io::Picture;
-//! use tnsearch_lab::tensorise::{Tensorise, to_picture};
+//! use tnsearch_app::tensorise::{Tensorise, to_picture};
 //!
 //! let samples: Vec<f64> = (0..7 * 5).map(|k| k as f64 / 35.0).collect();
 //! let picture = Picture::new(7, 5, 1, samples).unwrap();

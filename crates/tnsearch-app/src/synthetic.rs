@@ -57,7 +57,7 @@ impl From<GraphError> for SyntheticError {
 /// ```
 /// use std::sync::Arc;
 /// use tnsearch::graph::Template;
-/// use tnsearch_lab::Synthetic;
+/// use tnsearch_app::Synthetic;
 /// let ring = Arc::new(Template::ring(6).unwrap());
 /// let made = Synthetic::new(ring, vec![3; 6], (1, 4)).generate(7).unwrap();
 /// assert_eq!(made.tensor.dims(), [3; 6]);
@@ -109,7 +109,7 @@ impl Synthetic {
     /// ```
     /// # use std::sync::Arc;
     /// # use tnsearch::graph::Template;
-    /// # use tnsearch_lab::Synthetic;
+    /// # use tnsearch_app::Synthetic;
     /// let ring = Arc::new(Template::ring(4).unwrap());
     /// let noisy = Synthetic::new(ring, vec![3; 4], (1, 4)).with(|s| s.noise_db = Some(20.0));
     /// assert_eq!((noisy.sigma, noisy.noise_db), (1.0, Some(20.0)));

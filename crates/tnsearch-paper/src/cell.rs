@@ -3,7 +3,6 @@
 use super::method::{By, Decompose, Kind, Method};
 use super::processes::Ready;
 use super::{ReproduceError, Trial};
-use crate::tgp::CompressSettings;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tnsearch::complete::{CompleteSettings, complete};
@@ -18,6 +17,7 @@ use tnsearch::search::{
 use tnsearch::{Search, SettingError};
 use tnsearch_io::Picture;
 use tnsearch_io::lines::Record;
+use tnsearch_tgp::CompressSettings;
 
 /// The part of a validation error by which it may rise and be the same to two digits.
 const SAME: f64 = 0.005;

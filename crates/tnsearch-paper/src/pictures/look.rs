@@ -2,10 +2,10 @@
 
 use super::super::ReproduceError;
 use super::Shot;
-use crate::tensorise::to_picture;
 use tnsearch::fit::FitError;
 use tnsearch::problem::{Mask, Target};
 use tnsearch::tensor::{AnyTensor, Kind, Reshape, Tensor};
+use tnsearch_app::tensorise::to_picture;
 use tnsearch_io::Picture;
 
 /// A picture that was made a tensor.

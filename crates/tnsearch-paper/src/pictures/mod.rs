@@ -7,9 +7,9 @@ pub(super) use gallery::Gallery;
 pub(super) use look::Scene;
 
 use super::ReproduceError;
-use crate::tensorise::{Method, Tensorise};
 use std::path::PathBuf;
 use tnsearch::tensor::Split;
+use tnsearch_app::tensorise::{Method, Tensorise};
 use tnsearch_io::{MemoryLimit, Picture};
 
 /// The sides of the paper's pictures.

@@ -1,7 +1,7 @@
 //! A strategy of one's own in the paper's table: the best single step, a rank or a swap, until none is better.
 use tnsearch::search::{Ask, Generation, Outcome, Strategy};
 use tnsearch::{fit::Method as Fit, graph::Structure, problem::Stop};
-use tnsearch_lab::reproduce::{Experiment, Method, Options, Output, Setup};
+use tnsearch_paper::{Experiment, Method, Options, Output, Setup};
 
 /// The loss of the best so far, and the structures to try.
 struct Descent(f64, Vec<Structure>);
