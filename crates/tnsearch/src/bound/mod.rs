@@ -28,4 +28,4 @@ pub use report::{Cut, NeededReport, StructureBound, binding, bound_structure};
 pub use spectra::{LeftOut, ModeSet, Spectra, SpectraSettings};
 pub use spectrum::Spectrum;
 pub use trees::{ALL_TREES, ModeTree, Priced, Pricing, TreeBound};
-pub(crate) use trees::{LEFT, counted};
+pub(crate) use trees::{LEFT, counted, good_order};

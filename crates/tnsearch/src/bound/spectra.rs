@@ -104,6 +104,11 @@ impl Spectra {
         self
     }
 
+    /// The error that spectra are compared with.
+    pub(super) fn matters(&self) -> f64 {
+        self.settings.matters.unwrap_or(MATTERS)
+    }
+
     /// The tensor.
     pub fn target(&self) -> &Target {
         &self.target
@@ -362,7 +367,7 @@ impl Spectra {
         let about = Rounding { by_svd: tiny, ..about };
         let all = self.target.norm_squared();
         let made = |s: &Sketch| spectrum(s.squares.clone(), s.missed + missed, all, about);
-        let eps = self.settings.matters.unwrap_or(MATTERS);
+        let eps = self.matters();
         let mut before = sum_of_squares(data);
         let mut last = None;
         let enough = |s: &Sketch| {

@@ -6,19 +6,27 @@
 
 use super::super::Spectra;
 use super::super::compressed::grouped;
+use crate::decompose::{Limits, path_order};
 use crate::dispatch;
 use crate::linalg::{eigenvalues, gram};
 use crate::problem::Stop;
 use crate::tensor::{AxisPlan, Scalar, Tensor};
 use crate::threads;
 
-/// A good order of the modes.
-pub(super) fn order<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [usize] {
+/// Of longer modes the densities of pairs take too long, and the given order is taken for a good one.
+const LONGEST: usize = 16;
+
+/// A good order of the modes: what belongs together by the entropies that pairs share, then improved along a path
+/// ([`path_order`]).
+pub(crate) fn order<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [usize] {
     spectra.good_order.get_or_init(|| found(spectra, stop))
 }
 
 fn found(spectra: &Spectra, stop: &Stop) -> Vec<usize> {
     let given: Vec<usize> = (0..spectra.order()).collect();
+    if spectra.target().dims().iter().any(|&d| d > LONGEST) {
+        return given;
+    }
     let shared = dispatch!(spectra.target().tensor(), x => shared(x, stop));
     let Some(shared) = shared else { return given };
     let chain = chain(&shared);
@@ -27,7 +35,9 @@ fn found(spectra: &Spectra, stop: &Stop) -> Vec<usize> {
         let places = (0..order.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         places.map(|(i, j)| shared[order[i]][order[j]] * (i - j) as f64).sum()
     };
-    if spread(&given) <= 1.02 * spread(&chain) { given } else { chain }
+    let start = if spread(&given) <= 1.02 * spread(&chain) { given } else { chain };
+    let limits = Limits { stop: stop.clone(), ..Limits::none() };
+    path_order(spectra.target(), &start, spectra.matters(), &limits).unwrap_or(start)
 }
 
 /// What each two modes share; none if it was told to stop.

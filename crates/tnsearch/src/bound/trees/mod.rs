@@ -17,6 +17,7 @@ mod tree;
 #[cfg(test)]
 mod brute;
 
+pub(crate) use affinity::order as good_order;
 pub(crate) use cheap::LEFT;
 pub use curve::{Priced, Pricing};
 pub use least::{ALL_TREES, TreeBound};

@@ -107,7 +107,7 @@ impl<'c> Cuts<'c> {
 }
 
 /// `- sum of p ln p` of numbers that are divided by their sum.
-pub(super) fn entropy(values: impl Iterator<Item = f64> + Clone) -> f64 {
+fn entropy(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let all: f64 = values.clone().sum();
     values.filter(|&p| p > 1e-15 * all).map(|p| -(p / all) * (p / all).ln()).sum::<f64>().max(0.0)
 }

@@ -3,7 +3,8 @@
 //! For a tree the ranks follow from the spectra of its cuts ([`water`](crate::decompose)), whatever the order of the
 //! modes, so orders can be compared in microseconds. Orders begin with the one of the tensor and those that mutual
 //! information suggests, and are improved by swaps. Graphs with cycles contain trees; rings have ranks of their own.
-//! Where the spectra would take too long, trees are taken apart by truncated SVDs as they are.
+//! Where there are too many cuts, or their spectra would take too long, trees are taken apart by truncated SVDs with the
+//! modes in one good order.
 
 mod cuts;
 mod mutual;
@@ -15,7 +16,7 @@ mod tests;
 mod tree;
 mod unfolded;
 
-use crate::bound::{MAX_MODES, Spectra};
+use crate::bound::{ALL_TREES, MAX_MODES, Spectra, good_order};
 use crate::decompose::Limits;
 use crate::decompose::water::Water;
 use crate::graph::{Structure, Template};
@@ -127,6 +128,28 @@ pub fn incumbents(
         return Vec::new();
     }
     let aim = Aim::of(objective, size(dims) as f64);
+    let mut found = match order > ALL_TREES {
+        true => Vec::new(),
+        false => climbed(target, spectra, template, (objective, aim), max_rank, limits),
+    };
+    if found.is_empty() {
+        let good = good_order(spectra, &limits.stop.within_part(0.5));
+        found = sequential::found(target, template, objective, good, max_rank, limits);
+    }
+    best_of(found, target, aim)
+}
+
+/// What orders of the modes lead to that are improved by swaps, each judged by the spectra of its cuts.
+fn climbed(
+    target: &Target,
+    spectra: &Spectra,
+    template: &Arc<Template>,
+    (objective, aim): (Objective, Aim),
+    max_rank: usize,
+    limits: &Limits,
+) -> Vec<Found> {
+    let dims = target.full_dims();
+    let order = dims.len();
     let cuts = Cuts::new(target, spectra, objective.max_error(), limits);
     let identity: Vec<usize> = (0..order).collect();
     let mutual = mutual::mutual(&cuts, order);
@@ -154,11 +177,7 @@ pub fn incumbents(
         let climb = |start: &[usize]| ring.climb(&cuts, dims, start, aim, max_rank);
         found.extend(best_orders(starts, 1, MOST, climb));
     }
-    if found.is_empty() {
-        let mutual = mutual.or_else(|| mutual::sampled_mutual(target));
-        found = sequential::found(target, template, objective, mutual.as_deref(), max_rank, limits);
-    }
-    best_of(found, target, aim)
+    found
 }
 
 /// The objective without what shrinking lost, which is not there to be spent. (Parameters are counted in full, also where

@@ -3,18 +3,8 @@
 //! `I(i, j) = S_i + S_j - S_ij`, S the entropy of a cut: 0 for modes that have nothing to do with each other. Modes
 //! that share much should be near: the orders below make `sum of I(i, j) * distance(i, j)^2` small.
 
-use super::cuts::{Cuts, entropy};
-use crate::dispatch;
+use super::cuts::Cuts;
 use crate::linalg;
-use crate::problem::Target;
-use crate::rng;
-use crate::tensor::{Scalar, Tensor};
-use rand::RngExt as _;
-
-/// The largest side of a pair of modes whose information is estimated from samples.
-const PAIR: usize = 64;
-/// Columns of an unfolding that such an estimate takes.
-const SAMPLES: usize = 1 << 12;
 
 /// The mutual information of all pairs of modes, symmetric; none where the cuts take too much work.
 pub(super) fn mutual(cuts: &Cuts<'_>, order: usize) -> Option<Vec<Vec<f64>>> {
@@ -25,55 +15,6 @@ pub(super) fn mutual(cuts: &Cuts<'_>, order: usize) -> Option<Vec<Vec<f64>>> {
         for j in 0..i {
             let pair = cuts.entropy(1 << i | 1 << j)?;
             all[i][j] = (single[i] + single[j] - pair).max(0.0);
-            all[j][i] = all[i][j];
-        }
-    }
-    Some(all)
-}
-
-/// The same estimated from some columns of each unfolding, for tensors with many modes; none where modes are long.
-pub(super) fn sampled_mutual(target: &Target) -> Option<Vec<Vec<f64>>> {
-    dispatch!(target.tensor(), x => sampled(x))
-}
-
-fn sampled<T: Scalar>(x: &Tensor<T>) -> Option<Vec<Vec<f64>>> {
-    let dims = x.dims();
-    let order = dims.len();
-    let longest = dims.iter().max().copied().unwrap_or(1);
-    if longest * longest > PAIR {
-        return None;
-    }
-    let step: Vec<usize> = (0..order).map(|n| dims[n + 1..].iter().product()).collect();
-    let mut rng = rng::stream(0, b"mutual information");
-    let places: Vec<usize> = (0..SAMPLES).map(|_| rng.random_range(0..x.len())).collect();
-    // The columns through the sampled entries: the modes of the pair take all values.
-    let gram = |modes: &[usize]| {
-        let side: usize = modes.iter().map(|&n| dims[n]).product();
-        let offset = |mut k: usize| -> usize {
-            let steps = modes.iter().map(|&n| {
-                let digit = k % dims[n];
-                k /= dims[n];
-                digit * step[n]
-            });
-            steps.sum()
-        };
-        let offsets: Vec<usize> = (0..side).map(offset).collect();
-        let mut columns = vec![T::ZERO; side * SAMPLES];
-        for (j, &place) in places.iter().enumerate() {
-            let own: usize = modes.iter().map(|&n| place / step[n] % dims[n] * step[n]).sum();
-            for (i, offset) in offsets.iter().enumerate() {
-                columns[i * SAMPLES + j] = x.data()[place - own + offset];
-            }
-        }
-        linalg::eigenvalues(&linalg::gram(&columns, side, SAMPLES), side)
-    };
-    let entropy_of = |modes: &[usize]| Some(entropy(gram(modes)?.into_iter().map(|v| v.max(0.0))));
-    let single: Option<Vec<f64>> = (0..order).map(|n| entropy_of(&[n])).collect();
-    let single = single?;
-    let mut all = vec![vec![0.0; order]; order];
-    for i in 0..order {
-        for j in 0..i {
-            all[i][j] = (single[i] + single[j] - entropy_of(&[i, j])?).max(0.0);
             all[j][i] = all[i][j];
         }
     }

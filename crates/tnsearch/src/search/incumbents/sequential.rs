@@ -1,7 +1,6 @@
 //! Tensors too large for spectra: trees taken apart by truncated SVDs, whose ranks are the structure.
 
 use super::Found;
-use super::mutual::line;
 use super::tree::TreeIn;
 use crate::decompose::{Decomposition, Goal, Limits, tree_svd};
 use crate::graph::Template;
@@ -11,19 +10,18 @@ use std::sync::Arc;
 /// Errors that are tried where none is asked for.
 const ERRORS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6];
 
-/// What the trees in a template give, in the order that mutual information suggests and in that of the tensor.
+/// What the trees in a template give, with the modes in a good order and in that of the tensor.
 pub(super) fn found(
     target: &Target,
     template: &Arc<Template>,
     objective: Objective,
-    mutual: Option<&[Vec<f64>]>,
+    good: &[usize],
     max_rank: usize,
     limits: &Limits,
 ) -> Vec<Found> {
     let mut all = Vec::new();
     for tree in TreeIn::all_in(template) {
-        let mut orders: Vec<Vec<usize>> = mutual.map(line).into_iter().collect();
-        orders.push((0..target.dims().len()).collect());
+        let mut orders = vec![good.to_vec(), (0..good.len()).collect()];
         orders.dedup();
         for order in orders {
             all.extend(in_order(target, &tree, order, objective, max_rank, limits));
