@@ -2,9 +2,7 @@
 
 mod plan;
 
-pub use plan::{
-    CompressError, CompressSettings, Compressed, Plan, own_shape, picture_of, restored,
-};
+pub use plan::{CompressError, CompressSettings, Compressed, Plan, own_shape};
 
 use thiserror::Error;
 use tnsearch::SettingError;

@@ -3,6 +3,7 @@
 use crate::data::{DataOptions, reshaped};
 use crate::errors::raise;
 use crate::network::PyNetwork;
+use crate::reconstruct::of_network;
 use crate::report::{structure_values, whole};
 use crate::structure::from_json;
 use crate::{array, options, template, work};
@@ -16,7 +17,8 @@ use std::time::Instant;
 use tnsearch::problem::Target;
 use tnsearch::search::Event;
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
-use tnsearch_app::compress::{CompressSettings, Goal, Plan, restored};
+use tnsearch_app::compress::{CompressSettings, Goal, Plan};
+use tnsearch_app::reconstruct::{self, Decompressed};
 use tnsearch_app::tensorise::{AskedPicture, Method};
 use tnsearch_io::network::{Extras, Origin, write_with};
 use tnsearch_io::{
@@ -216,17 +218,14 @@ pub fn decompress<'py>(
     net: &Bound<'py, PyNetwork>,
     max_memory: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let inside = net.get();
-    let Some(origin) = inside.origin else {
-        return Err(PyValueError::new_err(
-            "the network was not made by compress(); to_dense() gives its tensor",
-        ));
-    };
-    let limit = MemoryLimit::new(max_memory).bytes();
+    let (inside, limit) = (net.get(), MemoryLimit::new(max_memory));
     let done = work::interruptible(py, |_| {
-        let reshape = inside.reshape.as_ref();
-        let tensor = restored(&inside.network, reshape, origin, limit).map_err(raise)?;
-        npy_bytes(&tensor, origin.dtype).map_err(raise)
+        let (reshape, origin) = (inside.reshape.as_ref(), inside.origin);
+        match reconstruct::decompress(&inside.network, reshape, origin, false, limit) {
+            Ok(Decompressed::Array(tensor, dtype)) => npy_bytes(&tensor, dtype).map_err(raise),
+            Ok(Decompressed::Picture(_)) => unreachable!("an array was asked for"),
+            Err(e) => Err(of_network(e)),
+        }
     })?;
     done.interrupted.map_or(Ok(()), Err)?;
     Ok(PyBytes::new(py, &done.result?))
