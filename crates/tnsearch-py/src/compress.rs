@@ -4,20 +4,19 @@ use crate::data::{DataOptions, reshaped};
 use crate::errors::raise;
 use crate::network::PyNetwork;
 use crate::reconstruct::of_network;
-use crate::report::{structure_values, whole};
+use crate::report::{add, structure_values};
 use crate::structure::from_json;
 use crate::{array, options, template, work};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::problem::Target;
 use tnsearch::search::Event;
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
-use tnsearch_app::compress::{CompressSettings, Goal, Plan};
+use tnsearch_app::compress::{Beside, CompressSettings, Goal, Plan};
 use tnsearch_app::reconstruct::{self, Decompressed};
 use tnsearch_app::tensorise::{AskedPicture, Method};
 use tnsearch_io::network::{Extras, Origin, write_with};
@@ -185,23 +184,15 @@ pub fn compress<'py>(
     let extras = Extras { reshape: reshape.as_ref(), origin: Some(origin), half };
     write_with(&mut file, &made.network, made.rse, &extras).map_err(raise)?;
     let mut values = structure_values(made.network.structure(), dims);
-    let params = whole(made.network.params());
-    values["shape"] = json!(made.shape);
-    values["dtype"] = json!(origin.dtype);
-    values["picture"] = origin.picture.into();
-    values["log10_cr"] =
-        (made.shape.iter().product::<usize>() as f64 / params as f64).log10().into();
-    values["rse"] = json!(made.rse);
-    values["re_unrounded"] = json!(made.unrounded.sqrt());
-    values["psnr"] = json!(made.psnr);
-    values["peak"] = json!(made.scale.peak);
-    values["cores"] = cores.to_string().into();
-    values["bytes_before"] = bytes.into();
-    values["bytes"] = file.len().into();
-    values["target_reached"] = made.target_reached.into();
-    values["stopped_by"] = json!(made.stopped_by);
-    values["seed"] = asked.seed.into();
-    values["seconds"] = begun.elapsed().as_secs_f64().into();
+    let summary = made.summary(Beside {
+        origin,
+        cores,
+        bytes_before: Some(bytes),
+        bytes: file.len() as u64,
+        seconds: begun.elapsed().as_secs_f64(),
+        seed: asked.seed,
+    });
+    add(&mut values, &summary)?;
     let network = PyNetwork {
         origin: Some(origin),
         half,

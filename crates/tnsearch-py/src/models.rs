@@ -120,12 +120,12 @@ pub fn decompress_model<'py>(
 /// A tensor of a file of weights: name, type as the format calls it, shape, bytes.
 type Stored<'py> = (String, String, Vec<usize>, Bound<'py, PyBytes>);
 
+/// Texts by their names, in the order of the file.
+type Texts = Vec<(String, String)>;
+
 /// The tensors of a file of weights, in the order of their bytes, and the texts that its writer noted.
 #[pyfunction]
-pub fn read_weights<'py>(
-    py: Python<'py>,
-    path: PathBuf,
-) -> PyResult<(Vec<Stored<'py>>, Vec<(String, String)>)> {
+pub fn read_weights<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Vec<Stored<'py>>, Texts)> {
     let file = WeightsFile::open(&path).map_err(raise)?;
     let mut tensors = Vec::new();
     for (k, Entry { name, stored, shape, .. }) in file.entries().iter().enumerate() {
@@ -139,11 +139,7 @@ pub fn read_weights<'py>(
 
 /// Writes tensors as a file of weights, in this order.
 #[pyfunction]
-pub fn write_weights(
-    path: PathBuf,
-    tensors: Vec<Stored<'_>>,
-    texts: Vec<(String, String)>,
-) -> PyResult<()> {
+pub fn write_weights(path: PathBuf, tensors: Vec<Stored<'_>>, texts: Texts) -> PyResult<()> {
     let mut notes = Notes::new();
     texts.into_iter().for_each(|(name, text)| notes.insert(name, text));
     let (mut entries, mut at) = (Vec::new(), 0);

@@ -3,7 +3,7 @@
 use crate::errors::raise;
 use crate::network::PyNetwork;
 use crate::options::Memory;
-use crate::report::structure_values;
+use crate::report::{add, structure_values};
 use crate::structure::from_json;
 use crate::{array, options, template, work};
 use pyo3::exceptions::PyValueError;
@@ -54,14 +54,10 @@ fn values<'py>(
     summary: &impl Serialize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut all = structure_values(model.mean.structure(), model.mean.dims());
-    let more = serde_json::to_value(summary).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    if let (Some(all), Some(more)) = (all.as_object_mut(), more.as_object()) {
-        // The structure as the command says it: its fields among the others.
-        if let Some(serde_json::Value::Object(structure)) = all.remove("structure") {
-            all.extend(structure);
-        }
-        all.extend(more.clone());
-    }
+    // The structure as the command says it: its fields among the others.
+    let structure = all.as_object_mut().and_then(|all| all.remove("structure"));
+    add(&mut all, &structure)?;
+    add(&mut all, summary)?;
     from_json(py, &all)
 }
 

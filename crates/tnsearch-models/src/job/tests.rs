@@ -1,7 +1,7 @@
 //! A layer whose cores lose more than was claimed for them.
 
 use super::*;
-use crate::restore;
+use crate::{AskedModel, restore};
 use tempfile::TempDir;
 use tnsearch_io::MemoryLimit;
 
