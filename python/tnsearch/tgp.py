@@ -222,9 +222,9 @@ def _rows(X: Rows, features: Sequence[str] | None, needed: Sequence[str] | None 
         return list(names), rows
     columns = getattr(X, "columns", None)
     if columns is not None:
-        kept = [name for name in map(str, columns) if needed is None or name in needed]
-        made = np.column_stack([np.asarray(X[name], float) for name in columns if str(name) in kept])  # type: ignore[index,call-overload]
-        return kept, made
+        frame: Any = X
+        kept = [name for name in columns if needed is None or str(name) in needed]
+        return [str(name) for name in kept], np.column_stack([np.asarray(frame[name], float) for name in kept])
     rows = np.asarray(shared(X))
     if rows.ndim != 2:
         raise ValueError(f"X has shape {list(rows.shape)}; it needs a row for each sample and a column for each feature")
