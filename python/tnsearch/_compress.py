@@ -14,6 +14,7 @@ from . import _core
 from ._core import Network, Structure
 from ._data import Shape, Split, data_options, shape_text
 from ._keywords import known_options, unexpected
+from ._reconstruct import network_of
 from ._result import fields
 
 if TYPE_CHECKING:
@@ -175,9 +176,6 @@ def decompress(network: Network | str | os.PathLike[str], *, max_memory: int | N
     >>> bool((tnsearch.decompress(small.network) == X).all())
     True
     """
-    if isinstance(network, (str, os.PathLike)):
-        network = Network.load(network, max_memory=max_memory)
-    if not isinstance(network, Network):
-        raise TypeError(f"a {type(network).__name__} is no Network")
+    network = network_of(network, max_memory)
     made: NDArray[Any] = np.load(io.BytesIO(_core.decompress(network, max_memory)))
     return made

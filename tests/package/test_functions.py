@@ -408,7 +408,7 @@ def test_small_and_large_numbers_are_compressed_alike(smooth, factor):
         (lambda x: tnsearch.compress(x, max_re=3), ValueError, "re is 3"),
         (lambda x: tnsearch.compress(x, grey=True), ValueError, "a picture needs real numbers"),
         (lambda x: tnsearch.compress("no/such.png"), (OSError, ValueError), "no/such.png"),
-        (lambda x: tnsearch.decompress(tnsearch.decompose(x).network), ValueError, "not made by compress"),
+        (lambda x: tnsearch.decompress(tnsearch.decompose(x).network), ValueError, "not made by 'compress'"),
         (lambda x: tnsearch.decompress(x), TypeError, "ndarray is no Network"),
         (lambda x: tnsearch.complete(x), TypeError, "which entries are missing"),
         (lambda x: tnsearch.complete(x, missing=1.5), ValueError, "missing is 1.5"),

@@ -27,3 +27,9 @@ placements: int = tnsearch.space("ring", 8).structures
 study = tnsearch.Study((4, 4, 4), template="ring", max_params=40)
 while (trial := study.ask()) is not None:
     study.tell(trial, float(sum(trial.structure.ranks)))
+tensor, hidden = tnsearch.generate(order=4, ranks=(2, 3), seed=1)
+pixels: np.ndarray[Any, Any] | None = tnsearch.reconstruct(fitted)
+small: tnsearch.CompressedModel = tnsearch.compress_model({"layer": x.reshape(16, 16)}, keep_re=0.1)
+weights: tnsearch.Weights | None = tnsearch.decompress_model(small)
+process: tnsearch.tgp.Model = tnsearch.tgp.train(x.reshape(64, 4), x.reshape(64, 4)[:, 0], inducing=[4, 4, 4, 4])
+means, deviations = process.compress(max_mse_loss=0.1).predict(x.reshape(64, 4))

@@ -1,10 +1,10 @@
 //! What compression is asked for, and how near its result is.
 
 mod plan;
+mod summary;
 
-pub use plan::{
-    CompressError, CompressSettings, Compressed, Plan, own_shape, picture_of, restored,
-};
+pub use plan::{CompressError, CompressSettings, Compressed, Plan, own_shape};
+pub use summary::{Beside, CompressSummary};
 
 use thiserror::Error;
 use tnsearch::SettingError;

@@ -3,8 +3,13 @@
 
 pub mod compress;
 pub mod examples;
+pub mod generate;
+pub mod models;
+pub mod reconstruct;
 pub mod synthetic;
 pub mod tensorise;
+pub mod tgp;
+mod threads;
 
 pub use examples::{Example, ExampleError};
 pub use synthetic::{Generated, Synthetic, SyntheticError};

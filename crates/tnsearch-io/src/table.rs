@@ -92,6 +92,20 @@ impl Table {
         Table { names, cells }
     }
 
+    /// The same, where every column has a name of its own and every cell is a finite number.
+    pub fn checked(names: Vec<String>, cells: Vec<f64>) -> Result<Self, TableError> {
+        check_names(&names)?;
+        let table = Table::new(names, cells);
+        match table.cells.iter().position(|x| !x.is_finite()) {
+            Some(at) => {
+                let (row, column) = (at / table.columns(), at % table.columns());
+                let (cell, column) = (table.cells[at].to_string(), table.names[column].clone());
+                Err(TableError::Cell { row: row + 1, column, cell })
+            }
+            None => Ok(table),
+        }
+    }
+
     /// The number of columns.
     pub fn columns(&self) -> usize {
         self.names.len()
@@ -193,14 +207,20 @@ fn parse_for(from: impl io::Read, needed: Option<&[String]>) -> Result<Table, Pr
 fn header(found: &csv::StringRecord) -> Result<Vec<String>, TableError> {
     let clean = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
     let names: Vec<String> = found.iter().map(clean).collect();
+    if names.iter().all(|n| n.parse::<f64>().is_ok()) && !names.is_empty() {
+        return Err(TableError::NoHeader(names[0].clone()));
+    }
+    check_names(&names)?;
+    Ok(names)
+}
+
+/// Refuses columns that have no name of their own, or are too many.
+fn check_names(names: &[String]) -> Result<(), TableError> {
     if names.len() > MOST_COLUMNS {
         return Err(TableError::Wide { found: names.len() });
     }
     if names.iter().all(String::is_empty) {
         return Err(TableError::Empty);
-    }
-    if names.iter().all(|n| n.parse::<f64>().is_ok()) {
-        return Err(TableError::NoHeader(names[0].clone()));
     }
     let mut seen = HashSet::new();
     for (k, name) in names.iter().enumerate() {
@@ -211,7 +231,7 @@ fn header(found: &csv::StringRecord) -> Result<Vec<String>, TableError> {
             return Err(TableError::Twice(name.clone()));
         }
     }
-    Ok(names)
+    Ok(())
 }
 
 fn problem(e: csv::Error) -> Problem {

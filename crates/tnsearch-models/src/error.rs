@@ -84,6 +84,9 @@ pub enum ModelError {
     /// The evaluation command fails on the model as it is.
     #[error("the evaluation command fails on the uncompressed model: {0}")]
     Evaluation(String),
+    /// The system gives no threads.
+    #[error("cannot start the threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     /// It was interrupted; what was done is in the journal.
     #[error("interrupted")]
     Interrupted,

@@ -119,7 +119,7 @@ pub enum Event<'a> {
 }
 
 /// What measures the loss of a model in a file: the number, or why there is none.
-pub type Evaluate<'a> = &'a mut dyn FnMut(&Path) -> Result<f64, String>;
+pub type Evaluate<'a> = &'a mut (dyn FnMut(&Path) -> Result<f64, String> + Send);
 
 /// What is needed to compress a model.
 pub struct Job<'a> {

@@ -3,7 +3,6 @@
 use super::pairing::Pairing;
 use super::term::{multiply_adds, product_form};
 use serde::{Deserialize, Serialize};
-use std::str::FromStr;
 use tnsearch::SettingError;
 use tnsearch_io::Dtype;
 use tnsearch_io::weights::{Entry, is_float};
@@ -19,19 +18,6 @@ pub enum Cost {
     Bytes,
     /// Multiply-adds of applying every layer to one input.
     MultiplyAdds,
-}
-
-impl FromStr for Cost {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "params" => Ok(Cost::Params),
-            "bytes" => Ok(Cost::Bytes),
-            "multiply-adds" => Ok(Cost::MultiplyAdds),
-            _ => Err("use params, bytes or multiply-adds".to_owned()),
-        }
-    }
 }
 
 /// How the errors of layers are added up.
@@ -51,19 +37,6 @@ pub const LAYER_CAP: f64 = 2.0;
 
 /// A layer of a larger relative error has lost most of what it was.
 pub const MOST_LOST: f64 = 0.5;
-
-impl FromStr for Weigh {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "each" => Ok(Weigh::Each),
-            "layer" => Ok(Weigh::Layer),
-            "norm" => Ok(Weigh::Norm),
-            _ => Err("use each, layer or norm".to_owned()),
-        }
-    }
-}
 
 /// What is to be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -99,23 +72,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual settings for a goal.
-    pub fn new(goal: Goal) -> Self {
-        Settings {
-            goal,
-            cost: Cost::Params,
-            weigh: match goal {
-                Goal::KeepRe(_) => Weigh::Each,
-                _ => Weigh::Layer,
-            },
-            min_entries: 256,
-            trees: true,
-            products: true,
-            cores: None,
-            seed: 0,
-        }
-    }
-
     /// The largest relative error that a layer may have where the whole may have `re`; none: any.
     pub fn layer_cap(&self, re: f64) -> Option<f64> {
         let cap = LAYER_CAP * re;
@@ -260,10 +216,11 @@ pub fn pairing_work(p: &Pairing) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AskedModel;
 
     #[test]
     fn what_is_no_weight_is_left_alone() {
-        let settings = Settings::new(Goal::KeepRe(0.1));
+        let settings = AskedModel::default().settings(false).unwrap();
         let of = |stored: &str, shape: &[usize]| {
             let entry = Entry::new("x".into(), stored.into(), shape.to_vec(), 0, 0);
             Layer::of(3, &entry, &settings).map_err(|l| l.why)
@@ -279,7 +236,8 @@ mod tests {
         assert_eq!(of("I8", &[64, 64]), Err(Why::Quantised));
         assert_eq!(of("I64", &[64, 64]), Err(Why::Type));
         assert_eq!(of("F8_E4M3", &[64, 64]), Err(Why::Quantised));
-        assert!(Settings::new(Goal::KeepRe(1.5)).check().is_err());
-        assert!(Settings::new(Goal::MaxLoss(f64::NAN)).check().is_err());
+        for goal in [Goal::KeepRe(1.5), Goal::MaxLoss(f64::NAN)] {
+            assert!(Settings { goal, ..settings.clone() }.check().is_err());
+        }
     }
 }

@@ -5,8 +5,10 @@
 //! cores of what was chosen are written, layer by layer, with a [`manifest`] that says what they are. [`restore()`] makes dense weights
 //! of them again. See `docs/weights.md`.
 
+pub mod asked;
 pub mod budget;
 pub mod calibration;
+pub mod command;
 pub mod error;
 pub mod front;
 pub mod job;
@@ -21,11 +23,13 @@ mod plan;
 pub mod restore;
 mod screen;
 pub mod sum;
+pub mod summary;
 pub mod term;
 pub mod trees;
 mod weighted;
 mod write;
 
+pub use asked::AskedModel;
 pub use calibration::{Calibration, CalibrationError};
 pub use error::ModelError;
 pub use job::{Event, Job, Trial, forget, layers};
@@ -33,3 +37,4 @@ pub use layer::{Cost, Goal, LAYER_CAP, Layer, LeftAlone, MOST_LOST, Settings, We
 pub use manifest::Manifest;
 pub use outcome::{Outcome, Written};
 pub use restore::restore;
+pub use summary::Summary;

@@ -80,8 +80,8 @@ impl Study {
             return Ok(ready.clone());
         }
         let settings = TrainSettings::default().with(|s| {
-            (s.inducing, s.rank) = (vec![self.recipe.inducing], self.recipe.rank);
-            s.shares.seed = self.seed;
+            (s.inducing, s.tt_rank) = (vec![self.recipe.inducing], self.recipe.rank);
+            s.seed = self.seed;
         });
         let made = train(&self.table, &settings, None, stop, &mut |_| ())?;
         if made.stopped {

@@ -3,20 +3,21 @@
 use crate::data::{DataOptions, reshaped};
 use crate::errors::raise;
 use crate::network::PyNetwork;
-use crate::report::{structure_values, whole};
+use crate::reconstruct::of_network;
+use crate::report::{add, structure_values};
 use crate::structure::from_json;
 use crate::{array, options, template, work};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::problem::Target;
 use tnsearch::search::Event;
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
-use tnsearch_app::compress::{CompressSettings, Goal, Plan, restored};
+use tnsearch_app::compress::{Beside, CompressSettings, Goal, Plan};
+use tnsearch_app::reconstruct::{self, Decompressed};
 use tnsearch_app::tensorise::{AskedPicture, Method};
 use tnsearch_io::network::{Extras, Origin, write_with};
 use tnsearch_io::{
@@ -183,23 +184,15 @@ pub fn compress<'py>(
     let extras = Extras { reshape: reshape.as_ref(), origin: Some(origin), half };
     write_with(&mut file, &made.network, made.rse, &extras).map_err(raise)?;
     let mut values = structure_values(made.network.structure(), dims);
-    let params = whole(made.network.params());
-    values["shape"] = json!(made.shape);
-    values["dtype"] = json!(origin.dtype);
-    values["picture"] = origin.picture.into();
-    values["log10_cr"] =
-        (made.shape.iter().product::<usize>() as f64 / params as f64).log10().into();
-    values["rse"] = json!(made.rse);
-    values["re_unrounded"] = json!(made.unrounded.sqrt());
-    values["psnr"] = json!(made.psnr);
-    values["peak"] = json!(made.scale.peak);
-    values["cores"] = cores.to_string().into();
-    values["bytes_before"] = bytes.into();
-    values["bytes"] = file.len().into();
-    values["target_reached"] = made.target_reached.into();
-    values["stopped_by"] = json!(made.stopped_by);
-    values["seed"] = asked.seed.into();
-    values["seconds"] = begun.elapsed().as_secs_f64().into();
+    let summary = made.summary(Beside {
+        origin,
+        cores,
+        bytes_before: Some(bytes),
+        bytes: file.len() as u64,
+        seconds: begun.elapsed().as_secs_f64(),
+        seed: asked.seed,
+    });
+    add(&mut values, &summary)?;
     let network = PyNetwork {
         origin: Some(origin),
         half,
@@ -216,17 +209,14 @@ pub fn decompress<'py>(
     net: &Bound<'py, PyNetwork>,
     max_memory: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let inside = net.get();
-    let Some(origin) = inside.origin else {
-        return Err(PyValueError::new_err(
-            "the network was not made by compress(); to_dense() gives its tensor",
-        ));
-    };
-    let limit = MemoryLimit::new(max_memory).bytes();
+    let (inside, limit) = (net.get(), MemoryLimit::new(max_memory));
     let done = work::interruptible(py, |_| {
-        let reshape = inside.reshape.as_ref();
-        let tensor = restored(&inside.network, reshape, origin, limit).map_err(raise)?;
-        npy_bytes(&tensor, origin.dtype).map_err(raise)
+        let (reshape, origin) = (inside.reshape.as_ref(), inside.origin);
+        match reconstruct::decompress(&inside.network, reshape, origin, false, limit) {
+            Ok(Decompressed::Array(tensor, dtype)) => npy_bytes(&tensor, dtype).map_err(raise),
+            Ok(Decompressed::Picture(_)) => unreachable!("an array was asked for"),
+            Err(e) => Err(of_network(e)),
+        }
     })?;
     done.interrupted.map_or(Ok(()), Err)?;
     Ok(PyBytes::new(py, &done.result?))

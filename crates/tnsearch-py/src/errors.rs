@@ -15,7 +15,13 @@ use tnsearch::network::NetworkError;
 use tnsearch::search::SearchError;
 use tnsearch::{MemoryError, SettingError};
 use tnsearch_app::compress::{CompressError, GoalError};
+use tnsearch_app::generate::GenerateError;
+use tnsearch_app::reconstruct::ReconstructError;
+use tnsearch_app::tgp::ProcessError;
+use tnsearch_app::{ExampleError, SyntheticError};
 use tnsearch_io::{FileError, Problem};
+use tnsearch_models::{CalibrationError, ModelError};
+use tnsearch_tgp::TgpError;
 
 /// The exception for an error: `MemoryError` for what was refused for its size, `OSError` for files that cannot be read
 /// or written, `ValueError` for everything else that was asked for wrongly.
@@ -28,7 +34,12 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
         if let Some(FitError::Elsewhere(why)) = e.downcast_ref::<FitError>() {
             return PyRuntimeError::new_err(why.clone());
         }
-        if e.is::<MemoryError>() || matches!(e.downcast_ref(), Some(BoundError::Memory { .. })) {
+        let large = matches!(e.downcast_ref(), Some(ModelError::Memory { .. }))
+            || matches!(e.downcast_ref(), Some(TgpError::Memory { .. }));
+        if large
+            || e.is::<MemoryError>()
+            || matches!(e.downcast_ref(), Some(BoundError::Memory { .. }))
+        {
             return PyMemoryError::new_err(sentence(error));
         }
         match e.downcast_ref::<FileError>().map(|e| &e.problem).or_else(|| e.downcast_ref()) {
@@ -69,6 +80,14 @@ fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stat
         SearchError: Setting, Bound, Fit;
         GoalError: Setting;
         CompressError: Goal, Setting, Search, Network;
+        SyntheticError: Network;
+        ExampleError: Size;
+        GenerateError: Setting, Synthetic, Example, Network;
+        ReconstructError: Size, Network;
+        CalibrationError: File;
+        ModelError: Setting, File, Output;
+        TgpError: Search, Network, Decompose;
+        ProcessError: Tgp, Setting;
     }
     None
 }

@@ -6,6 +6,7 @@ use crate::structure::PyStructure;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tnsearch::graph::Structure;
 use tnsearch::tensor::Reshape;
@@ -82,4 +83,13 @@ pub fn structure_values(structure: &Structure, dims: &[usize]) -> Value {
         "phi": phi,
         "log10_cr": -phi.log10(),
     })
+}
+
+/// Adds what a summary says.
+pub fn add(values: &mut Value, summary: &impl Serialize) -> PyResult<()> {
+    let more = serde_json::to_value(summary).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    if let (Some(all), Value::Object(more)) = (values.as_object_mut(), more) {
+        all.extend(more);
+    }
+    Ok(())
 }

@@ -12,54 +12,34 @@ use super::train::{Prepared, same_table};
 use super::tune::Tune;
 use serde::Serialize;
 use std::sync::Arc;
+use tnsearch::declare_options;
 use tnsearch::graph::Template;
+use tnsearch::options::Takes;
 use tnsearch::problem::Stop;
 use tnsearch::search::{Resolved, SearchSettings};
 use tnsearch_io::Table;
 
-/// The settings of a compression.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct CompressSettings {
-    /// How much the mean squared error on the validation rows may rise, standardised.
-    pub max_mse_loss: f64,
-    /// Whether cores are fitted to the data; else the mean is reparameterised as it is.
-    pub tune: bool,
-    /// The template that is searched; none: any graph.
-    pub template: Option<Arc<Template>>,
-    /// The largest rank.
-    pub max_rank: usize,
-    /// Entries count as the data do in the search of the tensor; else as in the paper, all alike.
-    pub by_data: bool,
-    /// The seed of the searches.
-    pub seed: u64,
-    /// Threads; none: one per processor.
-    pub threads: Option<usize>,
-    /// The part of the time that the search of the tensor gets, where there is a limit.
-    pub plain_part: f64,
-}
-
-impl Default for CompressSettings {
-    fn default() -> Self {
-        CompressSettings {
-            max_mse_loss: 0.01,
-            tune: true,
-            template: None,
-            max_rank: 14,
-            by_data: true,
-            seed: 0,
-            threads: None,
-            plain_part: 0.4,
-        }
+declare_options! {
+    /// The settings of a compression.
+    pub struct CompressSettings {
+        /// How much the mean squared error on the validation rows may rise, in standardised units
+        max_mse_loss: f64 = 0.01, Takes::Real, "LOSS", "Objective";
+        /// Go on with cores that are fitted to the data, once the mean alone was reparameterised
+        tune: bool = true, Takes::Off, "", "Search";
+        /// In the search of the tensor all inducing points count alike, as in the paper; else as the data do
+        plain_metric: bool = false, Takes::On, "", "Search";
+        /// The largest rank
+        max_rank: usize = 14, Takes::Count, "R", "Search";
+        /// The seed of the searches
+        seed: u64 = 0, Takes::Seed, "SEED", "Search";
     }
-}
-
-impl CompressSettings {
-    /// The same with something changed.
-    #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
+    and {
+        /// The template that is searched; none: several formats for the tensor, any graph for the data.
+        template: Option<Arc<Template>> = None;
+        /// Threads; none: one per processor.
+        threads: Option<usize> = None;
+        /// The part of the time that the search of the tensor gets, where there is a limit.
+        plain_part: f64 = 0.4;
     }
 }
 
@@ -202,7 +182,7 @@ fn plain_settings(settings: &CompressSettings, order: usize) -> Result<PlainSett
     Ok(PlainSettings {
         template,
         search,
-        by_data: settings.by_data,
+        by_data: !settings.plain_metric,
         rounds: 3,
         looser: if settings.tune { 3 } else { 0 },
     })

@@ -157,7 +157,7 @@ impl Run<'_> {
                 return Ok(());
             }
             let label = format!("tgp batch {} {step}", model.sweeps);
-            let batch = some_rows(rows, settings.batch, settings.shares.seed, label.as_bytes());
+            let batch = some_rows(rows, settings.batch, settings.seed, label.as_bytes());
             let sides = model.sides()?;
             let problem = Problem::new(&batch, &sides, &model.kernel, plan);
             let problem = Problem { weight: rows.len() as f64, ..problem };

@@ -2,63 +2,46 @@
 
 use super::data::Shares;
 use super::{TgpError, als};
+use tnsearch::declare_options;
+use tnsearch::options::Takes;
 
-/// The settings of training.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct TrainSettings {
-    /// The inducing points of each feature; one number for all of them, or one for each.
-    pub inducing: Vec<usize>,
-    /// The rank of every edge of the train.
-    pub rank: usize,
-    /// Sweeps over the cores at most.
-    pub sweeps: usize,
-    /// Sweeps without a smaller error on the validation rows, after which it ends.
-    pub patience: usize,
-    /// Whether all lengths are made shorter or longer by one factor as long as that lowers the validation error: on few rows
-    /// the evidence likes longer ones than all rows would bear.
-    pub stretch: bool,
-    /// Rows that the evidence is computed on, at the beginning.
-    pub evidence_rows: usize,
-    /// Steps of Adam on that evidence; 0: begin with lengths of 2, signal 1 and noise 0.5.
-    pub evidence_steps: usize,
-    /// Rows of a minibatch of the bound.
-    pub batch: usize,
-    /// Steps of Adam on the bound after each sweep; 0: hyperparameters stay as the evidence gave them.
-    pub bound_steps: usize,
-    /// Their rate.
-    pub rate: f64,
-    /// How rows are divided.
-    pub shares: Shares,
-    /// Refuse what needs more memory.
-    pub max_bytes: Option<u64>,
-}
-
-impl Default for TrainSettings {
-    fn default() -> Self {
-        TrainSettings {
-            inducing: vec![8],
-            rank: 10,
-            sweeps: 20,
-            patience: 2,
-            stretch: true,
-            evidence_rows: 1000,
-            evidence_steps: 60,
-            batch: 2048,
-            bound_steps: 0,
-            rate: 0.02,
-            shares: Shares::new(0),
-            max_bytes: None,
-        }
+declare_options! {
+    /// The settings of training.
+    pub struct TrainSettings {
+        /// Inducing points of each feature; several numbers, one for each: 12,12,8,4
+        inducing: Vec<usize> = vec![8], Takes::Counts, "M", "Model";
+        /// The rank of the tensor train
+        tt_rank: usize = 10, Takes::Count, "R", "Model";
+        /// Sweeps over the cores at most
+        sweeps: usize = 20, Takes::Count, "N", "Training";
+        #[doc = "Try shorter and longer lengths, which the validation rows decide on: on few rows the evidence likes longer ones \
+                 than all rows would bear"]
+        stretch: bool = true, Takes::Off, "", "Training";
+        /// Rows on which hyperparameters begin, by the exact evidence
+        evidence_rows: usize = 1000, Takes::Count, "N", "Training";
+        /// Steps of Adam on the bound by all hyperparameters after each sweep (0: as the evidence gave them)
+        bound_steps: usize = 0, Takes::Whole, "N", "Training";
+        /// Rows of a minibatch of these steps
+        batch: usize = 2048, Takes::Count, "N", "Training";
+        /// The rate of these steps
+        rate: f64 = 0.02, Takes::Real, "RATE", "Training";
+        /// Which rows are for what, and where cores begin
+        seed: u64 = 0, Takes::Seed, "SEED", "Training";
+    }
+    and {
+        /// Sweeps without a smaller error on the validation rows, after which it ends.
+        patience: usize = 2;
+        /// Steps of Adam on the evidence; 0: begin with lengths of 2, signal 1 and noise 0.5.
+        evidence_steps: usize = 60;
+        /// Refuse what needs more memory.
+        max_bytes: Option<u64> = None;
     }
 }
 
 impl TrainSettings {
-    /// The same with something changed.
-    #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
+    /// How rows are divided.
+    pub(super) fn shares(&self) -> Shares {
+        Shares::new(self.seed)
     }
 
     /// The points of every feature, checked.
@@ -82,8 +65,8 @@ impl TrainSettings {
 
     pub(super) fn check(&self) -> Result<(), TgpError> {
         let bad = |name, value: String, expected| Err(TgpError::Setting { name, value, expected });
-        if self.rank == 0 {
-            return bad("tt-rank", self.rank.to_string(), "it must be at least 1");
+        if self.tt_rank == 0 {
+            return bad("tt-rank", self.tt_rank.to_string(), "it must be at least 1");
         }
         if self.sweeps == 0 {
             return bad("sweeps", self.sweeps.to_string(), "it must be at least 1");
@@ -113,7 +96,7 @@ impl TrainSettings {
         let last = points.len() - 1;
         let edges = |k: usize| u32::from(k > 0) + u32::from(k < last);
         let cores = points.iter().enumerate();
-        let cores = cores.map(|(k, m)| m.saturating_mul(self.rank.saturating_pow(edges(k))));
+        let cores = cores.map(|(k, m)| m.saturating_mul(self.tt_rank.saturating_pow(edges(k))));
         let core = cores.max().unwrap_or(0);
         if core > als::LARGEST_CORE {
             return Err(TgpError::Core { params: core });

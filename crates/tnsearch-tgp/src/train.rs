@@ -122,7 +122,7 @@ pub fn train(
     if !(2..=MAX_ORDER).contains(&d) {
         return Err(TgpError::Features { features: d });
     }
-    let split = settings.shares.split(table.rows())?;
+    let split = settings.shares().split(table.rows())?;
     let known: Vec<usize> = split.train.iter().chain(&split.validation).copied().collect();
     let points = settings.points(d, split.train.len())?;
     let evidence = match from.is_some() || settings.evidence_steps == 0 {
@@ -132,18 +132,18 @@ pub fn train(
     settings.check_memory(&points, table.rows(), evidence)?;
     let standard = Standard::of(table, &known)?;
     let grids = grids(table, &standard, &known, &points);
-    let data = Prepared::new(table, &settings.shares, &standard, &grids)?;
+    let data = Prepared::new(table, &settings.shares(), &standard, &grids)?;
     let begun = match from {
         Some(model) => begin_again(model, table, settings, &grids)?,
         None => {
             let kernel = first_kernel(&data, &grids, settings, stop, heard)?;
-            let structure = train_structure(d, settings.rank)?;
+            let structure = train_structure(d, settings.tt_rank)?;
             let plan = Contraction::new(&structure.canonical().graph, &points)?;
-            let cores = random_cores(&plan, settings.shares.seed);
+            let cores = random_cores(&plan, settings.seed);
             let roots: Vec<Vec<f64>> = points.iter().map(|&m| identity(m)).collect();
             let sides = sides(&grids, &kernel)?;
             let mean = Model::network(&structure, &plan, &cores, &sides, &kernel)?;
-            let (names, shares) = (table.names.clone(), settings.shares);
+            let (names, shares) = (table.names.clone(), settings.shares());
             let roots = Model::coloured_roots(&kernel, &sides, &roots);
             let (rows, fingerprint) = (table.rows(), fingerprint(table));
             Model {
@@ -173,8 +173,9 @@ fn begin_again(
 ) -> Result<Model, TgpError> {
     same_table(&model, table)?;
     let dims: Vec<usize> = grids.iter().map(|g| g.points).collect();
-    let rank = train_structure(dims.len(), settings.rank)?;
-    if model.shares != settings.shares || model.grids != grids || *model.mean.structure() != rank {
+    let rank = train_structure(dims.len(), settings.tt_rank)?;
+    if model.shares != settings.shares() || model.grids != grids || *model.mean.structure() != rank
+    {
         let expected = "the model to go on with has others; use the same --seed, --inducing, --tt-rank and shares, or do not --resume";
         return Err(TgpError::Setting {
             name: "resume",
@@ -261,8 +262,7 @@ fn first_kernel(
     stop: &Stop,
     heard: &mut dyn FnMut(Event<'_>),
 ) -> Result<Kernel, TgpError> {
-    let rows =
-        some_rows(&data.train, settings.evidence_rows, settings.shares.seed, b"tgp evidence");
+    let rows = some_rows(&data.train, settings.evidence_rows, settings.seed, b"tgp evidence");
     // Lengths far below the step have no slope.
     let lengths = grids.iter().map(|g| g.step.max(2.0)).collect();
     let from = Kernel::new(lengths, 1.0, 0.5);

@@ -18,6 +18,7 @@ pub mod fit;
 pub mod geometry;
 pub mod graph;
 pub mod network;
+pub mod options;
 pub mod problem;
 mod registry;
 pub mod search;

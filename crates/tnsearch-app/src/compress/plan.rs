@@ -1,4 +1,4 @@
-//! The whole way from a tensor to what its file holds, and back.
+//! The whole way from a tensor to what its file holds.
 
 use super::{
     Candidate, Goal, GoalError, Scale, default_template, direct, distance_as_written,
@@ -16,8 +16,7 @@ use tnsearch::search::{Listener, Search, SearchError, SearchSettings, StoppedBy}
 use tnsearch::tensor::{AnyTensor, Reshape, TensorError};
 use tnsearch::{MemoryError, SettingError};
 use tnsearch_io::network::Origin;
-use tnsearch_io::picture::NoPicture;
-use tnsearch_io::{Dtype, Picture, Precision, PrecisionError};
+use tnsearch_io::{Dtype, Precision, PrecisionError};
 
 /// Why nothing was compressed.
 #[derive(Debug, Error)]
@@ -44,9 +43,6 @@ pub enum CompressError {
     /// A tensor is wrong.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// What should be a picture is none.
-    #[error(transparent)]
-    Picture(#[from] NoPicture),
     /// The cores cannot be had in that precision.
     #[error("--cores {precision}: {error}")]
     Precision {
@@ -257,29 +253,4 @@ pub fn own_shape<'t>(target: &'t Target, reshape: Option<&Reshape>) -> Cow<'t, A
         Some(reshape) => Cow::Owned(reshape.undo(target.tensor().clone())),
         None => Cow::Borrowed(target.tensor()),
     }
-}
-
-/// The tensor of a network that was compressed, in its own shape; of a picture its samples, in whole steps.
-pub fn restored(
-    network: &Network,
-    reshape: Option<&Reshape>,
-    origin: Origin,
-    max_bytes: u64,
-) -> Result<AnyTensor, CompressError> {
-    let tensor = network.to_tensor(Some(max_bytes))?;
-    let tensor = match reshape {
-        Some(reshape) => reshape.undo(tensor),
-        None => tensor,
-    };
-    if !origin.picture {
-        return Ok(tensor);
-    }
-    Ok(picture_of(&tensor, origin)?.steps().into_tensor().into())
-}
-
-/// The picture that a tensor is, with as many bits as it had.
-pub fn picture_of(tensor: &AnyTensor, origin: Origin) -> Result<Picture, NoPicture> {
-    let mut picture = Picture::from_tensor(tensor)?;
-    picture.bits = if origin.dtype == Dtype::U16 { 16 } else { 8 };
-    Ok(picture)
 }

@@ -6,7 +6,9 @@ mod heisenberg;
 
 use crate::synthetic::refuse_large;
 use crate::{SyntheticError, synthetic};
+use std::str::FromStr;
 use thiserror::Error;
+use tnsearch::SettingError;
 use tnsearch::rng::stream;
 use tnsearch::tensor::{Tensor, size};
 
@@ -123,6 +125,16 @@ impl Example {
             Example::Layer => functions::layer(dims[0], dims[1], seed),
             Example::Signal => shuffled(dims, functions::signal(dims.len(), seed), seed),
         })
+    }
+}
+
+impl FromStr for Example {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let found = Example::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, it)| it);
+        let use_ = || format!("use {}", Example::ALL.map(|(name, _)| name).join(", "));
+        found.ok_or_else(|| SettingError::new("example", format!("'{text}'"), use_()))
     }
 }
 

@@ -19,10 +19,12 @@ use tnsearch::MemoryError;
 use tnsearch::graph::TemplateRef;
 use tnsearch::search::StoppedBy;
 use tnsearch::tensor::Reshape;
-use tnsearch_app::compress::{CompressError, CompressSettings, Compressed, Goal, Plan};
+use tnsearch_app::compress::{
+    Beside, CompressError, CompressSettings, CompressSummary, Compressed, Goal, Plan,
+};
 use tnsearch_io::network::Extras;
 use tnsearch_io::text::bytes;
-use tnsearch_io::{Dtype, MemoryLimit, Precision, network, output::Output, split_key};
+use tnsearch_io::{MemoryLimit, Precision, network, output::Output, split_key};
 
 /// Compress a picture or an array into one network file.
 ///
@@ -96,29 +98,14 @@ impl GoalOptions {
     }
 }
 
+/// The JSON of the command.
 #[derive(Serialize)]
-struct Summary<'a> {
+struct Reported<'a> {
     input: &'a str,
-    shape: &'a [usize],
-    dtype: Dtype,
-    picture: bool,
+    #[serde(flatten)]
+    summary: &'a CompressSummary,
     reshaped: Option<&'a Reshape>,
     template: TemplateRef,
-    params: u128,
-    log10_cr: f64,
-    rse: f64,
-    re: f64,
-    /// Before the cores were rounded.
-    re_unrounded: f64,
-    psnr: f64,
-    peak: f64,
-    cores: String,
-    bytes_before: u64,
-    bytes: u64,
-    target_reached: bool,
-    stopped_by: StoppedBy,
-    seconds: f64,
-    seed: u64,
     #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
     #[serde(serialize_with = "crate::commands::outputs::lossy")]
@@ -180,11 +167,28 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
         half: args.cores == Precision::F16,
     };
     output.write(|w| network::write_with(w, &made.network, made.rse, &extras))?;
-    let summary = args.summary(&data, &made, begun)?;
+    let (path, key) = split_key(&args.input);
+    let summary = made.summary(Beside {
+        origin: data.origin,
+        cores: args.cores,
+        bytes_before: if key.is_none() { Some(file_bytes(&path)?) } else { None },
+        bytes: file_bytes(&args.output)?,
+        seconds: begun.elapsed().as_secs_f64(),
+        seed: args.seed,
+    });
     if let Some(page) = &page {
-        page.write(|w| w.write_all(page::html(&data, &made, &summary)?.as_bytes()))?;
+        page.write(|w| w.write_all(page::html(&args.input, &data, &made, &summary)?.as_bytes()))?;
     }
-    report.write(&summary, || args.text(&data, &made, &summary))?;
+    let reported = Reported {
+        input: &args.input,
+        summary: &summary,
+        reshaped: data.reshape.as_ref(),
+        template: made.network.structure().to_file().template,
+        output: &args.output,
+        page: args.page.as_ref(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    report.write(&reported, || args.text(&data, &made, &summary))?;
     Ok(match made.stopped_by {
         StoppedBy::Interrupted => Exit::Interrupted,
         _ if made.target_reached => Exit::Done,
@@ -193,47 +197,7 @@ pub fn run(args: &Compress) -> anyhow::Result<Exit> {
 }
 
 impl Compress {
-    fn summary<'a>(
-        &'a self,
-        data: &'a Data,
-        made: &'a Compressed,
-        begun: Instant,
-    ) -> anyhow::Result<Summary<'a>> {
-        let entries: usize = made.shape.iter().product();
-        let (path, key) = split_key(&self.input);
-        let bytes_before = match key {
-            None => file_bytes(&path)?,
-            Some(_) => (entries * data.origin.dtype.bytes()) as u64,
-        };
-        let params = made.network.params();
-        Ok(Summary {
-            input: &self.input,
-            shape: &made.shape,
-            dtype: data.origin.dtype,
-            picture: data.origin.picture,
-            reshaped: data.reshape.as_ref(),
-            template: made.network.structure().to_file().template,
-            params,
-            log10_cr: (entries as f64 / params as f64).log10(),
-            rse: made.rse,
-            re: made.rse.sqrt(),
-            re_unrounded: made.unrounded.sqrt(),
-            psnr: made.psnr,
-            peak: made.scale.peak,
-            cores: self.cores.to_string(),
-            bytes_before,
-            bytes: file_bytes(&self.output)?,
-            target_reached: made.target_reached,
-            stopped_by: made.stopped_by,
-            seconds: begun.elapsed().as_secs_f64(),
-            seed: self.seed,
-            output: &self.output,
-            page: self.page.as_ref(),
-            version: env!("CARGO_PKG_VERSION"),
-        })
-    }
-
-    fn text(&self, data: &Data, made: &Compressed, summary: &Summary<'_>) -> String {
+    fn text(&self, data: &Data, made: &Compressed, summary: &CompressSummary) -> String {
         let mut out = String::new();
         data.lines(&mut out, &self.input);
         let structure = made.network.structure();
@@ -278,7 +242,7 @@ impl Compress {
 }
 
 /// What rounding the cores cost.
-fn rounding_text(summary: &Summary<'_>) -> String {
+fn rounding_text(summary: &CompressSummary) -> String {
     let before = summary.re_unrounded;
     match summary.cores.as_str() {
         "f64" => "cores of 64 bits".to_owned(),
@@ -289,7 +253,7 @@ fn rounding_text(summary: &Summary<'_>) -> String {
 }
 
 /// What the PSNR refers to.
-fn peak_text(summary: &Summary<'_>) -> String {
+fn peak_text(summary: &CompressSummary) -> String {
     match summary.picture {
         true => "peak 1, of the picture as 'decompress' writes it".to_owned(),
         false => format!("peak {}, the largest absolute value", number(summary.peak)),
@@ -297,7 +261,7 @@ fn peak_text(summary: &Summary<'_>) -> String {
 }
 
 /// The file before and after.
-fn bytes_text(summary: &Summary<'_>) -> String {
+fn bytes_text(summary: &CompressSummary) -> String {
     let (before, after) = (summary.bytes_before, summary.bytes);
     let ratio = before as f64 / after as f64;
     let said = match ratio >= 1.0 {

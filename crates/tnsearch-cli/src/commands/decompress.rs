@@ -3,17 +3,15 @@
 use super::describe::line;
 use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
-use super::reconstruct::check_finite;
+use super::reconstruct::of_network;
 use crate::Exit;
 use crate::text::shape;
-use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tnsearch::tensor::size;
-use tnsearch_app::compress::{picture_of, restored};
+use tnsearch_app::reconstruct::decompress;
 use tnsearch_io::network::Origin;
-use tnsearch_io::{Dtype, MemoryLimit, Problem, network, output::Output, picture, write_npy_as};
+use tnsearch_io::{Dtype, MemoryLimit, network, output::Output, picture};
 
 /// Write the picture or array that was compressed, with its shape and type.
 ///
@@ -59,31 +57,11 @@ pub fn run(args: &Decompress) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let stored = network::read(&args.network, limit)?;
     let dims = stored.shape();
-    let Some(origin @ Origin { picture, dtype }) = stored.origin else {
-        bail!(
-            "{}: it was not made by 'compress'; 'reconstruct' gives its tensor",
-            args.network.display()
-        );
-    };
     let as_picture = picture::is_picture_name(&args.output);
-    if as_picture && !picture {
-        bail!(
-            "{}: it holds an array of type {}; write it as .npy",
-            args.network.display(),
-            dtype.name()
-        );
-    }
-    limit.check(size(dims), stored.network.kind()).map_err(|p: Problem| p.of(&args.network))?;
-    let (reshape, bytes) = (stored.reshape.as_ref(), limit.bytes());
-    if as_picture {
-        let tensor = stored.network.to_tensor(Some(bytes))?;
-        let tensor = reshape.map_or(tensor.clone(), |reshape| reshape.undo(tensor));
-        picture::write(&output, &picture_of(&tensor, origin)?)?;
-    } else {
-        let tensor = restored(&stored.network, reshape, origin, bytes)?;
-        check_finite(&args.network, &tensor)?;
-        write_npy_as(&output, &tensor, dtype)?;
-    }
+    let reshape = stored.reshape.as_ref();
+    let made = decompress(&stored.network, reshape, stored.origin, as_picture, limit);
+    made.map_err(|e| of_network(&args.network, e))?.write(&output)?;
+    let Some(Origin { picture, dtype }) = stored.origin else { return Ok(Exit::Done) };
     let params = stored.network.params();
     let (input, output) = (&args.network, &args.output);
     let summary = Summary { shape: dims, dtype, picture, params, rse: stored.rse, input, output };

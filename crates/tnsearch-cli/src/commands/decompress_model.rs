@@ -7,9 +7,10 @@ use crate::{Exit, interrupt};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
+use tnsearch_app::models::{Restored, decompress_model};
 use tnsearch_io::MemoryLimit;
-use tnsearch_io::weights::{PartFile, WeightsFile, part_path};
-use tnsearch_models::{ModelError, restore};
+use tnsearch_io::weights::part_path;
+use tnsearch_models::ModelError;
 
 /// Write the dense weights of a compressed model: names, types and order as they were.
 ///
@@ -30,16 +31,15 @@ pub struct DecompressModel {
     report: ReportOptions,
 }
 
+/// The JSON of the command.
 #[derive(Serialize)]
 struct Summary<'a> {
     #[serde(serialize_with = "crate::commands::outputs::lossy")]
     input: &'a PathBuf,
     #[serde(serialize_with = "crate::commands::outputs::lossy")]
     output: &'a PathBuf,
-    tensors: usize,
-    decompressed: usize,
-    params: u64,
-    bytes: u64,
+    #[serde(flatten)]
+    restored: Restored,
 }
 
 pub fn run(args: &DecompressModel) -> anyhow::Result<Exit> {
@@ -52,26 +52,16 @@ pub fn run(args: &DecompressModel) -> anyhow::Result<Exit> {
         ],
     )?;
     let report = args.report.check()?;
-    PartFile::check(&args.output)?;
-    let file = WeightsFile::open(&args.model)?;
-    let stop = interrupt::on_ctrl_c();
     let limit = MemoryLimit::new(args.max_memory).bytes();
-    let manifest = match restore(&file, &args.output, limit, &stop, &mut |_| ()) {
+    let restored = match decompress_model(&args.model, &args.output, limit, &interrupt::on_ctrl_c())
+    {
         Err(ModelError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };
-    let dense = WeightsFile::open(&args.output)?;
-    let summary = Summary {
-        input: &args.model,
-        output: &args.output,
-        tensors: manifest.tensors.len(),
-        decompressed: manifest.tensors.iter().filter(|t| t.terms.is_some()).count(),
-        params: dense.entries().iter().map(|e| e.count()).sum(),
-        bytes: std::fs::metadata(&args.output).map_or(0, |m| m.len()),
-    };
+    let Restored { tensors, decompressed, .. } = restored;
+    let summary = Summary { input: &args.model, output: &args.output, restored };
     report.write(&summary, || {
         let mut out = String::new();
-        let Summary { tensors, decompressed, .. } = summary;
         let text = format!(
             "{}, {tensors} tensors, {decompressed} of them from cores",
             args.output.display()

@@ -5,14 +5,14 @@ use super::options::{count, graph_help, load_graph, real, seed, vertex};
 use super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
 use crate::text::shape;
-use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use tnsearch::SettingError;
 use tnsearch::tensor::ModeNames;
-use tnsearch_app::{Example, Synthetic};
-use tnsearch_io::{Dtype, network, output::Output, weights, write_tensor};
+use tnsearch_app::Example;
+use tnsearch_app::generate::{AskedTensor, From};
+use tnsearch_io::{network, output::Output};
 
 /// Make a random tensor from a hidden network, as in the paper's section 5.1.
 ///
@@ -26,8 +26,8 @@ use tnsearch_io::{Dtype, network, output::Output, weights, write_tensor};
   tnsearch generate --example field --dims 50,60,70,40 -o field.npy
   tnsearch generate --example layer --dims 768,3072 -o model.safetensors")]
 pub struct Generate {
-    #[arg(long, value_name = "NAME|FILE", help = graph_help(""), default_value = "ring")]
-    template: String,
+    #[arg(long, value_name = "NAME|FILE", help = graph_help(" [default: ring]"))]
+    template: Option<String>,
     /// A tensor that is not made from a network: heisenberg (the ground state of a periodic chain), smooth (a function of
     /// five variables), field (four modes, noisy), signal (2^N samples, noisy),
     /// weights (a matrix) or layer (a matrix with a Kronecker product in it)
@@ -42,15 +42,16 @@ pub struct Generate {
     /// The dimension of each mode, instead of --order and --dim: 3,4,5
     #[arg(long, value_name = "I,I,...", value_delimiter = ',', value_parser = count::<usize>)]
     dims: Vec<usize>,
-    /// The smallest and the largest rank
-    #[arg(long, value_name = "LO..HI", default_value = "1..4", value_parser = range)]
-    ranks: (usize, usize),
+    /// The smallest and the largest rank [default: 1..4]
+    #[arg(long, value_name = "LO..HI", value_parser = range)]
+    ranks: Option<(usize, usize)>,
     /// The vertex of mode 0, of mode 1, ... [default: a random permutation]
     #[arg(long, value_name = "V,V,...", value_delimiter = ',', value_parser = vertex)]
     perm: Vec<usize>,
     /// Standard deviation of the cores' entries (the paper: variance 1 for path and ring, 0.1 for the others)
-    #[arg(long, value_name = "SD", default_value_t = 1.0, value_parser = real, allow_negative_numbers = true)]
-    sigma: f64,
+    /// [default: 1]
+    #[arg(long, value_name = "SD", value_parser = real, allow_negative_numbers = true)]
+    sigma: Option<f64>,
     /// Add Gaussian noise at this signal-to-noise ratio
     #[arg(long, value_name = "DB", value_parser = real, allow_negative_numbers = true)]
     noise_db: Option<f64>,
@@ -92,11 +93,8 @@ struct ExampleSummary<'a> {
 }
 
 pub fn run(args: &Generate) -> anyhow::Result<Exit> {
-    if let Some(example) = args.example {
-        return make_example(args, example);
-    }
     check_distinct(
-        &[("the template", Path::new(&args.template))],
+        &[("the template", Path::new(args.template.as_deref().unwrap_or_default()))],
         &[
             ("--output", Some(&args.output)),
             ("--structure", args.structure.as_deref()),
@@ -108,86 +106,60 @@ pub fn run(args: &Generate) -> anyhow::Result<Exit> {
     let output = Output::check(&args.output)?;
     let structure_file = args.structure.as_deref().map(Output::check).transpose()?;
     let network_file = args.network.as_deref().map(Output::check).transpose()?;
-    let dims = match args.dims.is_empty() {
-        true => vec![args.dim.unwrap_or(3); args.order.unwrap_or(6)],
-        false => args.dims.clone(),
+    let asked = AskedTensor {
+        example: args.example.map(|example| example.name().to_owned()),
+        order: args.order,
+        dim: args.dim,
+        dims: args.dims.clone(),
+        ranks: args.ranks,
+        perm: args.perm.clone(),
+        sigma: args.sigma,
+        noise_db: args.noise_db,
+        seed: args.seed,
     };
-    let template = Arc::new(load_graph(&args.template, dims.len())?);
-    let recipe = Synthetic::new(template, dims.clone(), args.ranks).with(|s| {
-        s.permutation = (!args.perm.is_empty()).then(|| args.perm.clone());
-        s.sigma = args.sigma;
-        s.noise_db = args.noise_db;
-    });
-    let made = recipe.generate(args.seed)?;
-    made.tensor.check().map_err(|e| anyhow!("sigma {} does not go: {e}", args.sigma))?;
-    write_tensor(&output, &made.tensor.clone().into())?;
-    if let Some(file) = structure_file {
-        let text = serde_json::to_string(&made.structure().to_file())?;
-        file.write(|w| w.write_all(format!("{text}\n").as_bytes()))?;
-    }
-    // The RSE of the hidden network itself: what the noise takes away.
-    let rse = match args.noise_db {
-        None => 0.0,
-        Some(_) => {
-            let clean = made.network.to_tensor(None)?;
-            let clean = clean.as_f64().map(|z| z.data()).unwrap_or_default();
-            let noise = made.tensor.data().iter().zip(clean).map(|(x, z)| (x - z).powi(2));
-            noise.sum::<f64>() / made.tensor.norm_squared()
+    let dims = asked.dims()?;
+    let template = args.template.as_deref().map(|name| load_graph(name, dims.len()));
+    let made = asked.make(template.transpose()?)?;
+    made.write(&output)?;
+    let (seed, output) = (args.seed, &args.output);
+    let norm = made.tensor.norm_squared().sqrt();
+    let written = |out: &mut String| {
+        line(out, "written", format!("{}, {}", output.display(), shape(&dims)));
+    };
+    let (network, rse) = match &made.from {
+        From::Hidden { network, rse } => (network, *rse),
+        From::Example(example) => {
+            let example = example.name();
+            let summary = ExampleSummary { example, dims: &dims, seed, norm, output };
+            report.write(&summary, || {
+                let mut out = String::new();
+                written(&mut out);
+                line(&mut out, "example", example);
+                out
+            })?;
+            return Ok(Exit::Done);
         }
     };
+    let hidden = network.structure();
+    if let Some(file) = structure_file {
+        let text = serde_json::to_string(&hidden.to_file())?;
+        file.write(|w| w.write_all(format!("{text}\n").as_bytes()))?;
+    }
     if let Some(file) = network_file {
-        file.write(|w| network::write(w, &made.network, rse))?;
+        file.write(|w| network::write(w, network, rse))?;
     }
-    let summary = Summary {
-        structure: StructureReport::new(made.structure(), &dims),
-        seed: args.seed,
-        norm: made.tensor.norm_squared().sqrt(),
-        rse,
-        output: &args.output,
-    };
-    report.write(&summary, || {
+    let structure = StructureReport::new(hidden, &dims);
+    report.write(&Summary { structure, seed, norm, rse, output }, || {
         let mut out = String::new();
-        line(&mut out, "written", format!("{}, {}", args.output.display(), shape(&dims)));
-        let names = ModeNames::default();
-        structure_lines(&mut out, made.structure(), &dims, names, &MEASURE, rse);
-        out
-    })?;
-    Ok(Exit::Done)
-}
-
-/// A tensor that is not made from a network.
-fn make_example(args: &Generate, example: Example) -> anyhow::Result<Exit> {
-    check_distinct(&[], &[("--output", Some(&args.output)), ("--json", args.report.json_path())])?;
-    let report = args.report.check()?;
-    let output = Output::check(&args.output)?;
-    let dims = match args.dims.is_empty() {
-        true => vec![args.dim.unwrap_or(example.dim()); args.order.unwrap_or(example.order())],
-        false => args.dims.clone(),
-    };
-    let tensor = example.make(&dims, args.seed)?;
-    match args.output.extension().is_some_and(|e| e == "safetensors") {
-        true => weights::write(&output, &[("weight", &tensor)], Dtype::F32)?,
-        false => write_tensor(&output, &tensor.clone().into())?,
-    }
-    let summary = ExampleSummary {
-        example: example.name(),
-        dims: &dims,
-        seed: args.seed,
-        norm: tensor.norm_squared().sqrt(),
-        output: &args.output,
-    };
-    report.write(&summary, || {
-        let mut out = String::new();
-        line(&mut out, "written", format!("{}, {}", args.output.display(), shape(&dims)));
-        line(&mut out, "example", example.name());
+        written(&mut out);
+        structure_lines(&mut out, hidden, &dims, ModeNames::default(), &MEASURE, rse);
         out
     })?;
     Ok(Exit::Done)
 }
 
 fn example(text: &str) -> Result<Example, String> {
-    let found = Example::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, it)| it);
-    found.ok_or_else(|| format!("use {}", Example::ALL.map(|(name, _)| name).join(", ")))
+    text.parse().map_err(|e: SettingError| e.expected.into_owned())
 }
 
 /// `LO..HI`, both included.

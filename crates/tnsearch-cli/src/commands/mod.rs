@@ -9,6 +9,7 @@ mod compress;
 mod compress_model;
 mod cuts;
 mod data;
+mod declared;
 mod decompose;
 mod decompress;
 mod decompress_model;

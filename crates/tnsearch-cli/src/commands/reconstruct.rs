@@ -5,12 +5,13 @@ use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
 use crate::text::shape;
-use anyhow::bail;
+use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use tnsearch::tensor::{AnyTensor, Kind, Reshape, size, unflatten};
-use tnsearch_io::{MemoryLimit, Problem, network, output::Output, write_tensor};
+use tnsearch::tensor::{Kind, Reshape};
+use tnsearch_app::reconstruct::{ReconstructError, reconstruct};
+use tnsearch_io::{MemoryLimit, network, output::Output, write_tensor};
 
 /// Write the dense tensor of a network, in the original mode order and shape.
 #[derive(Debug, Args)]
@@ -55,14 +56,8 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     let limit = MemoryLimit::new(args.max_memory);
     let stored = network::read(&args.network, limit)?;
     let dims = stored.shape();
-    limit.check(size(dims), stored.network.kind()).map_err(|p: Problem| p.of(&args.network))?;
-    let tensor = stored.network.to_tensor(Some(limit.bytes()))?;
-    check_finite(&args.network, &tensor)?;
-    // As it was before its modes were split.
-    let tensor = match &stored.reshape {
-        Some(reshape) => reshape.undo(tensor),
-        None => tensor,
-    };
+    let tensor = reconstruct(&stored.network, stored.reshape.as_ref(), limit);
+    let tensor = tensor.map_err(|e| of_network(&args.network, e))?;
     write_tensor(&output, &tensor)?;
     let summary = Summary {
         dims,
@@ -87,16 +82,10 @@ pub fn run(args: &Reconstruct) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Refuses to write what is no number: cores that are none, or a tensor beyond the range of its kind.
-pub fn check_finite(network: &Path, tensor: &AnyTensor) -> anyhow::Result<()> {
-    if let Some(flat) = tensor.first_not_finite() {
-        bail!(
-            "{}: entry {:?} of its tensor is {}, not a finite number of {}; nothing is written",
-            network.display(),
-            unflatten(flat, tensor.dims()),
-            tensor.entry(flat),
-            tensor.kind()
-        );
+/// The file stands before what is wrong with what is in it.
+pub fn of_network(path: &Path, error: ReconstructError) -> anyhow::Error {
+    match error {
+        ReconstructError::Network(e) => e.into(),
+        e => anyhow!("{}: {e}", path.display()),
     }
-    Ok(())
 }

@@ -4,13 +4,13 @@ mod compress;
 mod predict;
 mod train;
 
-use super::options::{check_seconds, check_threads, count, memory, real};
+use super::options::{count, memory, real};
 use super::outputs::ReportOptions;
 use crate::{Exit, terminal};
-use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use std::io::IsTerminal;
 use tnsearch::problem::Stop;
+use tnsearch_app::tgp::{self, Measured};
 
 /// Gaussian process regression whose mean is a tensor network.
 ///
@@ -61,20 +61,12 @@ struct Means {
 }
 
 impl Means {
-    fn check(&self) -> anyhow::Result<()> {
-        check_seconds(self.max_seconds)?;
-        Ok(check_threads(self.threads)?)
-    }
-
-    /// The stop of the work: Ctrl-C, or the time.
-    fn stop(&self, ctrl_c: &Stop) -> Stop {
-        self.max_seconds.map_or_else(|| ctrl_c.child(), |s| ctrl_c.within_seconds(s))
-    }
-
-    /// Runs on as many threads as asked for.
-    fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> anyhow::Result<R> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
-        Ok(pool.map_err(|e| anyhow!("cannot start the threads: {e}"))?.install(work))
+    /// What the work may use; Ctrl-C ends it.
+    fn checked(&self, stop: &Stop) -> anyhow::Result<tgp::Means> {
+        let (max_seconds, threads) = (self.max_seconds, self.threads);
+        let means = tgp::Means { max_seconds, threads, stop: stop.clone() };
+        means.check()?;
+        Ok(means)
     }
 
     /// Whether progress is shown.
@@ -88,4 +80,12 @@ impl Means {
             terminal::note(kind, text);
         }
     }
+}
+
+/// Errors in words.
+fn mse_text(m: &Measured) -> String {
+    format!(
+        "{:.4} training, {:.4} validation, {:.4} test (standardised)",
+        m.train_mse, m.validation_mse, m.test_mse
+    )
 }

@@ -59,6 +59,11 @@ impl Notes {
         self.notes.iter().rfind(|n| n.name == name)?.text.as_ref()
     }
 
+    /// The texts, by their names.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.notes.iter().filter_map(|n| Some((n.name.as_str(), n.text.as_deref()?)))
+    }
+
     /// Notes a text, behind the others.
     pub fn insert(&mut self, name: String, text: String) {
         self.remove(&name);

@@ -1,7 +1,7 @@
 //! A layer whose cores lose more than was claimed for them.
 
 use super::*;
-use crate::restore;
+use crate::{AskedModel, restore};
 use tempfile::TempDir;
 use tnsearch_io::MemoryLimit;
 
@@ -34,7 +34,8 @@ fn model(dir: &TempDir) -> WeightsFile {
 }
 
 fn job<'a>(file: &'a WeightsFile, output: &'a Path, stop: &'a Stop, resume: bool) -> Job<'a> {
-    let mut settings = Settings::new(Goal::KeepRe(0.1));
+    let asked = AskedModel::default().with(|a| a.keep_re = Some(0.1));
+    let mut settings = asked.settings(false).unwrap();
     (settings.trees, settings.products) = (false, false);
     let max_bytes = MemoryLimit::new(None).bytes();
     Job { file, calibration: None, settings, output, command: None, resume, max_bytes, stop }

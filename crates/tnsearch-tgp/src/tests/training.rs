@@ -19,7 +19,7 @@ fn table(rows: usize, d: usize) -> Table {
 fn a_model_to_go_on_with_stays_where_nothing_better_is_found() {
     let table = table(120, 2);
     let settings = TrainSettings::default().with(|s| {
-        (s.inducing, s.rank, s.evidence_rows, s.evidence_steps) = (vec![6], 3, 60, 10);
+        (s.inducing, s.tt_rank, s.evidence_rows, s.evidence_steps) = (vec![6], 3, 60, 10);
     });
     let first = train(&table, &settings, None, &Stop::new(), &mut |_| ()).unwrap().model;
     let mse = first.figures.unwrap().validation_mse;
@@ -48,7 +48,7 @@ fn models_that_are_not_what_is_said_are_seen() {
     for rows in [120, 900] {
         let table = table(rows, 2);
         let settings = TrainSettings::default().with(|s| {
-            (s.inducing, s.rank, s.evidence_rows, s.evidence_steps) = (vec![6], 3, 60, 5);
+            (s.inducing, s.tt_rank, s.evidence_rows, s.evidence_steps) = (vec![6], 3, 60, 5);
         });
         let model = train(&table, &settings, None, &Stop::new(), &mut |_| ()).unwrap().model;
         let data = Prepared::new(&table, &model.shares, &model.standard, &model.grids).unwrap();
@@ -90,5 +90,5 @@ fn what_cannot_be_trained_is_refused_before_anything_is_computed() {
     let evidence = settings.check_memory(&[4, 4], 4000, 4000).unwrap_err().to_string();
     assert!(evidence.starts_with("training needs about"), "{evidence}");
     // The largest core counts, wherever it is.
-    assert!(settings.clone().with(|s| s.rank = 30).check_memory(&[2, 10, 2], 10, 0).is_err());
+    assert!(settings.clone().with(|s| s.tt_rank = 30).check_memory(&[2, 10, 2], 10, 0).is_err());
 }

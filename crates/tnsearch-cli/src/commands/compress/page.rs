@@ -1,17 +1,22 @@
 //! The page about a compressed picture.
 
-use super::{Summary, bytes_text, rounding_text};
+use super::{bytes_text, rounding_text};
 use crate::commands::data::{Data, reshape_text};
 use crate::text::{duration, number, shape};
 use std::io;
 use tnsearch::tensor::AnyTensor;
-use tnsearch_app::compress::{Compressed, difference, own_shape};
+use tnsearch_app::compress::{CompressSummary, Compressed, difference, own_shape};
 use tnsearch_io::Picture;
 use tnsearch_io::text::bytes;
 use tnsearch_report::page::{Shown, SideBySide, Tile};
 
 /// The page.
-pub(super) fn html(data: &Data, made: &Compressed, summary: &Summary<'_>) -> io::Result<String> {
+pub(super) fn html(
+    input: &str,
+    data: &Data,
+    made: &Compressed,
+    summary: &CompressSummary,
+) -> io::Result<String> {
     let picture = |tensor: &AnyTensor| Picture::from_tensor(tensor).map_err(io::Error::other);
     let original = picture(&own_shape(&data.target, data.reshape.as_ref()))?;
     let reconstruction = picture(&made.dense)?;
@@ -25,7 +30,7 @@ pub(super) fn html(data: &Data, made: &Compressed, summary: &Summary<'_>) -> io:
             height: picture.height(),
         })
     };
-    let sides = shape(summary.shape);
+    let sides = shape(&summary.shape);
     let pictures = [
         shown("Original", format!("{sides}, {}.", bytes(summary.bytes_before.into())), &original)?,
         shown(
@@ -69,7 +74,7 @@ pub(super) fn html(data: &Data, made: &Compressed, summary: &Summary<'_>) -> io:
     if let Some(reshape) = &data.reshape {
         notes.push(format!("Modes: {}.", reshape_text(reshape)));
     }
-    let name = summary.input.rsplit(['/', '\\']).next().unwrap_or(summary.input);
+    let name = input.rsplit(['/', '\\']).next().unwrap_or(input);
     let reached = if summary.target_reached { "" } else { " (target not reached)" };
     let page = SideBySide {
         title: &format!("{name}, compressed{reached}"),

@@ -1,14 +1,14 @@
 //! `tnsearch tgp predict`.
 
 use super::super::describe::line;
-use super::super::options::{check_threads, count, memory};
+use super::super::options::{count, memory};
 use super::super::outputs::{ReportOptions, check_distinct};
 use crate::Exit;
 use crate::text::number;
-use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
+use tnsearch_app::tgp::{PredictSummary, predict};
 use tnsearch_io::{MemoryLimit, Table, output::Output, table};
 use tnsearch_tgp::Model;
 
@@ -40,13 +40,8 @@ pub struct Predict {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    rows: usize,
-    params: u128,
-    /// Where the response is known: in its units, and standardised by the model's rows.
-    mse: Option<f64>,
-    mse_standardised: Option<f64>,
-    /// The share of rows within two standard deviations.
-    within_two_sd: Option<f64>,
+    #[serde(flatten)]
+    summary: PredictSummary,
     #[serde(serialize_with = "crate::commands::outputs::lossy")]
     model: &'a PathBuf,
     #[serde(serialize_with = "crate::commands::outputs::lossy")]
@@ -57,7 +52,6 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &Predict) -> anyhow::Result<Exit> {
-    check_threads(args.threads)?;
     check_distinct(
         &[("the model", &args.model), ("the table", &args.table)],
         &[("--output", Some(&args.output)), ("--json", args.report.json_path())],
@@ -67,34 +61,13 @@ pub fn run(args: &Predict) -> anyhow::Result<Exit> {
     let model = Model::read(&args.model, limit)?;
     let table = table::read_for(&args.table, limit, Some(&model.names))?;
     let output = Output::check(&args.output)?;
-    let (_, response) = model.columns(&table)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build();
-    let pool = pool.map_err(|e| anyhow!("cannot start the threads: {e}"))?;
-    let predicted = pool.install(|| model.predict(&table))?;
-    let pairs = || predicted.mean.iter().zip(&predicted.deviation);
-    let cells = pairs().flat_map(|(m, s)| [*m, *s]).collect();
+    let (predicted, about) = predict(&model, &table, args.threads)?;
+    let pairs = predicted.mean.iter().zip(&predicted.deviation);
+    let cells = pairs.flat_map(|(m, s)| [*m, *s]).collect();
     let written = Table::new(vec!["mean".to_owned(), "sd".to_owned()], cells);
     output.write(|w| table::write(w, &written))?;
-    let rows = table.rows();
-    let known = response.filter(|_| rows > 0);
-    let errors =
-        known.map(|c| pairs().enumerate().map(move |(r, (m, s))| (table.row(r)[c] - m, *s)));
-    let (mut squares, mut within) = (0.0, 0usize);
-    if let Some(errors) = errors {
-        for (error, sd) in errors {
-            squares += error * error;
-            within += usize::from(error.abs() <= 2.0 * sd);
-        }
-    }
-    let n = rows as f64;
-    let scale = model.standard.scale.last().copied().unwrap_or(1.0);
-    let mse = known.map(|_| squares / n);
     let summary = Summary {
-        rows,
-        params: model.mean.params(),
-        mse,
-        mse_standardised: mse.map(|e| e / (scale * scale)),
-        within_two_sd: known.map(|_| within as f64 / n),
+        summary: about,
         model: &args.model,
         input: &args.table,
         output: &args.output,
@@ -102,9 +75,9 @@ pub fn run(args: &Predict) -> anyhow::Result<Exit> {
     };
     report.write(&summary, || {
         let mut out = String::new();
-        line(&mut out, "predicted", format!("{rows} rows with {} params", summary.params));
+        line(&mut out, "predicted", format!("{} rows with {} params", about.rows, about.params));
         if let (Some(mse), Some(standardised), Some(within)) =
-            (mse, summary.mse_standardised, summary.within_two_sd)
+            (about.mse, about.mse_standardised, about.within_two_sd)
         {
             let root = number(mse.sqrt());
             line(
