@@ -58,7 +58,7 @@ const UNKNOWN: &str = "the broker of --cluster said something unknown; is it of 
 #[derive(Clone)]
 pub enum Where {
     /// By workers that the Python package knows.
-    Workers(Place),
+    Workers(Address),
     /// By an executor that was registered, with what followed its name.
     Registered(&'static ExecutorDescription, String),
 }
@@ -66,7 +66,7 @@ pub enum Where {
 impl fmt::Debug for Where {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Where::Workers(Place(text)) => f.write_str(text),
+            Where::Workers(Address(text)) => f.write_str(text),
             Where::Registered(executor, rest) => write!(f, "{}:{rest}", executor.name),
         }
     }
@@ -77,7 +77,7 @@ impl FromStr for Where {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let place = text.parse::<Place>();
+        let place = text.parse::<Address>();
         match executors().into_iter().find(|executor| executor.name == name) {
             Some(executor) if place.is_err() => Ok(Where::Registered(executor, rest.to_owned())),
             _ => place.map(Where::Workers).map_err(|said| {
@@ -91,9 +91,9 @@ impl FromStr for Where {
 
 /// Where workers are, as the Python package understands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place(String);
+pub struct Address(String);
 
-impl FromStr for Place {
+impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -110,7 +110,7 @@ impl FromStr for Place {
             _ => false,
         };
         match known {
-            true => Ok(Place(text.to_owned())),
+            true => Ok(Address(text.to_owned())),
             false => {
                 Err("use dask://HOST:PORT, ray://HOST:PORT, dask, ray, mpi, mpi:N, processes or \
                           processes:N"
@@ -120,7 +120,7 @@ impl FromStr for Place {
     }
 }
 
-impl Place {
+impl Address {
     /// The processes that MPI starts, beside the broker.
     fn mpi(&self) -> Option<usize> {
         let rest = self.0.strip_prefix("mpi")?;
@@ -218,7 +218,7 @@ pub struct Broker {
 
 impl Broker {
     /// Starts it, and waits until it has workers.
-    pub fn start(place: &Place) -> anyhow::Result<Self> {
+    pub fn start(place: &Address) -> anyhow::Result<Self> {
         let python = python();
         let mut command = place.command(&python)?;
         // Ctrl-C is for the search, which tells its workers.
@@ -351,7 +351,7 @@ mod tests {
             "ray://head.cluster:10001",
             "dask://[::1]:8786",
         ] {
-            assert_eq!(good.parse::<Place>().unwrap().0, good);
+            assert_eq!(good.parse::<Address>().unwrap().0, good);
         }
         for bad in [
             "",
@@ -365,7 +365,7 @@ mod tests {
             "mpi://a:1",
             "dask://h:99999",
         ] {
-            assert!(bad.parse::<Place>().unwrap_err().contains("dask://HOST:PORT"), "{bad}");
+            assert!(bad.parse::<Address>().unwrap_err().contains("dask://HOST:PORT"), "{bad}");
         }
     }
 

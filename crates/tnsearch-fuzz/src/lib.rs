@@ -32,7 +32,7 @@ pub fn ceiling(input: usize) -> usize {
 
 /// How much is tried.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct Budget {
     /// The seed.
     pub seed: u64,
     /// Inputs.
@@ -83,7 +83,7 @@ fn kept(target: &str) -> Vec<Vec<u8>> {
 }
 
 /// Tries a target: first all good files and all that once failed as they are, then changes of them.
-pub fn run(target: &Target, plan: &Plan) -> Tried {
+pub fn run(target: &Target, plan: &Budget) -> Tried {
     let begun = Instant::now();
     // In memory where there is such a place: a million inputs are a million files.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tnsearch_fuzz::{Plan, TARGETS, run};
+use tnsearch_fuzz::{Budget, TARGETS, run};
 
 fn main() -> ExitCode {
     match tried() {
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
 
 fn tried() -> Result<bool, String> {
     let (mut names, mut plan, mut keep) =
-        (Vec::new(), Plan { seed: 0, inputs: 20_000, time: None }, None);
+        (Vec::new(), Budget { seed: 0, inputs: 20_000, time: None }, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(word) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{word} needs a value"));

@@ -33,11 +33,11 @@ impl OutputError {
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
-    way: Way,
+    way: Destination,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Destination {
     /// Through a temporary file in the same directory that is renamed at the end, when all of it is on the disk: a
     /// reader never sees half a file, and a failure or a power cut leaves the old one.
     Replace { directory: PathBuf, target: PathBuf },
@@ -52,7 +52,7 @@ impl Output {
         // A link stays a link: what it points to is replaced, or made.
         let target = target_of(path);
         let directory = folder_of(&target).to_owned();
-        let in_place = || Output { path: path.to_owned(), way: Way::InPlace };
+        let in_place = || Output { path: path.to_owned(), way: Destination::InPlace };
         match fs::metadata(&target) {
             Ok(about) if about.is_dir() => return Err(fail("it is a directory".into())),
             Ok(about) => {
@@ -80,7 +80,7 @@ impl Output {
             Err(e) => return Err(fail(io_text(&e))),
         }
         stale::remove(&directory);
-        let way = Way::Replace { directory, target };
+        let way = Destination::Replace { directory, target };
         Ok(Output { path: path.to_owned(), way })
     }
 
@@ -101,26 +101,26 @@ impl Output {
     /// in a sealed folder is emptied; devices and pipes are left alone.
     pub fn remove(&self) -> Result<bool, OutputError> {
         let done = match &self.way {
-            Way::Replace { target, .. } => match fs::remove_file(target) {
+            Destination::Replace { target, .. } => match fs::remove_file(target) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
                 done => done.map(|()| true),
             },
-            Way::InPlace if self.path.is_file() => {
+            Destination::InPlace if self.path.is_file() => {
                 OpenOptions::new().write(true).truncate(true).open(&self.path).map(|_| true)
             }
-            Way::InPlace => Ok(false),
+            Destination::InPlace => Ok(false),
         };
         done.map_err(|e| OutputError::new(&self.path, &e))
     }
 
     fn try_write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match &self.way {
-            Way::InPlace if fs::metadata(&self.path).is_ok_and(|about| is_pipe(&about)) => {
+            Destination::InPlace if fs::metadata(&self.path).is_ok_and(|about| is_pipe(&about)) => {
                 let mut pipe = BufWriter::with_capacity(1 << 16, pipe::open(&self.path)?);
                 content(&mut pipe)?;
                 pipe.flush()
             }
-            Way::InPlace => {
+            Destination::InPlace => {
                 let file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
                 fill(&file, content)?;
                 // A device has no disk below.
@@ -129,7 +129,7 @@ impl Output {
                     false => Ok(()),
                 }
             }
-            Way::Replace { directory, target } => {
+            Destination::Replace { directory, target } => {
                 let file = temporary(directory)?;
                 let _there = Unfinished::new(file.path());
                 fill(file.as_file(), content)?;

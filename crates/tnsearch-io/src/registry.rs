@@ -114,7 +114,7 @@ pub fn read_tensor(name: &str, kind: Option<Kind>, limit: MemoryLimit) -> Result
 
 /// The arrays in an archive; nothing where the file holds one array without a name.
 pub fn list_arrays(path: &Path) -> Result<Vec<Listed>, FileError> {
-    match find(path).and_then(Found::open).map_err(|p| p.of(path))? {
+    match find(path).and_then(Recognised::open).map_err(|p| p.of(path))? {
         Opened::Single(_) => Ok(Vec::new()),
         Opened::Archive(mut file) => {
             let keys = file.keys().into_iter();
@@ -164,20 +164,20 @@ pub fn split_key(name: &str) -> (PathBuf, Option<String>) {
 }
 
 /// A file and the format it has.
-pub(crate) struct Found {
+pub(crate) struct Recognised {
     pub format: &'static Format,
     pub file: File,
     pub length: u64,
 }
 
-impl Found {
+impl Recognised {
     fn open(self) -> Result<Opened, Problem> {
         (self.format.open)(self.file, self.length)
     }
 }
 
 /// Finds out which format a file has.
-pub(crate) fn find(path: &Path) -> Result<Found, Problem> {
+pub(crate) fn find(path: &Path) -> Result<Recognised, Problem> {
     // Opening a pipe would wait for its writer: look before.
     let about = std::fs::metadata(path).map_err(|e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Problem::Missing,
@@ -194,7 +194,7 @@ pub(crate) fn find(path: &Path) -> Result<Found, Problem> {
     (&mut file).take(START).read_to_end(&mut start)?;
     file.rewind()?;
     let format = recognise(path, &start)?;
-    Ok(Found { format, file, length })
+    Ok(Recognised { format, file, length })
 }
 
 /// The format of a file with this name and these first bytes.

@@ -10,7 +10,7 @@ use super::layer::{Cost, Goal, Layer, LeftAlone, Settings};
 use super::manifest::KEY;
 use super::measure::trial_path;
 use super::outcome::{Outcome, Written, within};
-use super::plan::Plan;
+use super::selection::Selection;
 use super::term::Term;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -257,7 +257,7 @@ impl Job<'_> {
                 fronts.push(front);
             }
         }
-        let plan = Plan::new(&self.settings, &layers, &fronts, &reaches);
+        let plan = Selection::new(&self.settings, &layers, &fronts, &reaches);
         let (mut chosen, cap) = match (self.settings.goal, evaluate) {
             (Goal::MaxLoss(rise), Some(evaluate)) => {
                 let measured =
@@ -378,7 +378,7 @@ impl Job<'_> {
 
     fn outcome(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         chosen: &[Recipe],
         alone: Vec<LeftAlone>,
         (done, trials, memory_needed): (Vec<Done>, Vec<Trial>, u64),

@@ -3,7 +3,7 @@
 use super::error::ModelError;
 use super::front::Recipe;
 use super::job::{Evaluate, Event, FINEST, Job, Record, Trial, dense_bytes};
-use super::plan::Plan;
+use super::selection::Selection;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tnsearch::tensor::Scalar;
@@ -24,7 +24,7 @@ impl Job<'_> {
     /// Finds the largest error with which the measured loss rises by no more than it may: what is chosen, and the error.
     pub(super) fn measured(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         rise: f64,
         evaluate: Evaluate<'_>,
         (trials, journal): (&mut Vec<Trial>, &mut LinesFile),
@@ -90,7 +90,7 @@ impl Job<'_> {
     /// Writes the model with the layers as they would be: dense.
     fn write_dense(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         chosen: &[Recipe],
         path: &Path,
     ) -> Result<(), ModelError> {
@@ -107,7 +107,7 @@ impl Job<'_> {
 
     fn fill_dense(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         chosen: &[Recipe],
         part: &mut PartFile,
     ) -> Result<(), ModelError> {
@@ -129,7 +129,7 @@ impl Job<'_> {
 
     fn dense_bytes<T: Scalar>(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         k: usize,
         recipe: Recipe,
     ) -> Result<Vec<u8>, ModelError> {

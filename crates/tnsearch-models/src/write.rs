@@ -7,7 +7,7 @@ use super::layer::Layer;
 use super::manifest::{KEY, Manifest};
 use super::metric::norm_squared;
 use super::outcome::within;
-use super::plan::Plan;
+use super::selection::Selection;
 use super::term::Term;
 use std::io::Write;
 use tnsearch::tensor::{Scalar, Tensor};
@@ -19,7 +19,7 @@ impl Job<'_> {
     /// The terms of a layer, their cores rounded as they are written.
     pub(super) fn terms<T: Scalar>(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         k: usize,
         recipe: Recipe,
     ) -> Result<Vec<Term<T>>, ModelError> {
@@ -78,7 +78,7 @@ impl Job<'_> {
     /// one whose cores lose more than the cap ends the writing.
     pub(super) fn write(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         (chosen, cap): (&[Recipe], Option<f64>),
         (journal, done): (&mut LinesFile, Vec<Done>),
         tell: &mut dyn FnMut(Event<'_>),
@@ -143,7 +143,7 @@ impl Job<'_> {
     /// they lose, and writes nothing.
     fn write_layer<T: Scalar>(
         &self,
-        plan: &Plan<'_>,
+        plan: &Selection<'_>,
         k: usize,
         (recipe, cap): (Recipe, Option<f64>),
         (part, one): (&mut PartFile, &mut Done),

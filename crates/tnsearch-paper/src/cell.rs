@@ -158,7 +158,7 @@ pub(super) struct Attempt<'a> {
 }
 
 /// A cell, and the network it is about.
-type Found = (Cell, Option<Network>);
+type Measured = (Cell, Option<Network>);
 
 impl Attempt<'_> {
     /// Runs the method on the tensor.
@@ -185,7 +185,7 @@ impl Attempt<'_> {
         Ok(Made { cell, pictures })
     }
 
-    fn decompose(&self, decompose: &Decompose) -> Result<Found, ReproduceError> {
+    fn decompose(&self, decompose: &Decompose) -> Result<Measured, ReproduceError> {
         let Some(eps) = self.objective.max_error() else {
             let value = format!("{:?}", self.objective.get());
             return Err(SettingError::new(
@@ -217,7 +217,7 @@ impl Attempt<'_> {
     }
 
     /// Fills holes by a structure that is chosen by entries held out, on a pool of the threads asked for.
-    fn complete(&self) -> Result<Found, ReproduceError> {
+    fn complete(&self) -> Result<Measured, ReproduceError> {
         let settings = CompleteSettings::default()
             .with(|s| (s.seed, s.max_rank) = (self.seed, self.method.max_rank))
             .check()?;
@@ -243,7 +243,7 @@ impl Attempt<'_> {
     }
 
     /// The mean as it is.
-    fn given(&self) -> Result<Found, ReproduceError> {
+    fn given(&self) -> Result<Measured, ReproduceError> {
         let process = self.process()?;
         let mean = process.model.mean.clone();
         let cell =
@@ -252,7 +252,7 @@ impl Attempt<'_> {
     }
 
     /// A smaller mean for so much more of the validation error.
-    fn compress(&self, loss: Option<f64>, tune: bool) -> Result<Found, ReproduceError> {
+    fn compress(&self, loss: Option<f64>, tune: bool) -> Result<Measured, ReproduceError> {
         let process = self.process()?;
         let part =
             || process.model.figures.map_or(0.01, |f| (SAME * f.validation_mse).max(LEAST_LOSS));
@@ -290,7 +290,7 @@ impl Attempt<'_> {
         self.trial.process.as_deref().ok_or_else(none)
     }
 
-    fn search(&self, by: &By) -> Result<Found, ReproduceError> {
+    fn search(&self, by: &By) -> Result<Measured, ReproduceError> {
         let &Attempt { method, trial, objective, seed, setup, .. } = self;
         // Without an error to be reached, a fit goes on to the end.
         let fit = (method.fit)(FitSettings::clone(&setup.fit)).with(|s| s.enough_rse = 0.0);

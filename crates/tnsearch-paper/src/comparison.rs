@@ -1,8 +1,8 @@
 //! What the results say of the methods: rates, work, who is ahead.
 
 use super::Cell;
-use super::plan::Task;
 use super::table::Done;
+use super::tasks::Task;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! An experiment by its name: the results it needs, and what is made of them.
 
 use super::experiments::{Description, EXPERIMENTS};
-use super::plan::{Plan, Task};
+use super::tasks::{Task, TaskList};
 use super::{Cell, Method, Options, ReproduceError, Setup, table};
 use tnsearch::fit::Method as Fit;
 
@@ -53,7 +53,7 @@ impl Experiment {
         }
         let unknown = || ReproduceError::Unknown { name: name.to_owned() };
         let description = EXPERIMENTS.into_iter().find(|d| d.name == name).ok_or_else(unknown)?;
-        let mut plan = Plan { options: &options, tasks: Vec::new() };
+        let mut plan = TaskList { options: &options, tasks: Vec::new() };
         (description.plan)(&mut plan, more)?;
         let tasks = plan.tasks;
         for (k, task) in tasks.iter().enumerate() {

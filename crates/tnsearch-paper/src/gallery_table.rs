@@ -2,8 +2,8 @@
 
 use super::Cell;
 use super::comparison::{distinct, median};
-use super::plan::Task;
 use super::table::{Done, quoted, text};
+use super::tasks::Task;
 use std::fmt::Write as _;
 use tnsearch_report::plot::{Axis, Figure, Layer, Panel};
 

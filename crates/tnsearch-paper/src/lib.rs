@@ -13,11 +13,11 @@ mod gallery_table;
 mod method;
 mod options;
 mod pictures;
-mod plan;
 mod processes;
 mod published;
 mod ranks_only;
 mod table;
+mod tasks;
 mod trial;
 mod uniform;
 
@@ -25,7 +25,7 @@ pub use cell::{Cell, Made, Setup, Shown};
 pub use experiment::{Experiment, Output};
 pub use method::Method;
 pub use options::Options;
-pub use plan::Task;
+pub use tasks::Task;
 pub use trial::Trial;
 
 use thiserror::Error;

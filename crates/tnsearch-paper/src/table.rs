@@ -2,8 +2,8 @@
 
 use super::comparison::{best, distinct};
 use super::method::MAX_COST;
-use super::plan::Task;
 use super::published::Published;
+use super::tasks::Task;
 use super::trial::letter;
 use super::{Cell, MEASURE, Options, Setup};
 use std::collections::BTreeSet;

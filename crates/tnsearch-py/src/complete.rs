@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::complete::{CompleteSettings, OneRank, Way};
+use tnsearch::complete::{CompleteMethod, CompleteSettings, OneRank};
 use tnsearch::problem::MaskError;
 use tnsearch::search::Budget;
 use tnsearch::tensor::Reshape;
@@ -36,7 +36,7 @@ struct Options {
 }
 
 /// What was found as a dict, the filled tensor, and the network.
-type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, PyNetwork);
+type Completed<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, PyNetwork);
 
 /// Fills the holes of a tensor.
 #[pyfunction]
@@ -47,11 +47,12 @@ pub fn complete<'py>(
     mask: Option<&Bound<'py, PyAny>>,
     graph: Option<&Bound<'py, PyAny>>,
     given: &Bound<'py, PyDict>,
-) -> PyResult<Found<'py>> {
+) -> PyResult<Completed<'py>> {
     let begun = Instant::now();
     let asked: Options = options::read(given)?;
     let limit = asked.data.limit()?;
-    let way: Way = asked.method.as_deref().map_or(Ok(Way::default()), str::parse).map_err(raise)?;
+    let way: CompleteMethod =
+        asked.method.as_deref().map_or(Ok(CompleteMethod::default()), str::parse).map_err(raise)?;
     way.check(asked.rank).map_err(raise)?;
     if asked.held_out.is_some() && asked.folds.is_some() {
         let text = "held_out and folds were both given; they exclude each other";

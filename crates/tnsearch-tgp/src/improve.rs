@@ -26,7 +26,7 @@ pub(super) struct Run<'a> {
 }
 
 /// A model, its error on the validation rows and its bound.
-struct Found {
+struct Improved {
     mse: f64,
     model: Model,
     /// None where it cannot be told from rounding.
@@ -70,7 +70,7 @@ impl Run<'_> {
                 }
             }
         }
-        let Found { mut model, bound, .. } = best;
+        let Improved { mut model, bound, .. } = best;
         model.figures = Some(data.figures(&model, bound)?);
         let Split { train, validation, test } = &data.split;
         let rows = [train.len(), validation.len(), test.len()];
@@ -78,7 +78,7 @@ impl Run<'_> {
     }
 
     /// The model to go on with, measured; none where nothing was swept yet.
-    fn given(&self, begun: &Model) -> Result<Option<Found>, TgpError> {
+    fn given(&self, begun: &Model) -> Result<Option<Improved>, TgpError> {
         if begun.sweeps == 0 {
             return Ok(None);
         }
@@ -87,7 +87,7 @@ impl Run<'_> {
             None => begun.bound(&self.data.train)?.reported,
         };
         let mse = begun.mse(&self.data.validation)?;
-        Ok(Some(Found { mse, model: begun.clone(), bound }))
+        Ok(Some(Improved { mse, model: begun.clone(), bound }))
     }
 
     /// Sweeps with the model's hyperparameters, until so many have not lowered the error; a model is the best so far where its
@@ -99,14 +99,14 @@ impl Run<'_> {
         least: f64,
         patience: usize,
         heard: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Option<Found>, TgpError> {
+    ) -> Result<Option<Improved>, TgpError> {
         let Run { data, settings, stop } = *self;
         let structure = begun.mean.structure().clone();
         let mut model = begun;
         let mut sides = model.sides()?;
         let (plan, cores) = model.whitened(&sides)?;
         let mut at = Posterior { cores, roots: model.whitened_roots(&sides) };
-        let mut best: Option<Found> = None;
+        let mut best: Option<Improved> = None;
         let (mut worse, mut adam) = (0, Adam::new(model.kernel.logs().len()));
         for _ in 0..settings.sweeps {
             if worse >= patience || stop.is_set() {
@@ -133,7 +133,7 @@ impl Run<'_> {
                 best: (mse < before.min(least)).then_some(&made),
             });
             if mse < before {
-                best = Some(Found { mse, model: made, bound: bound.reported });
+                best = Some(Improved { mse, model: made, bound: bound.reported });
             }
             if settings.bound_steps > 0 {
                 self.learn(&mut model, &at, &plan, &mut adam)?;

@@ -7,7 +7,7 @@ use census::permutations;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use tnsearch::geometry::{Found, GeometryError, Internal, Placements, word_length, word_metric};
+use tnsearch::geometry::{GeometryError, Internal, Placements, Reached, word_length, word_metric};
 use tnsearch::graph::{ModeGraph, Structure, Template};
 use tnsearch::rng::stream;
 use tnsearch::search::sample_neighbour;
@@ -37,7 +37,7 @@ fn literal(a: &[Vec<usize>], b: &[Vec<usize>]) -> u64 {
 type Ways = HashMap<ModeGraph, Vec<Vec<usize>>>;
 
 /// Every structure with all its ways of writing (as `g`: vertex to mode) and one as a permutation.
-fn every(p: &Placements) -> (Ways, Found) {
+fn every(p: &Placements) -> (Ways, Reached) {
     let (mut ways, mut one) = (HashMap::<_, Vec<_>>::new(), BTreeMap::new());
     for g in permutations(p.template().order()) {
         let mut permutation = vec![0; g.len()];
@@ -286,7 +286,7 @@ fn algorithm_1_covers_every_sphere() {
             }
             if order > 5 {
                 let sizes =
-                    |s: &[Found]| -> Vec<usize> { s[1..].iter().map(BTreeMap::len).collect() };
+                    |s: &[Reached]| -> Vec<usize> { s[1..].iter().map(BTreeMap::len).collect() };
                 println!(
                     "{} {order}: I_1..I_4 {:?}, by swaps {:?}",
                     p.template().name(),

@@ -16,7 +16,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tnsearch::complete::{CompleteSettings, FormatTried, HeldOut, OneRank, Step, Way};
+use tnsearch::complete::{CompleteMethod, CompleteSettings, FormatTried, HeldOut, OneRank, Step};
 use tnsearch::network::Network;
 use tnsearch::problem::{Holed, Recovered};
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
@@ -111,11 +111,11 @@ enum Method {
     Trals,
 }
 
-impl From<Method> for Way {
-    fn from(method: Method) -> Way {
+impl From<Method> for CompleteMethod {
+    fn from(method: Method) -> CompleteMethod {
         match method {
-            Method::Choose => Way::Choose,
-            Method::Trals => Way::Trals,
+            Method::Choose => CompleteMethod::Choose,
+            Method::Trals => CompleteMethod::Trals,
         }
     }
 }
@@ -126,7 +126,7 @@ struct Summary<'a> {
     structure: StructureReport,
     dtype: Kind,
     reshaped: Option<&'a Reshape>,
-    method: Way,
+    method: CompleteMethod,
     entries: usize,
     observed: usize,
     missing: usize,
@@ -197,7 +197,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
     let ring = OneRank { rank: args.rank, ridge: args.ridge, max_sweeps: args.max_sweeps };
     let mut shown = Shown::new(args.report.quiet, args.progress);
     let tell = &mut |step| shown.hear(step);
-    let way = Way::from(args.method);
+    let way = CompleteMethod::from(args.method);
     let found = way.fill(&data.target, &checked, ring, args.threads, &stop, tell)?;
     data.confirm(&found.network, found.rse)?;
     let left = data.target.left_of(Some(limit.bytes()));
@@ -269,7 +269,7 @@ pub fn run(args: &Complete) -> anyhow::Result<Exit> {
 
 impl Complete {
     fn settings(&self, limit: MemoryLimit) -> anyhow::Result<CompleteSettings> {
-        Way::from(self.method).check(self.rank)?;
+        CompleteMethod::from(self.method).check(self.rank)?;
         let settings = CompleteSettings::default().with(|s| {
             s.held_out = self.held_out.unwrap_or(s.held_out);
             s.folds = self.folds.unwrap_or(s.folds);

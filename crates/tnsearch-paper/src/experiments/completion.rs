@@ -1,8 +1,8 @@
 //! Pictures with holes: seven of USC-SIPI, in colours, 256 x 256, as tensors of order 9, most entries removed.
 
 use super::super::pictures::{Gallery, Variant};
-use super::super::plan::Plan;
 use super::super::table::Done;
+use super::super::tasks::TaskList;
 use super::super::{Method, ReproduceError, gallery_table};
 use super::Description;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ const PUBLISHED: [(Variant, f64, Printed); 2] = [
     ),
 ];
 
-fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, more: Vec<Method>) -> Result<(), ReproduceError> {
     let gallery = Gallery::open(plan.options, "images/usc-sipi", &SEVEN)?;
     let tnls = plan.tnls().with(|s| {
         (s.c1, s.c2) = (0.95, Some(0.9));

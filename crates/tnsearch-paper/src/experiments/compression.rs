@@ -1,8 +1,8 @@
 //! Pictures made smaller: ten of BSD500, grey, 256 x 256, as tensors of order 8 by two tensorisations.
 
 use super::super::pictures::{Gallery, Variant};
-use super::super::plan::Plan;
 use super::super::table::Done;
+use super::super::tasks::TaskList;
 use super::super::{Method, ReproduceError, gallery_table};
 use super::Description;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ const PUBLISHED: [(&str, &[(&str, &str)]); 2] = [
     ),
 ];
 
-fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, more: Vec<Method>) -> Result<(), ReproduceError> {
     let gallery = Gallery::open(plan.options, "images/bsd-gray256", &[])?;
     let tnls = plan.tnls().with(|s| {
         (s.c1, s.c2) = (0.95, Some(0.9));

@@ -1,8 +1,8 @@
 //! The figure of the loss against evaluations.
 
 use super::super::comparison::{distinct, median};
-use super::super::plan::Plan;
 use super::super::table::{self, Done};
+use super::super::tasks::TaskList;
 use super::super::trial::Recipe;
 use super::super::{Cell, LAMBDA, Method, ReproduceError};
 use super::Description;
@@ -15,7 +15,7 @@ pub(super) const CONVERGENCE: Description =
     Description { name: "fig-convergence", plan, tables, figure, csv: table::csv };
 
 /// The figure of the loss against evaluations: lambda = 200, populations and samples of 60 and 100.
-fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, more: Vec<Method>) -> Result<(), ReproduceError> {
     let orders: &[usize] = if plan.options.quick { &[5] } else { &[8, 12] };
     let mut methods = Vec::new();
     for size in if plan.options.quick { vec![10] } else { vec![60, 100] } {

@@ -1,8 +1,8 @@
 //! Figure 1: the ranks that an order-4 tensor needs on the three different rings through its modes.
 
 use super::super::comparison::distinct;
-use super::super::plan::Plan;
 use super::super::table::{self, Done};
+use super::super::tasks::TaskList;
 use super::super::trial::Recipe;
 use super::super::{Cell, MAX_RSE, Method, ReproduceError};
 use super::Description;
@@ -15,7 +15,7 @@ pub(super) const COVER: Description =
     Description { name: "fig-cover", plan, tables, figure, csv: table::csv };
 
 /// Figure 1: the ranks that an order-4 tensor needs on the three different rings through its modes.
-fn plan(plan: &mut Plan, _: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, _: Vec<Method>) -> Result<(), ReproduceError> {
     let recipe = Recipe { dim: 5, ranks: (2, 3), ..Recipe::ring(4) };
     for trial in 0..plan.options.trials(20) {
         for (k, permutation) in [[0, 1, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2]].iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The figure of RSE and Eff. against lambda.
 
 use super::super::comparison::distinct;
-use super::super::plan::{Plan, Task};
 use super::super::table::{self, Done};
+use super::super::tasks::{Task, TaskList};
 use super::super::trial::Recipe;
 use super::super::{Method, ReproduceError};
 use super::Description;
@@ -15,7 +15,7 @@ pub(super) const LAMBDA_WEIGHT: Description =
     Description { name: "fig-lambda", plan, tables, figure, csv: table::csv };
 
 /// The figure of RSE and Eff. against lambda.
-fn plan(plan: &mut Plan, _: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, _: Vec<Method>) -> Result<(), ReproduceError> {
     let orders: &[usize] = if plan.options.quick { &[4] } else { &[4, 6, 8] };
     let by = Arc::new(Method::tnls(&plan.tnls()));
     for &order in orders {

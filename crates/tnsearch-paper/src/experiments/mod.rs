@@ -9,15 +9,15 @@ mod table2;
 mod table3;
 mod tgp;
 
-use super::plan::Plan;
 use super::table::Done;
+use super::tasks::TaskList;
 use super::{Method, ReproduceError};
 
 /// An experiment.
 pub(super) struct Description {
     pub name: &'static str,
     /// Collects the results it needs, with further methods where it compares methods.
-    pub plan: fn(&mut Plan, Vec<Method>) -> Result<(), ReproduceError>,
+    pub plan: fn(&mut TaskList, Vec<Method>) -> Result<(), ReproduceError>,
     /// Its tables of the results there are, in Markdown.
     pub tables: fn(&[Done]) -> String,
     /// Its figure.

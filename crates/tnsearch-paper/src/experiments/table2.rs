@@ -1,8 +1,8 @@
 //! Table 2: rings of orders 4, 6 and 8, all methods.
 
 use super::super::comparison::{distinct, fewer, medians, rates};
-use super::super::plan::{Plan, Task};
 use super::super::table::{self, Done, LEGEND, refused, trials};
+use super::super::tasks::{Task, TaskList};
 use super::super::trial::{Recipe, letter};
 use super::super::{LAMBDA, MAX_RSE, Method, ReproduceError, figures, published};
 use super::Description;
@@ -14,7 +14,7 @@ pub(super) const TABLE2: Description =
     Description { name: "table2", plan, tables, figure: figures::efficiency, csv: table::csv };
 
 /// Table 2: rings of orders 4, 6 and 8, all methods.
-fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, more: Vec<Method>) -> Result<(), ReproduceError> {
     let orders: &[usize] = if plan.options.quick { &[4, 5] } else { &[4, 6, 8] };
     let (tnga, tnls) = (plan.tnga(150), plan.tnls());
     let methods: Vec<Arc<Method>> = [

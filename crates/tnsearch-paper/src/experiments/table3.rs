@@ -2,8 +2,8 @@
 
 use super::super::comparison::{distinct, equal_runs, in_all_runs, not_below, rates};
 use super::super::method::MAX_COST;
-use super::super::plan::Plan;
 use super::super::table::{self, Done, LEGEND, refused, trials};
+use super::super::tasks::TaskList;
 use super::super::trial::Recipe;
 use super::super::{MAX_RSE, Method, ReproduceError, figures, published};
 use super::Description;
@@ -18,7 +18,7 @@ pub(super) const TABLE3: Description =
     Description { name: "table3", plan, tables, figure: figures::efficiency, csv: table::csv };
 
 /// Table 3: the other formats.
-fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, more: Vec<Method>) -> Result<(), ReproduceError> {
     let formats: &[(&str, usize)] = match plan.options.quick {
         true => &[("tree", 5)],
         false => &[("tree", 7), ("peps:2x3", 6), ("ht", 6), ("mera", 8)],

@@ -1,9 +1,9 @@
 //! Models made smaller: the means of tensor-train Gaussian processes on three tables.
 
 use super::super::comparison::distinct;
-use super::super::plan::{Plan, Task};
 use super::super::processes::{Recipe, Study};
 use super::super::table::{Done, quoted, text};
+use super::super::tasks::{Task, TaskList};
 use super::super::{Cell, Method, ReproduceError};
 use super::Description;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ const PUBLISHED: [(&str, [&str; 3]); 3] = [
     ("TNLS", ["2.24 (0.06) [1051]", "3.01 (0.33) [3901]", "1.88 (0.74) [3601]"]),
 ];
 
-fn plan(plan: &mut Plan, more: Vec<Method>) -> Result<(), ReproduceError> {
+fn plan(plan: &mut TaskList, more: Vec<Method>) -> Result<(), ReproduceError> {
     let recipes = SETTINGS.map(|(recipe, ..)| recipe);
     let studies = Study::all(plan.options, &recipes)?;
     let more: Vec<Arc<Method>> = more.into_iter().map(Arc::new).collect();

@@ -7,22 +7,22 @@ const ROOM: f64 = 19.0;
 /// A label with less is better left out: it would hide another.
 const LEAST: f64 = 10.0;
 
-type Place = (f64, f64);
+type Point = (f64, f64);
 
 /// A place for the label of each edge, clear of vertices, of other labels and of other edges as far as
 /// possible; none where there is no room.
-pub(super) fn places(ends: &[(Place, Place)], vertices: &[(Place, f64)]) -> Vec<Option<Place>> {
-    let mut placed: Vec<Place> = Vec::new();
+pub(super) fn places(ends: &[(Point, Point)], vertices: &[(Point, f64)]) -> Vec<Option<Point>> {
+    let mut placed: Vec<Point> = Vec::new();
     let mut out = Vec::with_capacity(ends.len());
     for (k, &(from, to)) in ends.iter().enumerate() {
         let candidates =
             ALONG.map(|t| (from.0 + t * (to.0 - from.0), from.1 + t * (to.1 - from.1)));
-        let room = |at: Place| {
+        let room = |at: Point| {
             let labels = placed.iter().map(|p| far(*p, at));
             let bodies = vertices.iter().map(|(p, radius)| far(*p, at) - radius + 4.0);
             labels.chain(bodies).fold(f64::INFINITY, f64::min)
         };
-        let crossing = |at: Place| {
+        let crossing = |at: Point| {
             let others = ends.iter().enumerate().filter(|(j, _)| *j != k);
             others.map(|(_, e)| beside(at, e.0, e.1)).fold(f64::INFINITY, f64::min)
         };
@@ -42,12 +42,12 @@ pub(super) fn places(ends: &[(Place, Place)], vertices: &[(Place, f64)]) -> Vec<
     out
 }
 
-fn far(a: Place, b: Place) -> f64 {
+fn far(a: Point, b: Point) -> f64 {
     (a.0 - b.0).hypot(a.1 - b.1)
 }
 
 /// The distance of a point from a line between two others.
-fn beside(at: Place, from: Place, to: Place) -> f64 {
+fn beside(at: Point, from: Point, to: Point) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx * dx + dy * dy;
     let t = if length > 0.0 { ((at.0 - from.0) * dx + (at.1 - from.1) * dy) / length } else { 0.0 };
@@ -63,7 +63,7 @@ mod tests {
     fn labels_keep_off_crossings_and_each_other() {
         // The two diagonals of a square.
         let ends = [((0.0, 0.0), (200.0, 200.0)), ((200.0, 0.0), (0.0, 200.0))];
-        let places: Vec<Place> = places(&ends, &[]).into_iter().map(Option::unwrap).collect();
+        let places: Vec<Point> = places(&ends, &[]).into_iter().map(Option::unwrap).collect();
         assert!(far(places[0], places[1]) >= ROOM);
         assert!(places.iter().all(|&p| far(p, (100.0, 100.0)) > 9.0), "{places:?}");
         assert_eq!(super::places(&ends[..1], &[])[0], Some((100.0, 100.0)));

@@ -8,7 +8,7 @@ use super::layout::neighbours;
 use std::collections::VecDeque;
 use tnsearch::graph::Template;
 
-type Place = (f64, f64);
+type Point = (f64, f64);
 
 /// Steps of the power iteration, of the majorisation, and of pushing vertices apart.
 const POWER: usize = 60;
@@ -16,7 +16,7 @@ const MAJOR: usize = 200;
 const PUSH: usize = 100;
 
 /// The places of the vertices: neighbours about `step` apart, no two vertices closer than `least`.
-pub(super) fn places(template: &Template, step: f64, least: f64) -> Vec<Place> {
+pub(super) fn places(template: &Template, step: f64, least: f64) -> Vec<Point> {
     let n = template.vertices();
     let d: Vec<Vec<f64>> = (0..n)
         .map(|v| distances(template, v).into_iter().map(|k| k as f64 * step).collect())
@@ -48,14 +48,14 @@ pub(super) fn distances(template: &Template, from: usize) -> Vec<usize> {
     far
 }
 
-fn round(n: usize, step: f64) -> Vec<Place> {
+fn round(n: usize, step: f64) -> Vec<Point> {
     let radius = n as f64 * step / std::f64::consts::TAU;
     let angle = |k: usize| k as f64 / n as f64 * std::f64::consts::TAU;
     (0..n).map(|k| (radius * angle(k).sin(), -radius * angle(k).cos())).collect()
 }
 
 /// The two main axes of the doubly centred squared distances (classical scaling).
-fn principal(d: &[Vec<f64>]) -> Vec<Place> {
+fn principal(d: &[Vec<f64>]) -> Vec<Point> {
     let n = d.len();
     let row: Vec<f64> = d.iter().map(|r| r.iter().map(|x| x * x).sum::<f64>() / n as f64).collect();
     let all = row.iter().sum::<f64>() / n as f64;
@@ -85,7 +85,7 @@ fn principal(d: &[Vec<f64>]) -> Vec<Place> {
     (0..n).map(|k| (axes[0][k], axes[1][k])).collect()
 }
 
-fn stress(place: &[Place], d: &[Vec<f64>]) -> f64 {
+fn stress(place: &[Point], d: &[Vec<f64>]) -> f64 {
     let mut sum = 0.0;
     for i in 0..place.len() {
         for j in 0..i {
@@ -96,7 +96,7 @@ fn stress(place: &[Place], d: &[Vec<f64>]) -> f64 {
     sum
 }
 
-fn majorise(mut place: Vec<Place>, d: &[Vec<f64>]) -> Vec<Place> {
+fn majorise(mut place: Vec<Point>, d: &[Vec<f64>]) -> Vec<Point> {
     let n = place.len();
     for _ in 0..MAJOR {
         let before = place.clone();
@@ -124,7 +124,7 @@ fn majorise(mut place: Vec<Place>, d: &[Vec<f64>]) -> Vec<Place> {
 }
 
 /// Turns the picture so that its longer side lies along x.
-fn upright(place: &mut [Place]) {
+fn upright(place: &mut [Point]) {
     let n = place.len() as f64;
     let (x, y) = place.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
@@ -141,7 +141,7 @@ fn upright(place: &mut [Place]) {
 
 /// Pushes vertices apart that are closer than `least`, and off edges that are not theirs; where that does not
 /// help, stretches the picture.
-fn apart(place: &mut [Place], edges: &[(usize, usize)], least: f64) {
+fn apart(place: &mut [Point], edges: &[(usize, usize)], least: f64) {
     let n = place.len();
     for _ in 0..PUSH {
         let mut close = false;
@@ -198,7 +198,7 @@ fn apart(place: &mut [Place], edges: &[(usize, usize)], least: f64) {
 }
 
 /// A vector of length one; for none, one that depends on the vertex.
-fn direction(dx: f64, dy: f64, vertex: usize) -> Place {
+fn direction(dx: f64, dy: f64, vertex: usize) -> Point {
     let length = dx.hypot(dy);
     if length < 1e-6 {
         return ((vertex as f64).cos(), (vertex as f64).sin());

@@ -8,7 +8,7 @@ const MAX_CUTS: usize = 64;
 
 /// One step of a relaxation: a vertex is placed, with its mode and the ranks of its edges.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct PlacedVertex {
     /// The vertex.
     pub vertex: usize,
     /// Whether it carries a mode.
@@ -31,11 +31,11 @@ pub(super) struct Cut {
 }
 
 /// The places of a template: always the vertex that asks for the fewest new ranks, near those placed.
-pub(super) fn places(template: &Template) -> Vec<Place> {
+pub(super) fn places(template: &Template) -> Vec<PlacedVertex> {
     let v = template.vertices();
     let edges = template.edges();
     let mut placed = vec![false; v];
-    let mut order: Vec<Place> = Vec::with_capacity(v);
+    let mut order: Vec<PlacedVertex> = Vec::with_capacity(v);
     while order.len() < v {
         let known = |u: usize| {
             template.incident(u).filter(|&e| placed[edges[e].0] || placed[edges[e].1]).count()
@@ -48,7 +48,7 @@ pub(super) fn places(template: &Template) -> Vec<Place> {
         placed[vertex] = true;
         let cuts = cuts_with(template, vertex, &placed);
         let external = template.is_external(vertex);
-        order.push(Place { vertex, external, new_edges, edges: incident, cuts });
+        order.push(PlacedVertex { vertex, external, new_edges, edges: incident, cuts });
     }
     order
 }

@@ -5,7 +5,7 @@
 //! parameters placed so far bound what can come of it. Nodes are taken best bound first, so the first
 //! complete structure that is taken bounds all others: no structure of the template does better.
 
-use super::order::{Place, orbits, places};
+use super::order::{PlacedVertex, orbits, places};
 use super::rest::Rest;
 use super::watch::Watch;
 use super::{CutBound, ModeSet};
@@ -23,7 +23,7 @@ pub struct Relaxation {
     objective: CheckedObjective,
     bound: CutBound,
     max_rank: usize,
-    places: Vec<Place>,
+    places: Vec<PlacedVertex>,
     /// Mode 0 may sit only where its vertex is the first of its orbit.
     first_of_orbit: Vec<bool>,
     /// The least number of entries of the core of each mode.
@@ -355,7 +355,7 @@ impl Relaxation {
     fn choose_ranks(
         &mut self,
         mut node: Node,
-        place: &Place,
+        place: &PlacedVertex,
         edge: usize,
         stop: &Watch,
         keep: &mut dyn FnMut(Node),
@@ -385,7 +385,7 @@ impl Relaxation {
     }
 
     /// Bounds a node whose vertex is placed; none where it is ruled out.
-    fn finished(&self, mut node: Node, place: &Place) -> Option<Node> {
+    fn finished(&self, mut node: Node, place: &PlacedVertex) -> Option<Node> {
         let (modes, ranks) = node.chosen.split_at(self.template.vertices());
         let product = |edges: &[usize]| edges.iter().map(|&e| f64::from(ranks[e])).product::<f64>();
         let mode = modes[place.vertex];

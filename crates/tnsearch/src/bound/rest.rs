@@ -5,7 +5,7 @@
 //! vertex alone. For a ring these are the arcs that begin at the first vertex: of `2^N` sets and `R^2` pairs
 //! of ranks each. Added to what is placed, it leads the branch and bound nearly straight to its goal.
 
-use super::order::Place;
+use super::order::PlacedVertex;
 use super::{ModeSet, Spectra};
 use crate::graph::Template;
 use crate::problem::Stop;
@@ -35,7 +35,7 @@ impl Rest {
     /// The tables for an error, where they are small enough; none if it was told to stop.
     pub fn new(
         template: &Template,
-        places: &[Place],
+        places: &[PlacedVertex],
         dims: &[usize],
         spectra: &Spectra,
         max_rank: usize,
@@ -112,7 +112,7 @@ struct Move {
 }
 
 impl Move {
-    fn new(before: &[usize], place: &Place, after: &[usize], max_rank: usize) -> Self {
+    fn new(before: &[usize], place: &PlacedVertex, after: &[usize], max_rank: usize) -> Self {
         let mut edges: Vec<usize> = before.iter().chain(&place.new_edges).copied().collect();
         edges.sort_unstable();
         let digit = |list: &[usize], e: usize| {
@@ -157,7 +157,7 @@ impl Move {
 }
 
 /// The edges between the first k vertices and the rest, for each k.
-fn frontiers(template: &Template, places: &[Place]) -> Vec<Vec<usize>> {
+fn frontiers(template: &Template, places: &[PlacedVertex]) -> Vec<Vec<usize>> {
     let mut placed = vec![false; template.vertices()];
     places
         .iter()
@@ -186,7 +186,7 @@ mod tests {
 
     struct Brute<'b> {
         template: &'b Template,
-        places: &'b [Place],
+        places: &'b [PlacedVertex],
         dims: &'b [usize],
         max_rank: u16,
         needed: &'b dyn Fn(ModeSet) -> f64,

@@ -6,11 +6,11 @@
 //! cuts of a tensor with holes bound nothing.
 
 mod grow;
+mod method;
 mod settings;
-mod way;
 
+pub use method::{CompleteMethod, Filled, OneRank};
 pub use settings::{CheckedComplete, CompleteSettings};
-pub use way::{Filled, OneRank, Way};
 
 use crate::SettingError;
 use crate::decompose::DecomposeError;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 const MAX_HELD: u64 = 1_000_000;
 
 /// Structures (as graphs on the modes), each with a permutation that writes it.
-pub type Found = BTreeMap<ModeGraph, Vec<usize>>;
+pub type Reached = BTreeMap<ModeGraph, Vec<usize>>;
 
 impl Placements {
     /// I_0, I_1, ..., I_d around a permutation's structure (equation 7): what exactly so many swaps of modes
@@ -24,7 +24,7 @@ impl Placements {
     /// let sizes: Vec<usize> = ring.spheres(&[0, 1, 2, 3, 4, 5], 1).unwrap().iter().map(|s| s.len()).collect();
     /// assert_eq!(sizes, [1, 6]);
     /// ```
-    pub fn spheres(&self, centre: &[usize], d: usize) -> Result<Vec<Found>, GeometryError> {
+    pub fn spheres(&self, centre: &[usize], d: usize) -> Result<Vec<Reached>, GeometryError> {
         let centre = self.numbered(centre)?;
         let written = self.automorphisms().elements(MAX_HELD)?.map(|p| {
             let p = self.on_modes(&p);
@@ -54,16 +54,16 @@ impl Placements {
 
     /// N_D around a permutation's structure: the union of I_0 to I_D, which is all that is at most D away
     /// (Lemma 3.3).
-    pub fn ball(&self, centre: &[usize], d: usize) -> Result<Found, GeometryError> {
+    pub fn ball(&self, centre: &[usize], d: usize) -> Result<Reached, GeometryError> {
         Ok(self.spheres(centre, d)?.into_iter().flatten().collect())
     }
 
     /// What exactly 0, 1, ..., d swaps of any two modes reach: all that Algorithm 1 can return with each radius.
-    pub fn swap_spheres(&self, centre: &[usize], d: usize) -> Result<Vec<Found>, GeometryError> {
-        let start = Found::from([(self.graph(centre)?, centre.to_vec())]);
+    pub fn swap_spheres(&self, centre: &[usize], d: usize) -> Result<Vec<Reached>, GeometryError> {
+        let start = Reached::from([(self.graph(centre)?, centre.to_vec())]);
         let mut spheres = vec![start];
         for k in 0..d {
-            let mut next = Found::new();
+            let mut next = Reached::new();
             for permutation in spheres[k].values() {
                 for i in 0..permutation.len() {
                     for j in 0..i {
@@ -79,8 +79,8 @@ impl Placements {
         Ok(spheres)
     }
 
-    fn found(&self, held: &HashSet<Vec<u16>>) -> Result<Found, GeometryError> {
-        let mut found = Found::new();
+    fn found(&self, held: &HashSet<Vec<u16>>) -> Result<Reached, GeometryError> {
+        let mut found = Reached::new();
         for permutation in held {
             let numbers: Vec<usize> = permutation.iter().map(|&v| usize::from(v)).collect();
             let named = self.named(&numbers);

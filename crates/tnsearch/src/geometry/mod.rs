@@ -20,7 +20,7 @@ mod placements;
 mod report;
 
 pub use automorphism::Automorphisms;
-pub use ball::Found;
+pub use ball::Reached;
 pub use census::{connected_graphs, graphs};
 pub use coloured::ColouredGraph;
 pub use count::{Space, factorial, log10};

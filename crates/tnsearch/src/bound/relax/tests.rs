@@ -138,7 +138,7 @@ fn what_is_left_costs_at_least_a_core_for_each_mode_and_each_vertex() {
     let tucker = Arc::new(Template::parse("tucker", 3).unwrap());
     let objective = Objective::MaxParams(1000).check().unwrap();
     let relaxation = Relaxation::new(tucker, objective, &bound, 5);
-    let outer: Vec<&Place> = relaxation.places.iter().filter(|p| p.external).collect();
+    let outer: Vec<&PlacedVertex> = relaxation.places.iter().filter(|p| p.external).collect();
     let ranks = |of: [u16; 3]| {
         let mut ranks = vec![0; 3];
         outer.iter().zip(of).for_each(|(place, r)| ranks[place.edges[0]] = r);

@@ -5,7 +5,7 @@
 
 use super::formats::BestOfFormats;
 use super::history::{History, Pareto};
-use super::run::{Closed, Job, Place, Resolved, Step};
+use super::run::{Closed, Job, Resolved, Slot, Step};
 use super::{Counts, Evaluation};
 use crate::fit::Fitted;
 use crate::problem::{CheckedObjective, Score};
@@ -19,15 +19,15 @@ pub(super) struct Account {
     pub history: History,
     pub pareto: Pareto<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of what may be on the front, where they are asked for.
-    front: Option<Pareto<(Place, Fitted)>>,
+    front: Option<Pareto<(Slot, Fitted)>>,
     pub formats: BestOfFormats,
     /// The best structure so far.
     pub leader: Option<(Arc<Job>, Arc<Evaluation>)>,
     /// The cores of the best fit that ended so far.
-    kept: Option<(Score, Place, Fitted)>,
+    kept: Option<(Score, Slot, Fitted)>,
     /// What came nearest to an error that nothing has reached, and its cores.
     nearest: Option<(Arc<Job>, Arc<Evaluation>)>,
-    kept_nearest: Option<(Score, Place, Fitted)>,
+    kept_nearest: Option<(Score, Slot, Fitted)>,
 }
 
 impl Account {
@@ -48,7 +48,7 @@ impl Account {
     }
 
     /// The cores on the front that were kept, by their places.
-    pub fn take_front(&mut self) -> Vec<(Place, Fitted)> {
+    pub fn take_front(&mut self) -> Vec<(Slot, Fitted)> {
         let front = self.front.take().unwrap_or_default();
         front.into_points().into_iter().map(|(_, _, kept)| kept).collect()
     }
@@ -62,7 +62,7 @@ impl Account {
             front.add(score.params, score.error, kept, |new, old| new.0 < old.0);
         }
         self.keep_nearest(job, score, &fitted);
-        let beats = |other: &Score, place: Place| {
+        let beats = |other: &Score, place: Slot| {
             self.objective.compare(&score, other).then(job.place.cmp(&place)) == Ordering::Less
         };
         if self.leader.as_ref().is_none_or(|(j, e)| beats(&e.score(), j.place))
@@ -80,7 +80,7 @@ impl Account {
             self.kept_nearest = None;
             return;
         }
-        let further = |(other, place, _): &(Score, Place, Fitted)| {
+        let further = |(other, place, _): &(Score, Slot, Fitted)| {
             self.objective.nearer(&score, other)
                 || (!self.objective.nearer(other, &score) && job.place < *place)
         };
@@ -152,7 +152,7 @@ mod tests {
         let structure = Structure::new(ring, vec![0, 1, 2, 3], vec![2; 4]).unwrap();
         let graph = structure.canonical().graph;
         Arc::new(Job {
-            place: Place { generation: 1, run: 0, index },
+            place: Slot { generation: 1, run: 0, index },
             effort: Effort::Full,
             structure,
             parent: None,
@@ -252,7 +252,7 @@ mod tests {
     /// Runs advance at their own speed: the place in the order of proposal counts, not when a fit ended.
     #[test]
     fn the_order_is_generation_by_generation_and_run_by_run() {
-        let place = |generation, run, index| Place { generation, run, index };
+        let place = |generation, run, index| Slot { generation, run, index };
         let ordered = [place(1, 0, 3), place(1, 1, 0), place(2, 0, 0), place(2, 0, 1)];
         assert!(ordered.is_sorted_by(|a, b| a < b));
     }

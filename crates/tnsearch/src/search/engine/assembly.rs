@@ -4,7 +4,7 @@
 //! the same time, and put together as if they had been made in turn: a start counts only if none before it was good
 //! enough. So the result is that of the whole fit, bit for bit.
 
-use super::run::{Job, Place};
+use super::run::{Job, Slot};
 use crate::fit::{CheckedFit, FitError, Fitted, Request};
 use crate::search::Ticket;
 use std::cmp::Reverse;
@@ -22,7 +22,7 @@ enum Part {
 }
 
 /// The order of fits, the first first.
-pub(super) type Urgency = (u64, Reverse<u128>, Place);
+pub(super) type Urgency = (u64, Reverse<u128>, Slot);
 
 /// A fit on its way.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ mod tests {
         let graph = structure.canonical().graph;
         let settings = FitSettings { restarts: 4, enough_rse: 0.1, ..FitSettings::default() };
         let request = Request::new(graph.clone(), Arc::new(settings.check().unwrap()), 1);
-        let place = Place { generation: 1, run: 0, index: 0 };
+        let place = Slot { generation: 1, run: 0, index: 0 };
         let at_best = Score { loss: 0.5, error: 0.0, params: 40 };
         let (effort, parent, params, phi) = (request.effort, None, 40, 0.5);
         let job = Job {

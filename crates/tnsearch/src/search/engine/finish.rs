@@ -1,7 +1,7 @@
 //! The end of a search: its answer, its cores, its certificate.
 
 use super::no_answer::Refusals;
-use super::run::{Job, Place};
+use super::run::{Job, Slot};
 use super::{
     Best, Doing, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult,
     StoppedBy,
@@ -115,7 +115,7 @@ impl Driver<'_, '_> {
         }
         let all: Vec<usize> = (0..dims.len()).collect();
         let structure = Structure::from_groups("any-tree", &[all], &[])?;
-        let place = Place { generation: self.entered, run: 0, index: 0 };
+        let place = Slot { generation: self.entered, run: 0, index: 0 };
         let job = self.engine.rules.job(place, structure, Effort::Quick, None, false)?;
         let fitted = self.fit_again(0, &job.structure, job.effort, false)?;
         let loss = self.engine.rules.objective.loss(job.params, job.phi, fitted.error);

@@ -2,7 +2,7 @@
 
 use super::assembly::Assembly;
 use super::carry::carried;
-use super::run::{Job, Parent, Place, Resolved};
+use super::run::{Job, Parent, Resolved, Slot};
 use super::speculate::{Key, key};
 use super::warm::grown;
 use super::{Driver, Evaluation, Event, OtherFormat, StoppedBy, TICK};
@@ -305,7 +305,7 @@ impl Driver<'_, '_> {
         }
     }
 
-    pub(super) fn fail(&mut self, place: Place, error: FitError) {
+    pub(super) fn fail(&mut self, place: Slot, error: FitError) {
         if self.failure.as_ref().is_none_or(|(first, _)| place < *first) {
             self.failure = Some((place, error));
         }

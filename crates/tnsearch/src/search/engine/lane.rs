@@ -95,12 +95,12 @@ mod tests {
     use super::*;
     use crate::problem::Objective;
     use crate::search::engine::Driver;
-    use crate::search::engine::bench::{Bench, Branching, engine, job, structure};
     use crate::search::engine::run::Parent;
+    use crate::search::engine::testing::{Branching, TestExecutor, engine, job, structure};
 
     /// Jobs of these least losses, drawn around a structure or not.
     fn jobs(losses: &[f64], carried: bool) -> Vec<Arc<Job>> {
-        let mut bench = Bench::new(1);
+        let mut bench = TestExecutor::new(1);
         let driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         let parent = Arc::new(Parent { structure: structure(1), near: carried.then_some(9.0) });
         let make = |(k, &loss): (usize, &f64)| {

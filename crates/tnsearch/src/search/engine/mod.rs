@@ -12,8 +12,6 @@
 
 mod account;
 mod assembly;
-#[cfg(test)]
-mod bench;
 mod carry;
 mod event;
 mod finish;
@@ -29,6 +27,8 @@ mod result;
 mod rules;
 mod run;
 mod speculate;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 mod walks;
@@ -327,7 +327,7 @@ struct Driver<'a, 'e> {
     /// Fits refused because they would take more memory than there is.
     out_of_memory: u32,
     /// Of several errors of fits the first in order, so that the message is the same every time.
-    failure: Option<(run::Place, FitError)>,
+    failure: Option<(run::Slot, FitError)>,
     listener_error: Option<ListenerError>,
     /// The best of the fits that a stop cut short, as long as none was finished.
     cut_short: Option<(Arc<Job>, Score, Fitted)>,

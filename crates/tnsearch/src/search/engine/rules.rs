@@ -1,6 +1,6 @@
 //! What holds for all runs of a search: what is asked, what is not fitted, what an outcome is worth.
 
-use super::run::{Job, Parent, Place, Resolved};
+use super::run::{Job, Parent, Resolved, Slot};
 use crate::fit::{Effort, Fitted, sweep_cost};
 use crate::graph::{GraphError, ModeGraph, Structure};
 use crate::network::Network;
@@ -40,7 +40,7 @@ pub(super) struct Rules {
 impl Rules {
     pub fn job(
         &self,
-        place: Place,
+        place: Slot,
         structure: Structure,
         effort: Effort,
         parent: Option<Arc<Parent>>,
@@ -167,7 +167,7 @@ mod tests {
     fn job(template: &str, ranks: &[usize], effort: Effort) -> Job {
         let template = Arc::new(Template::parse(template, 4).unwrap());
         let structure = Structure::identity(template, ranks.to_vec()).unwrap();
-        let place = Place { generation: 1, run: 0, index: 0 };
+        let place = Slot { generation: 1, run: 0, index: 0 };
         rules(9.0, None).job(place, structure, effort, None, false).unwrap()
     }
 

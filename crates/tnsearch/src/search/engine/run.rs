@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 /// Where a structure stands in the order of all that were asked for: generation by generation, run by run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Slot {
     pub generation: u64,
     pub run: usize,
     pub index: usize,
 }
 
-impl Place {
+impl Slot {
     /// The name of the walk at this place.
     pub fn walk(&self) -> WalkId {
         WalkId { generation: self.generation, index: self.index }
@@ -43,7 +43,7 @@ pub(super) struct Parent {
 /// A structure to be fitted.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub place: Place,
+    pub place: Slot,
     /// How much work its fit is worth.
     pub effort: Effort,
     /// The structure as it was proposed.
@@ -254,7 +254,7 @@ impl Run {
         let mut low = f64::INFINITY;
         for structure in structures {
             let index = round.jobs.len();
-            let place = Place { generation: self.asked, run: self.index, index };
+            let place = Slot { generation: self.asked, run: self.index, index };
             let mut job =
                 rules.job(place, structure, effort, parent.clone(), only_below.is_some())?;
             job.far = far.filter(|_| rules.carry && job.parent.is_none());
@@ -412,7 +412,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::engine::bench::{Bench, Listing, code, engine, fitted, structure};
+    use crate::search::engine::testing::{Listing, TestExecutor, code, engine, fitted, structure};
     use std::sync::Mutex;
 
     /// Keeps what it is told.
@@ -441,7 +441,7 @@ mod tests {
             let efforts = [Effort::Quick, Effort::Quick, Effort::Full, Effort::Full, Effort::Quick];
             let heard = Arc::default();
             let strategy = Heard(Listing(efforts.map(ask).to_vec()), Arc::clone(&heard));
-            let mut bench = Bench::new(1).replying(move |_, request, _| {
+            let mut bench = TestExecutor::new(1).replying(move |_, request, _| {
                 assert_eq!(code(&request.graph), 7);
                 let error = if request.effort.is_full() { full } else { quick };
                 Some(Ok(fitted(&request.graph, error)))

@@ -1,4 +1,4 @@
-use super::bench::{Bench, Branching, Listing, Nothing, code, engine, fitted, with_fit};
+use super::testing::{Branching, Listing, Nothing, TestExecutor, code, engine, fitted, with_fit};
 use super::*;
 use crate::fit::FitSettings;
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::cell::Cell;
 /// How long the engine was ready to wait for results, each time it looked for some. Each fit takes three looks.
 fn waits(engine: Engine<'_>, workers: usize) -> Vec<bool> {
     let looks = Cell::new(0);
-    let mut bench = Bench::new(workers).replying(move |_, request, _| {
+    let mut bench = TestExecutor::new(workers).replying(move |_, request, _| {
         looks.set(looks.get() + 1);
         (looks.get() % 3 == 0).then(|| Ok(fitted(&request.graph, 0.5)))
     });
@@ -37,7 +37,7 @@ fn results_are_waited_for_only_where_there_is_nothing_else_to_do() {
 fn as_long_as_there_is_more_to_guess_no_result_is_waited_for() {
     // What is asked for first takes five looks, the only guess none.
     let looks = Cell::new(0);
-    let mut bench = Bench::new(4).replying(move |_, request, _| {
+    let mut bench = TestExecutor::new(4).replying(move |_, request, _| {
         looks.set(looks.get() + usize::from(code(&request.graph) == 2));
         (code(&request.graph) != 2 || looks.get() == 5).then(|| Ok(fitted(&request.graph, 0.0)))
     });
@@ -65,7 +65,7 @@ fn generations_are_told_when_they_have_ended_in_every_run() {
     let fit = FitSettings::default();
     let mut both = with_fit(0, Listing::of([]), fit);
     both = both.runs(5, 2, |_| runs.next().unwrap());
-    let result = both.listen(&mut listener).run(&mut Bench::new(3)).unwrap();
+    let result = both.listen(&mut listener).run(&mut TestExecutor::new(3)).unwrap();
     // The third was only a thought of one run, the other had ended.
     assert_eq!(told, [(1, 1), (2, 3), (4, 4)]);
     assert_eq!((last, result.counts.evaluations), (4, 4));

@@ -4,7 +4,7 @@
 //! is fitted again when it is needed, from its own parent, and so on: the cores of a structure are a function of
 //! the seed and its ancestors, so that a resumed search has them too.
 
-use super::run::{Job, Parent, Place};
+use super::run::{Job, Parent, Slot};
 use crate::dispatch;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::Network;
@@ -25,7 +25,7 @@ pub(super) struct Lineage {
     /// The network that the fits under way begin at.
     held: Option<(ModeGraph, Arc<Network>)>,
     /// The best fit since then: its loss, its place in the order of jobs, its cores.
-    best: Option<(f64, Place, ModeGraph, Vec<AnyTensor>)>,
+    best: Option<(f64, Slot, ModeGraph, Vec<AnyTensor>)>,
 }
 
 impl Lineage {
@@ -44,7 +44,7 @@ impl Lineage {
 
     /// A job with a parent was fitted. Which fit is kept does not depend on the order in which they end.
     pub(super) fn fitted(&mut self, job: &Job, loss: f64, cores: &[AnyTensor]) {
-        let beats = |best: &(f64, Place, _, _)| (loss, job.place) < (best.0, best.1);
+        let beats = |best: &(f64, Slot, _, _)| (loss, job.place) < (best.0, best.1);
         if self.best.as_ref().is_none_or(beats) {
             self.best = Some((loss, job.place, job.graph.clone(), cores.to_vec()));
         }
@@ -124,7 +124,9 @@ mod tests {
     use super::*;
     use crate::graph::Template;
     use crate::search::engine::Driver;
-    use crate::search::engine::bench::{Bench, Branching, DIMS, engine, fitted, job, structure};
+    use crate::search::engine::testing::{
+        Branching, DIMS, TestExecutor, engine, fitted, job, structure,
+    };
     use rand::RngExt as _;
     use rand_distr::StandardNormal;
 
@@ -198,7 +200,7 @@ mod tests {
 
     /// A ring of rank k, fitted with that loss at that place.
     fn lineage(order: &[(usize, f64, usize)]) -> Lineage {
-        let mut bench = Bench::new(1);
+        let mut bench = TestExecutor::new(1);
         let driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         let mut lineage = Lineage::default();
         for &(code, loss, index) in order {
@@ -230,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_first_parent_that_fits_is_the_parent() {
-        let mut bench = Bench::new(1);
+        let mut bench = TestExecutor::new(1);
         let driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         let mut lineage = Lineage::default();
         let mut plan = |code: usize, parent: usize, near: Option<f64>| {

@@ -83,7 +83,7 @@ impl Aim {
 }
 
 /// A structure that was found.
-struct Found {
+struct Candidate {
     /// What is to be small.
     value: f64,
     /// Whether truncated SVDs alone make it what was asked for.
@@ -147,14 +147,14 @@ fn climbed(
     (objective, aim): (Objective, Aim),
     max_rank: usize,
     limits: &Limits,
-) -> Vec<Found> {
+) -> Vec<Candidate> {
     let dims = target.full_dims();
     let order = dims.len();
     let cuts = Cuts::new(target, spectra, objective.max_error(), limits);
     let identity: Vec<usize> = (0..order).collect();
     let mutual = mutual::mutual(&cuts, order);
     let ring = RingIn::in_template(template);
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<Candidate> = Vec::new();
     for tree in TreeIn::all_in(template) {
         // The order of the tensor on the template's vertices in their order.
         let mut starts = vec![tree.external.clone()];
@@ -194,11 +194,11 @@ fn best_orders(
     mut starts: Vec<Vec<usize>>,
     orders: usize,
     each: usize,
-    climb: impl Fn(&[usize]) -> Vec<Found>,
-) -> Vec<Found> {
+    climb: impl Fn(&[usize]) -> Vec<Candidate>,
+) -> Vec<Candidate> {
     starts.sort();
     starts.dedup();
-    let mut ends: Vec<Vec<Found>> = starts.iter().map(|start| climb(start)).collect();
+    let mut ends: Vec<Vec<Candidate>> = starts.iter().map(|start| climb(start)).collect();
     ends.retain(|end| !end.is_empty());
     ends.sort_by(|a, b| a[0].value.total_cmp(&b[0].value));
     ends.dedup_by(|a, b| a[0].structure.canonical().graph == b[0].structure.canonical().graph);
@@ -206,7 +206,7 @@ fn best_orders(
 }
 
 /// The best of all, each once, without ranks of no use.
-fn best_of(mut found: Vec<Found>, target: &Target, aim: Aim) -> Vec<Structure> {
+fn best_of(mut found: Vec<Candidate>, target: &Target, aim: Aim) -> Vec<Structure> {
     let dims = target.full_dims();
     found.sort_by(|a, b| a.value.total_cmp(&b.value));
     // The best that needs no luck comes first.
@@ -215,7 +215,7 @@ fn best_of(mut found: Vec<Found>, target: &Target, aim: Aim) -> Vec<Structure> {
     }
     let mut seen = std::collections::HashSet::new();
     let mut chosen = Vec::new();
-    for Found { structure, .. } in found {
+    for Candidate { structure, .. } in found {
         let structure = structure.without_useless_ranks(target.dims());
         let params = structure.params(dims);
         let beyond = matches!(aim, Aim::Params(most) if params as f64 > most);

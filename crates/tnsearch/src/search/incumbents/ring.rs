@@ -6,7 +6,7 @@
 
 use super::cuts::Cuts;
 use super::mutual::steps;
-use super::{Aim, Found};
+use super::{Aim, Candidate};
 use crate::graph::{Structure, Template};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl RingIn {
         start: &[usize],
         aim: Aim,
         cap: usize,
-    ) -> Vec<Found> {
+    ) -> Vec<Candidate> {
         let mut order = start.to_vec();
         let solve = |order: &[usize], aim: Aim| {
             let arcs = Arcs::new(cuts, dims, order, cap)?;
@@ -79,7 +79,7 @@ impl RingIn {
             if let Some((along, value)) = solve(&order, aim)
                 && let Some(structure) = self.structure(&order, &along)
             {
-                found.push(Found { value, sure: false, order: order.clone(), structure });
+                found.push(Candidate { value, sure: false, order: order.clone(), structure });
             }
         }
         found

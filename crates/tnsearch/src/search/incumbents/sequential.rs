@@ -1,6 +1,6 @@
 //! Tensors too large for spectra: trees taken apart by truncated SVDs, whose ranks are the structure.
 
-use super::Found;
+use super::Candidate;
 use super::tree::TreeIn;
 use crate::decompose::{Decomposition, Goal, Limits, tree_svd};
 use crate::graph::Template;
@@ -18,7 +18,7 @@ pub(super) fn found(
     good: &[usize],
     max_rank: usize,
     limits: &Limits,
-) -> Vec<Found> {
+) -> Vec<Candidate> {
     let mut all = Vec::new();
     for tree in TreeIn::all_in(template) {
         let mut orders = vec![good.to_vec(), (0..good.len()).collect()];
@@ -38,7 +38,7 @@ fn in_order(
     objective: Objective,
     max_rank: usize,
     limits: &Limits,
-) -> Option<Found> {
+) -> Option<Candidate> {
     let template = &tree.template;
     let external = (0..template.vertices()).map(|v| template.is_external(v)).collect();
     let edges = tree.edges.iter().map(|&e| template.edges()[e]).collect();
@@ -71,5 +71,5 @@ fn in_order(
     let ranks: Vec<usize> = found.ranks().iter().map(|&r| r.min(max_rank)).collect();
     let structure = tree.structure(&order, &ranks)?;
     let sure = objective.max_error().is_some() && ranks == found.ranks();
-    Some(Found { value, sure, order, structure })
+    Some(Candidate { value, sure, order, structure })
 }

@@ -3,7 +3,7 @@
 
 use super::cuts::Cuts;
 use super::mutual::steps;
-use super::{Aim, Found};
+use super::{Aim, Candidate};
 use crate::bound::ModeSet;
 use crate::decompose::water::Water;
 use crate::graph::{Structure, Template};
@@ -87,7 +87,7 @@ impl TreeIn {
         start: &[usize],
         aim: Aim,
         cap: usize,
-    ) -> Vec<Found> {
+    ) -> Vec<Candidate> {
         let mut order = start.to_vec();
         let Some(mut water) = self.water(cuts, dims, &order, cap) else { return Vec::new() };
         let Some(mut ranks) = quick(&water, aim) else { return Vec::new() };
@@ -131,7 +131,12 @@ impl TreeIn {
                 && let Some(structure) = self.structure(&order, &water.of_edges(&ranks))
             {
                 let value = aim.value(&water, &ranks);
-                found.push(Found { value, sure: sure && k == 0, order: order.clone(), structure });
+                found.push(Candidate {
+                    value,
+                    sure: sure && k == 0,
+                    order: order.clone(),
+                    structure,
+                });
             }
         }
         found

@@ -3,7 +3,7 @@ use crate::bound::{CutBound, Spectra, SpectraSettings};
 use crate::graph::Template;
 use crate::problem::{Objective, Stop, Target};
 use crate::rng::stream;
-use crate::search::engine::bench::{Bench, Listing, engine, fitted, structure};
+use crate::search::engine::testing::{Listing, TestExecutor, engine, fitted, structure};
 use crate::tensor::{Scalar, Tensor};
 use std::cell::Cell;
 
@@ -82,7 +82,7 @@ fn after_a_stop_only_the_answer_is_fitted_again() {
     for stops in [false, true] {
         let stop = Stop::new();
         let errors = [(1111, 0.5), (7, 0.2)];
-        let mut bench = Bench::new(2);
+        let mut bench = TestExecutor::new(2);
         let mut records: Vec<Evaluation> = Vec::new();
         let reply = move |_, request: &crate::fit::Request, _| {
             let error =
@@ -91,7 +91,7 @@ fn after_a_stop_only_the_answer_is_fitted_again() {
         };
         let listing = || Listing::of(errors.map(|(code, _)| code));
         let whole = engine(1, listing()).front(true).listen(&mut records);
-        let whole = whole.run(&mut Bench::new(2).replying(reply)).unwrap();
+        let whole = whole.run(&mut TestExecutor::new(2).replying(reply)).unwrap();
         assert_eq!((whole.pareto.len(), whole.front.len(), records.len()), (2, 2, 2));
         let mut listener = |event: &Event<'_>| {
             if stops && matches!(event, Event::Generation(_)) {
@@ -116,9 +116,11 @@ fn after_a_stop_only_the_answer_is_fitted_again() {
 #[test]
 fn the_record_of_the_answer_has_the_error_of_its_cores() {
     let mut records: Vec<Evaluation> = Vec::new();
-    let first = engine(1, Listing::of([7])).listen(&mut records).run(&mut Bench::new(1)).unwrap();
+    let first =
+        engine(1, Listing::of([7])).listen(&mut records).run(&mut TestExecutor::new(1)).unwrap();
     // Fits that have a limit on time may end elsewhere the next time.
-    let mut bench = Bench::new(1).replying(|_, request, _| Some(Ok(fitted(&request.graph, 0.25))));
+    let mut bench =
+        TestExecutor::new(1).replying(|_, request, _| Some(Ok(fitted(&request.graph, 0.25))));
     let again = engine(1, Listing::of([7])).resume(records).run(&mut bench).unwrap();
     for (result, error) in [(first, 0.5), (again, 0.25)] {
         let best = result.best.unwrap();
@@ -176,7 +178,7 @@ fn the_end_knows_all_that_was_proven_on_the_way() {
         let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
         let grounds = crate::search::Grounds { wider: !all, ..Default::default() };
         let engine = engine.runs(5, 1, |_| strategy.clone()).grounds(grounds);
-        let result = engine.listen(&mut listener).run(&mut Bench::new(1)).unwrap();
+        let result = engine.listen(&mut listener).run(&mut TestExecutor::new(1)).unwrap();
         assert_eq!(result.lower_bound.map(|b| b.value()), most, "{proven:?}");
         assert_eq!(result.proven_impossible, impossible, "{proven:?}");
         assert!(said.is_sorted() && (impossible || said.last().copied() == most), "{said:?}");
@@ -198,7 +200,7 @@ fn where_the_error_is_missed_the_smallest_error_is_the_answer() {
         let fit = crate::fit::FitSettings::default().check().unwrap();
         let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
         let engine = engine.runs(5, 1, |_| Listing::of(errors.map(|(code, _)| code)));
-        engine.resume(records).listen(told).run(&mut Bench::new(3).replying(reply)).unwrap()
+        engine.resume(records).listen(told).run(&mut TestExecutor::new(3).replying(reply)).unwrap()
     };
     for eps in [0.28, 0.1, 1e-6] {
         let mut told = Vec::new();
@@ -230,7 +232,7 @@ fn a_search_whose_fits_were_all_too_long_was_ended_by_the_time() {
         (FitError::NoSweep, StoppedBy::Finished),
         (FitError::OneVertex, StoppedBy::Finished),
     ] {
-        let mut bench = Bench::new(1).replying(move |_, _, _| Some(Err(error.clone())));
+        let mut bench = TestExecutor::new(1).replying(move |_, _, _| Some(Err(error.clone())));
         let result = engine(1, Listing::of([1, 2])).run(&mut bench).unwrap();
         assert_eq!(result.stopped_by, why);
         assert_eq!((result.counts.refused, result.best.is_none()), (2, true));

@@ -3,18 +3,18 @@ use crate::MemoryError;
 use crate::fit::Adapt;
 use crate::problem::{Objective, Stop};
 use crate::search::Generation;
-use crate::search::engine::bench::{
-    Bench, Branching, LAMBDA, Listing, Nothing, add, begin, code, engine, fitted, job, structure,
-    with_fit,
+use crate::search::engine::testing::{
+    Branching, LAMBDA, Listing, Nothing, TestExecutor, add, begin, code, engine, fitted, job,
+    structure, with_fit,
 };
 use crate::search::strategy::Adapting;
 use std::cell::Cell;
 use std::rc::Rc;
 
 /// Replies with an error so often, then with results.
-fn failing(times: usize, error: FitError) -> Bench {
+fn failing(times: usize, error: FitError) -> TestExecutor {
     let left = Cell::new(times);
-    Bench::new(4).replying(move |_, request, _| {
+    TestExecutor::new(4).replying(move |_, request, _| {
         let fails = left.get() > 0;
         left.set(left.get().saturating_sub(1));
         Some(if fails { Err(error.clone()) } else { Ok(fitted(&request.graph, 0.5)) })
@@ -39,7 +39,7 @@ fn what_ended_a_search_first_is_what_ended_it() {
     // Ten fits have no time; then a stop comes, and with it no fit that is left has.
     let (stop, told) = (Stop::new(), Cell::new(0));
     let ends = stop.clone();
-    let bench = Bench { room: 40, ..Bench::new(4) };
+    let bench = TestExecutor { room: 40, ..TestExecutor::new(4) };
     let mut bench = bench.replying(move |_, _, cancelled| {
         told.set(told.get() + 1);
         if told.get() > 10 {
@@ -74,7 +74,7 @@ fn a_fit_that_is_lost_is_made_again_but_not_for_ever() {
 #[test]
 fn a_guess_that_is_lost_and_a_fit_lost_after_a_stop_fail_nothing() {
     for stopped_by in [None, Some(StoppedBy::Interrupted)] {
-        let mut bench = Bench::new(4);
+        let mut bench = TestExecutor::new(4);
         let desk = bench.desk.clone();
         let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         begin(&mut driver, 0);
@@ -93,9 +93,9 @@ fn a_guess_that_is_lost_and_a_fit_lost_after_a_stop_fail_nothing() {
 
 #[test]
 fn of_several_errors_the_first_in_order_is_told() {
-    let mut bench = Bench::new(4);
+    let mut bench = TestExecutor::new(4);
     let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
-    let place = |index| Place { generation: 1, run: 0, index };
+    let place = |index| Slot { generation: 1, run: 0, index };
     let error = |k| FitError::Modes { structure: k, tensor: 9 };
     for (index, k, told) in [(4, 1, 1), (6, 2, 1), (4, 3, 1), (2, 4, 4), (3, 5, 4)] {
         driver.fail(place(index), error(k));
@@ -105,12 +105,13 @@ fn of_several_errors_the_first_in_order_is_told() {
 
 #[test]
 fn what_follows_from_a_job_itself_is_not_taken_from_its_record() {
-    let mut bench = Bench::new(2);
+    let mut bench = TestExecutor::new(2);
     let driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
     let job = job(&driver, 7, 0);
     let mut record = driver.evaluation(&job, 99.0, &fitted(&job.graph, 0.5));
     record.params = 1;
-    let result = engine(1, Listing::of([7])).resume([record]).run(&mut Bench::new(2)).unwrap();
+    let result =
+        engine(1, Listing::of([7])).resume([record]).run(&mut TestExecutor::new(2)).unwrap();
     let best = result.best.unwrap();
     let (params, loss) = (job.params, job.phi + LAMBDA * 0.5);
     assert_eq!((best.evaluation.params, best.score.params), (params as u64, params));
@@ -131,10 +132,10 @@ fn walked(to: usize, error: f64) -> Fitted {
 #[test]
 fn nor_is_what_follows_from_where_a_walk_ended() {
     let end = structure(23);
-    let bench = || Bench::new(2).replying(|_, _, _| Some(Ok(walked(23, 0.25))));
+    let bench = || TestExecutor::new(2).replying(|_, _, _| Some(Ok(walked(23, 0.25))));
     let mut told: Vec<Evaluation> = Vec::new();
     let first = engine(1, walks(7)).listen(&mut told).run(&mut bench()).unwrap();
-    let params = end.params(&crate::search::engine::bench::DIMS);
+    let params = end.params(&crate::search::engine::testing::DIMS);
     assert_eq!((told.len(), told[0].params as u128), (1, params));
     (told[0].params, told[0].loss) = (1, 99.0);
     let again = engine(1, walks(7)).resume(told).run(&mut bench()).unwrap();
@@ -157,7 +158,8 @@ fn a_fit_without_a_finite_loss_is_refused() {
             }))
         };
         for strategy in [Listing::of([7]), walks(7)] {
-            let result = engine(1, strategy).run(&mut Bench::new(2).replying(reply)).unwrap();
+            let result =
+                engine(1, strategy).run(&mut TestExecutor::new(2).replying(reply)).unwrap();
             let counts = (result.counts.evaluations, result.counts.refused);
             assert_eq!(counts, (evaluations, 1 - evaluations), "{error}");
         }
@@ -179,13 +181,13 @@ fn what_is_too_large_to_be_swept_over_is_refused() {
 #[test]
 fn a_fit_near_another_begins_there_once_and_is_given_up_where_it_cannot_win() {
     let settings = FitSettings { restarts: 4, rescue: 3, ..FitSettings::default() };
-    let mut bench = Bench::new(2);
+    let mut bench = TestExecutor::new(2);
     let driver = Driver::new(with_fit(1, Branching::new(1), settings), &mut bench);
-    let dims = crate::search::engine::bench::DIMS.to_vec();
+    let dims = crate::search::engine::testing::DIMS.to_vec();
     let (old, new) = (structure(1111), structure(2222));
     let network =
         Network::from_fitted(old.clone(), dims, fitted(&old.canonical().graph, 0.5).cores).unwrap();
-    let phi = new.phi(&crate::search::engine::bench::DIMS);
+    let phi = new.phi(&crate::search::engine::testing::DIMS);
     for near in [Some(phi + 2.0), None] {
         let parent = Parent { structure: old.clone(), near };
         let mut request = Request::new(new.canonical().graph, driver.engine.fit.clone(), 1);
@@ -205,7 +207,7 @@ fn a_fit_near_another_begins_there_once_and_is_given_up_where_it_cannot_win() {
 
 #[test]
 fn a_fit_from_random_cores_is_given_up_only_far_from_what_matters() {
-    let mut bench = Bench::new(2);
+    let mut bench = TestExecutor::new(2);
     let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
     let mut job = job(&driver, 7, 0);
     assert_eq!(driver.request(&job).unwrap().unwrap().settings.give_up, None);
@@ -218,7 +220,7 @@ fn a_fit_from_random_cores_is_given_up_only_far_from_what_matters() {
 fn a_fit_that_a_stop_cuts_short_was_no_speculation() {
     let stop = Stop::new();
     let ends = stop.clone();
-    let mut bench = Bench::new(1).replying(move |_, request, cancelled| {
+    let mut bench = TestExecutor::new(1).replying(move |_, request, cancelled| {
         ends.set();
         cancelled.then(|| Ok(Fitted { interrupted: true, ..fitted(&request.graph, 0.5) }))
     });
@@ -226,7 +228,7 @@ fn a_fit_that_a_stop_cuts_short_was_no_speculation() {
     assert_eq!((result.speculative, result.counts.samples), (0, 0));
     assert!(result.best.unwrap().fitted.interrupted);
     // A guess that is cut short was one.
-    let mut bench = Bench::new(4);
+    let mut bench = TestExecutor::new(4);
     let desk = bench.desk.clone();
     let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
     let guess = add(&mut driver, 55, None, false);
@@ -240,7 +242,7 @@ fn a_fit_that_a_stop_cuts_short_was_no_speculation() {
 #[test]
 fn what_is_given_up_is_called_back() {
     let settings = FitSettings { restarts: 3, rescue: 0, ..FitSettings::default() };
-    let mut bench = Bench::new(4);
+    let mut bench = TestExecutor::new(4);
     let desk = bench.desk.clone();
     let mut driver = Driver::new(with_fit(1, Branching::new(1), settings), &mut bench);
     let guess = add(&mut driver, 55, None, true);
@@ -276,7 +278,7 @@ fn of_fits_cut_short_the_best_is_kept_where_there_is_nothing_better() {
         (0.1, Some(0.1), 0.2, 0.4),
     ];
     for walks in [true, false] {
-        let mut bench = Bench::new(4);
+        let mut bench = TestExecutor::new(4);
         let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         for (index, (error, best, walk, fit)) in steps.into_iter().enumerate() {
             let job = match walks {
@@ -296,7 +298,7 @@ fn of_fits_cut_short_the_best_is_kept_where_there_is_nothing_better() {
 
 #[test]
 fn a_leader_is_better_than_what_is_cut_short() {
-    let mut bench = Bench::new(4);
+    let mut bench = TestExecutor::new(4);
     let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
     let job = Arc::new(job(&driver, 7, 0));
     let record = driver.evaluation(&job, 9.0, &fitted(&job.graph, 0.9));
@@ -313,7 +315,7 @@ fn again(
     interrupted: bool,
 ) -> (Option<f64>, usize, Result<Fitted, FitError>) {
     let polls = Rc::new(Cell::new(0));
-    let mut bench = Bench::new(2).replying(move |_, request, _| {
+    let mut bench = TestExecutor::new(2).replying(move |_, request, _| {
         polls.set(polls.get() + 1);
         (polls.get() > 5).then(|| Ok(Fitted { interrupted, ..fitted(&request.graph, 0.5) }))
     });
@@ -384,7 +386,7 @@ fn a_fit_made_again_that_is_lost_is_made_once_more() {
 
 #[test]
 fn what_comes_while_a_fit_is_made_again_is_taken() {
-    let mut bench = Bench::new(2);
+    let mut bench = TestExecutor::new(2);
     let desk = bench.desk.clone();
     let mut driver = Driver::new(engine(1, Branching::new(1)).prune(Nothing), &mut bench);
     begin(&mut driver, 0);
@@ -408,7 +410,7 @@ fn a_parent_that_was_the_best_is_not_fitted_again() {
             Generation::new(codes.map(structure).to_vec()).parent(structure(parent))
         };
         let strategy = Listing(vec![first, next([2222, 3333], 1111), next([4444, 4444], 2222)]);
-        let mut bench = Bench::new(1).replying(move |_, request, _| {
+        let mut bench = TestExecutor::new(1).replying(move |_, request, _| {
             let error = match code(&request.graph) {
                 2222 => errors[0],
                 3333 => errors[1],

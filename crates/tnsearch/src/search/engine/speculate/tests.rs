@@ -1,8 +1,9 @@
 use super::*;
 use crate::MemoryError;
 use crate::fit::{FitError, FitSettings};
-use crate::search::engine::bench::{
-    Bench, Branching, Desk, Listing, Nothing, add, begin, code, engine, fitted, structure, with_fit,
+use crate::search::engine::testing::{
+    Branching, Desk, Listing, Nothing, TestExecutor, add, begin, code, engine, fitted, structure,
+    with_fit,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +20,7 @@ fn at(driver: &Driver<'_, '_>, job: &Job, times: f64) -> Resolved {
 
 /// Lets so many fits of run 0 come out at their bounds and so many not.
 fn learn(driver: &mut Driver<'_, '_>, hits: usize, misses: usize) {
-    let job = crate::search::engine::bench::job(driver, 1, 0);
+    let job = crate::search::engine::testing::job(driver, 1, 0);
     for k in 0..hits + misses {
         let resolved = if k < hits { at(driver, &job, 1.0) } else { Resolved::Refused };
         driver.foresight[0].learn(&job, &resolved);
@@ -40,9 +41,9 @@ fn cancelled(desk: &Rc<RefCell<Desk>>) -> Vec<Ticket> {
 
 #[test]
 fn a_fit_is_as_likely_to_come_out_at_its_bound_as_those_before_it_were() {
-    let mut bench = Bench::new(1);
+    let mut bench = TestExecutor::new(1);
     let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
-    let job = crate::search::engine::bench::job(&driver, 77, 0);
+    let job = crate::search::engine::testing::job(&driver, 77, 0);
     assert!(job.at_best.loss > 2.0);
     // Nothing is known; then a loss at its bound, one near to it, one too far off, a refusal, one below.
     let told =
@@ -79,7 +80,7 @@ fn likeliest(width: i32, chance: f64) -> Vec<usize> {
 fn what_is_likeliest_to_be_asked_for_is_guessed_first() {
     // Two fits at a time, of which three of five, or one of three, come out at their bounds.
     for (hits, misses, chance) in [(2, 1, 0.6), (0, 1, 1.0 / 3.0)] {
-        let mut bench = Bench::new(4);
+        let mut bench = TestExecutor::new(4);
         let mut driver = Driver::new(engine(1, Branching::new(2)), &mut bench);
         begin(&mut driver, 0);
         learn(&mut driver, hits, misses);
@@ -95,7 +96,7 @@ fn what_is_likeliest_to_be_asked_for_is_guessed_first() {
 fn futures_that_end_cost_a_guess_nothing_but_a_look() {
     // Whatever is not at its bound ends the search; one of four is. So every second future has nothing to fit.
     let strategy = Branching { ends: |node| node > 1 && node % 3 == 1, ..Branching::new(1) };
-    let mut bench = Bench::new(4);
+    let mut bench = TestExecutor::new(4);
     let mut driver = Driver::new(engine(1, strategy), &mut bench);
     begin(&mut driver, 0);
     learn(&mut driver, 0, 2);
@@ -112,7 +113,7 @@ fn guesses_go_on_from_what_is_known() {
         (Err(too_large()), 10),
     ];
     for (result, next) in results {
-        let mut bench = Bench::new(4);
+        let mut bench = TestExecutor::new(4);
         let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         begin(&mut driver, 0);
         assert_eq!(codes(&driver.guesses(0, 1)), [2 * 3]);
@@ -123,10 +124,10 @@ fn guesses_go_on_from_what_is_known() {
         assert_eq!(codes(&driver.guesses(0, 1)), [2 * next]);
     }
     // The same for what is on record.
-    let mut bench = Bench::new(4);
+    let mut bench = TestExecutor::new(4);
     let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
     begin(&mut driver, 0);
-    let job = crate::search::engine::bench::job(&driver, 2 * 3, 0);
+    let job = crate::search::engine::testing::job(&driver, 2 * 3, 0);
     let record = driver.evaluation(&job, 1.0, &fitted(&job.graph, 0.3));
     driver.engine.records.insert((0, job.record_key(), Effort::Full), record);
     assert_eq!(codes(&driver.guesses(0, 1)), [2 * 9]);
@@ -135,7 +136,7 @@ fn guesses_go_on_from_what_is_known() {
 #[test]
 fn no_more_is_sent_than_there_is_room_for_the_largest_first() {
     for (workers, room) in [(3, 3), (3, 4)] {
-        let mut bench = Bench { room, ..Bench::new(workers) };
+        let mut bench = TestExecutor { room, ..TestExecutor::new(workers) };
         let desk = bench.desk.clone();
         let mut driver = Driver::new(engine(1, Listing::of([11, 55, 33, 77, 22])), &mut bench);
         begin(&mut driver, 0);
@@ -156,7 +157,7 @@ fn no_more_is_sent_than_there_is_room_for_the_largest_first() {
 fn a_guess_gives_way_to_what_is_asked_for() {
     // Where no request waits near the workers, one guess ends before the fit is sent; else at the same time.
     for room in [2, 4] {
-        let mut bench = Bench { room, ..Bench::new(2) };
+        let mut bench = TestExecutor { room, ..TestExecutor::new(2) };
         let desk = bench.desk.clone();
         let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         let guesses = [11, 22].map(|code| add(&mut driver, code, None, false));
@@ -178,7 +179,7 @@ fn a_guess_gives_way_to_what_is_asked_for() {
 
 #[test]
 fn what_is_asked_for_gives_way_to_nothing() {
-    let mut bench = Bench { room: 4, ..Bench::new(2) };
+    let mut bench = TestExecutor { room: 4, ..TestExecutor::new(2) };
     let desk = bench.desk.clone();
     let mut driver = Driver::new(engine(1, Listing::of([11, 22, 33, 44, 55])), &mut bench);
     begin(&mut driver, 0);
@@ -192,7 +193,7 @@ fn idle_workers_make_the_second_start_of_all_before_the_third_of_any() {
     let starts = [(77, 0), (11, 0), (77, 1), (11, 1), (77, 2), (11, 2)];
     for workers in 2..8 {
         for speculate in [true, false] {
-            let mut bench = Bench::new(workers);
+            let mut bench = TestExecutor::new(workers);
             let desk = bench.desk.clone();
             let engine = with_fit(1, Branching::new(1), fit.clone()).speculate(speculate);
             let mut driver = Driver::new(engine, &mut bench);
@@ -215,7 +216,7 @@ fn fits_are_made_in_parts_where_there_are_workers_enough() {
     for speculate in [true, false] {
         for single_starts in [true, false] {
             for workers in 1..5 {
-                let mut bench = Bench { single_starts, ..Bench::new(workers) };
+                let mut bench = TestExecutor { single_starts, ..TestExecutor::new(workers) };
                 let engine = engine(1, Branching::new(1)).speculate(speculate);
                 let driver = Driver::new(engine, &mut bench);
                 for wave in 1..12 {
@@ -231,7 +232,7 @@ fn fits_are_made_in_parts_where_there_are_workers_enough() {
 #[test]
 fn idle_workers_guess_and_say_whether_there_is_more_to_guess() {
     let search = |workers: usize, strategy: Branching, prunes: bool, speculate: bool| {
-        let mut bench = Bench::new(workers);
+        let mut bench = TestExecutor::new(workers);
         let desk = bench.desk.clone();
         let mut engine = engine(1, strategy).speculate(speculate);
         if prunes {
@@ -274,7 +275,7 @@ fn one_run_at_a_time_is_guessed_for_the_one_behind_first() {
         ([true, false], [1, 1], [true, false], None),
     ];
     for (changed, asked, finished, expected) in cases {
-        let mut bench = Bench::new(7);
+        let mut bench = TestExecutor::new(7);
         let desk = bench.desk.clone();
         let engine = engine(2, Branching::new(1)).prune(Nothing);
         let mut driver = Driver::new(engine, &mut bench);
@@ -318,7 +319,7 @@ fn as_many_guesses_are_kept_as_may_be() {
         (full, true, true, 0),
     ];
     for (count, moved, guesses, left) in cases {
-        let mut bench = Bench::new(4);
+        let mut bench = TestExecutor::new(4);
         let desk = bench.desk.clone();
         let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         let old = kept(&mut driver, count);
@@ -334,7 +335,7 @@ fn as_many_guesses_are_kept_as_may_be() {
 #[test]
 fn guesses_that_are_no_longer_likely_are_given_up() {
     for full in [false, true] {
-        let mut bench = Bench::new(9);
+        let mut bench = TestExecutor::new(9);
         let desk = bench.desk.clone();
         let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
         let done = kept(&mut driver, if full { MOST_KEPT } else { 3 });

@@ -12,7 +12,7 @@
 
 mod polish;
 
-use self::polish::{Found, Polish};
+use self::polish::{FittedTree, Polish};
 use super::{
     Ask, CheckedObjective, Effort, Formats, Generation, GoOn, Outcome, SettingError, Strategy, Walk,
 };
@@ -159,7 +159,7 @@ pub struct Trees {
     proposed: usize,
     proven: Option<f64>,
     /// The best answer so far.
-    best: Option<Found>,
+    best: Option<FittedTree>,
     /// What did not do, with its error.
     missed: Vec<(f64, Candidate)>,
     /// The least error of a fit in units of its tree's sum of tails.
@@ -426,18 +426,18 @@ impl Strategy for Trees {
             if tails > 0.0 && tails.is_finite() {
                 self.ratio = self.ratio.min(error / tails);
             }
-            let found = Found { tree, tails, params: outcome.params, error };
+            let found = FittedTree { tree, tails, params: outcome.params, error };
             told.push(found.clone());
             let reached = self.objective.reached(found.params, found.error);
-            let better = |best: &Found| {
-                let value = |f: &Found| self.value(f.params, f.error).unwrap_or(f64::INFINITY);
+            let better = |best: &FittedTree| {
+                let value = |f: &FittedTree| self.value(f.params, f.error).unwrap_or(f64::INFINITY);
                 value(&found) < value(best)
                     || (value(&found) == value(best) && found.error < best.error)
             };
             if reached && self.best.as_ref().is_none_or(better) {
                 self.best = Some(found);
             } else if !reached {
-                let Found { tree, tails, error, .. } = found;
+                let FittedTree { tree, tails, error, .. } = found;
                 self.missed.push((error, Candidate { tree, tails }));
             }
         }

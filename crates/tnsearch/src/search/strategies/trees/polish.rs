@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A fitted tree.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct FittedTree {
     pub tree: ModeTree,
     /// The sum of its tails.
     pub tails: f64,
@@ -40,7 +40,7 @@ type Step = (usize, isize, f64);
 
 /// Improves one tree step by step.
 pub(super) struct Polish {
-    best: Found,
+    best: FittedTree,
     objective: CheckedObjective,
     /// Of the tensor.
     entries: f64,
@@ -52,7 +52,7 @@ pub(super) struct Polish {
 }
 
 impl Polish {
-    pub fn new(best: Found, objective: CheckedObjective, entries: f64) -> Self {
+    pub fn new(best: FittedTree, objective: CheckedObjective, entries: f64) -> Self {
         let felt = HashMap::new();
         Polish { best, objective, entries, felt, failures: 0, looked: false }
     }
@@ -181,7 +181,7 @@ impl Polish {
     }
 
     /// Learns from what became of them, and goes on from the best.
-    pub fn learn(&mut self, told: &[Found], spectra: &Spectra) {
+    pub fn learn(&mut self, told: &[FittedTree], spectra: &Spectra) {
         for found in told {
             self.feel(found, spectra);
         }
@@ -199,7 +199,7 @@ impl Polish {
     }
 
     /// Learns what part of its changes a tree of the same shape as the best felt.
-    fn feel(&mut self, found: &Found, spectra: &Spectra) {
+    fn feel(&mut self, found: &FittedTree, spectra: &Spectra) {
         let pairs = self.best.tree.edges.iter().zip(&found.tree.edges);
         let other = found.tree.modes != self.best.tree.modes;
         if other || pairs.clone().any(|(a, b)| (a.0, a.1) != (b.0, b.1)) {
@@ -230,9 +230,9 @@ impl Polish {
         }
     }
 
-    fn beats(&self, found: &Found) -> bool {
+    fn beats(&self, found: &FittedTree) -> bool {
         let reached = self.objective.reached(found.params, found.error);
-        let score = |f: &Found| self.score(f.params, f.error);
+        let score = |f: &FittedTree| self.score(f.params, f.error);
         reached && self.objective.better(&score(found), &score(&self.best))
     }
 }

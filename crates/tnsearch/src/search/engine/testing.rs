@@ -1,7 +1,7 @@
 //! What the engine's own tests work with: an executor that does what it is told, and strategies whose way is known.
 
 use super::assembly::Assembly;
-use super::run::{Job, Place};
+use super::run::{Job, Slot};
 use super::speculate::{Key, key};
 use super::{Driver, Engine, ErrorBound};
 use crate::fit::{Effort, FitError, FitSettings, Fitted, Request};
@@ -41,7 +41,7 @@ impl Desk {
     }
 }
 
-pub(super) struct Bench {
+pub(super) struct TestExecutor {
     pub desk: Rc<RefCell<Desk>>,
     pub workers: usize,
     pub room: usize,
@@ -49,10 +49,10 @@ pub(super) struct Bench {
     pub reply: Reply,
 }
 
-impl Bench {
+impl TestExecutor {
     /// So many workers, which do all they are told at once.
     pub fn new(workers: usize) -> Self {
-        Bench {
+        TestExecutor {
             desk: Rc::default(),
             workers,
             room: workers,
@@ -66,11 +66,11 @@ impl Bench {
         self,
         reply: impl FnMut(Ticket, &Request, bool) -> Option<Result<Fitted, FitError>> + 'static,
     ) -> Self {
-        Bench { reply: Box::new(reply), ..self }
+        TestExecutor { reply: Box::new(reply), ..self }
     }
 }
 
-impl Executor for Bench {
+impl Executor for TestExecutor {
     fn workers(&self) -> usize {
         self.workers
     }
@@ -244,7 +244,7 @@ pub(super) fn with_fit<'a>(
 
 /// A job of run 0 at that place of its first generation.
 pub(super) fn job(driver: &Driver<'_, '_>, code: usize, index: usize) -> Job {
-    let place = Place { generation: 1, run: 0, index };
+    let place = Slot { generation: 1, run: 0, index };
     driver.engine.rules.job(place, structure(code), Effort::Full, None, false).unwrap()
 }
 

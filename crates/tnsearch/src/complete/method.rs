@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Way {
+pub enum CompleteMethod {
     /// Ranks grow while entries held out are predicted better.
     #[default]
     Choose,
@@ -21,13 +21,13 @@ pub enum Way {
     Trals,
 }
 
-impl FromStr for Way {
+impl FromStr for CompleteMethod {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         match text {
-            "choose" => Ok(Way::Choose),
-            "trals" => Ok(Way::Trals),
+            "choose" => Ok(CompleteMethod::Choose),
+            "trals" => Ok(CompleteMethod::Trals),
             _ => Err(SettingError::new("method", format!("'{text}'"), "use choose or trals")),
         }
     }
@@ -66,12 +66,12 @@ pub struct Filled {
     pub interrupted: bool,
 }
 
-impl Way {
+impl CompleteMethod {
     /// Refuses a rank for the way that chooses it, and none for the other.
     pub fn check(self, rank: Option<usize>) -> Result<(), CompleteError> {
         let wrong = match (self, rank) {
-            (Way::Trals, None) => "--method trals needs --rank R",
-            (Way::Choose, Some(_)) => "--rank is that of trals; use --max-rank",
+            (CompleteMethod::Trals, None) => "--method trals needs --rank R",
+            (CompleteMethod::Choose, Some(_)) => "--rank is that of trals; use --max-rank",
             _ => return Ok(()),
         };
         Err(CompleteError::Asked(wrong))
@@ -93,7 +93,7 @@ impl Way {
             .build()
             .map_err(|e| CompleteError::Threads(e.to_string()))?;
         pool.install(|| match self {
-            Way::Choose => {
+            CompleteMethod::Choose => {
                 complete(target, settings, stop, &mut |step| tell(step)).map(|found| Filled {
                     network: found.network,
                     rse: found.rse,
@@ -105,7 +105,7 @@ impl Way {
                     interrupted: found.interrupted,
                 })
             }
-            Way::Trals => one_rank(target, settings, ring, stop),
+            CompleteMethod::Trals => one_rank(target, settings, ring, stop),
         })
     }
 }

@@ -7,7 +7,7 @@ use super::layer::{Cost, Layer, Settings, Weigh};
 use tnsearch_io::Dtype;
 
 /// The fronts of all layers as one problem.
-pub(super) struct Plan<'a> {
+pub(super) struct Selection<'a> {
     pub settings: &'a Settings,
     pub layers: &'a [Layer],
     pub fronts: &'a [Front],
@@ -16,7 +16,7 @@ pub(super) struct Plan<'a> {
     choices: Vec<Vec<Choice>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> Selection<'a> {
     pub fn new(
         settings: &'a Settings,
         layers: &'a [Layer],
@@ -25,7 +25,7 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let all = layers.iter().zip(fronts);
         let points: Vec<Vec<Point>> = all.map(|(l, f)| f.points(l, settings.cost)).collect();
-        let mut plan = Plan { settings, layers, fronts, reaches, points, choices: Vec::new() };
+        let mut plan = Selection { settings, layers, fronts, reaches, points, choices: Vec::new() };
         let choice =
             |k: usize, p: &Point| Choice { cost: plan.cost(k, p), error: plan.counted(k, p.error) };
         let choices =

@@ -68,12 +68,12 @@ impl Task {
 }
 
 /// Tasks as they are collected.
-pub(super) struct Plan<'o> {
+pub(super) struct TaskList<'o> {
     pub options: &'o Options,
     pub tasks: Vec<Task>,
 }
 
-impl Plan<'_> {
+impl TaskList<'_> {
     pub fn add(&mut self, recipe: &Recipe, trial: usize, by: &Arc<Method>, objective: Objective) {
         // The outcome with lambda stands beside; one run shows it.
         let most = if objective.max_error().is_some() { usize::MAX } else { 1 };
