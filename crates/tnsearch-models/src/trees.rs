@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tnsearch::bound::{ModeTree, Pricing, Spectra, SpectraSettings};
 use tnsearch::decompose::{Goal, Limits, tree_svd};
-use tnsearch::fit::{FitSettings, fit};
+use tnsearch::fit::{FitSettings, Request, Run, fit};
 use tnsearch::graph::Structure;
 use tnsearch::network::Network;
 use tnsearch::problem::{Stop, Target};
@@ -172,8 +172,8 @@ pub fn tree_term<T: Scalar>(
             s.rescue = 0;
             s.max_sweeps = SWEEPS;
         });
-        let fitted =
-            fit(&target, &graph, &settings.check().ok()?, seed, Some(&cores), stop).ok()?;
+        let request = Request::new(graph, settings.check().ok()?, seed).beginning_at(cores);
+        let fitted = fit(&target, &request, &Run::until(stop)).ok()?;
         let better = !fitted.interrupted && fitted.error < rse;
         let (structure, dims) = (network.structure().clone(), choice.modes.clone());
         Network::from_fitted(structure, dims, fitted.cores).ok().filter(|_| better)

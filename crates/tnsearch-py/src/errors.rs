@@ -10,7 +10,7 @@ use tnsearch::bound::BoundError;
 use tnsearch::certify::CertifyError;
 use tnsearch::complete::CompleteError;
 use tnsearch::decompose::DecomposeError;
-use tnsearch::fit::{AloneError, FitError};
+use tnsearch::fit::{FitError, NetworkFitError};
 use tnsearch::network::NetworkError;
 use tnsearch::search::SearchError;
 use tnsearch::{MemoryError, SettingError};
@@ -73,7 +73,7 @@ fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stat
     transparent! {
         NetworkError: Memory;
         FitError: Setting, Memory;
-        AloneError: Fit, Network;
+        NetworkFitError: Fit, Network;
         DecomposeError: Setting, Memory, Network, Fit;
         CompleteError: Setting, Network, Fit, Decompose;
         CertifyError: Bound, Fit, Network;

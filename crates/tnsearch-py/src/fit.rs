@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::json;
 use std::time::Instant;
-use tnsearch::fit::{AskedFit, FitSettings, RESCUE_ALONE, fit_structure};
+use tnsearch::fit::{AskedFit, FitSettings, RESCUE_ALONE, Run, fit_network};
 use tnsearch::problem::{Loss as _, LossSpec};
 use tnsearch::search::Budget;
 
@@ -55,7 +55,8 @@ pub fn fit<'py>(
     let timed = FitSettings::clone(&settings).with(|s| s.max_seconds = s.max_seconds.map(left));
     let timed = timed.check().map_err(raise)?;
     let done = work::interruptible(py, |stop| {
-        fit_structure(target, &*loss, structure, &timed, asked.seed, asked.threads, stop)
+        let run = Run::until(stop).by(&*loss);
+        fit_network(target, structure, &timed, asked.seed, asked.threads, &run)
     })?;
     let fitted = match (done.result, done.interrupted) {
         (Err(_), Some(signal)) => return Err(signal),

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::fit::{FitError, FitSettings, fit, sweep_flops};
+use tnsearch::fit::{FitError, FitSettings, Request, Run, fit, sweep_flops};
 use tnsearch::graph::{ModeGraph, Template};
 use tnsearch::linalg::{Factor, matmul};
 use tnsearch::problem::Objective;
-use tnsearch::problem::{Stop, Target};
+use tnsearch::problem::Target;
 use tnsearch::rng::stream;
 use tnsearch::search::{Engine, FitEvaluator, Local, Tnls, TnlsSettings};
 use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor};
@@ -117,7 +117,7 @@ fn memory() -> Vec<(String, f64)> {
         let target = Target::new(x).expect("a fine tensor");
         let settings = FitSettings::default().with(|s| s.max_bytes = Some(1));
         let settings = settings.check().expect("good settings");
-        match fit(&target, &graph, &settings, 1, None, &Stop::new()) {
+        match fit(&target, &Request::new(graph.clone(), settings, 1), &Run::default()) {
             Err(FitError::Memory(refused)) => {
                 (format!("memory_64_4_{kind}_mb"), refused.needed / 1e6)
             }
@@ -148,9 +148,9 @@ fn time(target: &Target, graph: &ModeGraph, max_sweeps: usize) -> f64 {
         s.tolerance = 0.0;
         s.stop_rse = 0.0;
     });
-    let settings = settings.check().expect("good settings");
+    let request = Request::new(graph.clone(), settings.check().expect("good settings"), 1);
     let start = Instant::now();
-    let fitted = fit(target, graph, &settings, 1, None, &Stop::new()).expect("a fit");
+    let fitted = fit(target, &request, &Run::default()).expect("a fit");
     assert_eq!(fitted.sweeps, max_sweeps);
     start.elapsed().as_secs_f64()
 }

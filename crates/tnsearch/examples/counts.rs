@@ -2,7 +2,7 @@
 use rand::RngExt as _;
 use std::error::Error;
 use std::sync::Arc;
-use tnsearch::fit::{FitSettings, Fitted, fit, fit_loss};
+use tnsearch::fit::{FitSettings, Fitted, Request, Run, fit};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::Network;
 use tnsearch::prelude::*;
@@ -45,12 +45,11 @@ pub fn mask(
 pub fn compare(x: &Tensor, known: &Mask, rank: usize) -> Result<[Missing; 2], Box<dyn Error>> {
     let ring = Arc::new(Template::ring(x.order())?);
     let structure = Structure::identity(ring.clone(), vec![rank; ring.edges().len()])?;
-    let graph = structure.canonical().graph;
     let target = Target::with_holes(x.clone(), known)?;
     let settings = FitSettings::default().with(|s| s.restarts = 2).check()?;
-    let stop = Stop::new();
-    let squares = fit(&target, &graph, &settings, 1, None, &stop)?;
-    let deviance = fit_loss((&target, &PoissonDeviance), &graph, &settings, 1, None, &stop)?;
+    let request = Request::new(structure.canonical().graph, settings, 1);
+    let squares = fit(&target, &request, &Run::default())?;
+    let deviance = fit(&target, &request, &Run::default().by(&PoissonDeviance))?;
     let missing: Vec<usize> = (0..x.len()).filter(|&k| !known.contains(k)).collect();
     let measure = |fitted: Fitted, floor: f64| -> Result<Missing, Box<dyn Error>> {
         let z = Network::from_fitted(structure.clone(), x.dims().to_vec(), fitted.cores)?;

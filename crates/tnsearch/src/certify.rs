@@ -5,7 +5,7 @@ use crate::bound::{
     Spectra, TreeBound, binding, check_template, matters, needed_rank, needs_svd,
 };
 use crate::certificate::{self, Claim, NoCertificate};
-use crate::fit::{FitError, FitSettings, fit};
+use crate::fit::{FitError, FitSettings, Request, Run, fit};
 use crate::graph::{Structure, Template};
 use crate::network::{Network, NetworkError};
 use crate::problem::{
@@ -260,9 +260,9 @@ fn score(
         Compared::Recorded(structure, rse) => (structure, rse),
         Compared::Structure(structure) => {
             let settings = FitSettings::default().with(|s| s.max_bytes = limits.max_bytes);
-            let graph = structure.canonical().graph;
             let checked = settings.check().map_err(FitError::from)?;
-            (structure, fit(target, &graph, &checked, 0, None, stop)?.error)
+            let request = Request::new(structure.canonical().graph, checked, 0);
+            (structure, fit(target, &request, &Run::until(stop))?.error)
         }
     };
     if !rse.is_finite() {

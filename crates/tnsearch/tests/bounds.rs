@@ -8,10 +8,10 @@ use hidden::{Hidden, cases, json_graph, structure};
 use rand::RngExt as _;
 use std::sync::Arc;
 use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{FitSettings, fit};
+use tnsearch::fit::{FitSettings, Request, Run, fit};
 use tnsearch::graph::{ModeGraph, Structure, Template};
 use tnsearch::problem::Objective;
-use tnsearch::problem::{Stop, Target};
+use tnsearch::problem::Target;
 use tnsearch::rng::{Rng, stream};
 use tnsearch::tensor::{AnyTensor, Tensor};
 
@@ -44,7 +44,9 @@ fn bounds_and_fit(
         s.stop_rse = 0.0;
         s.enough_rse = 0.0;
     });
-    let fitted = fit(target, graph, &settings.check().unwrap(), seed, warm, &Stop::new());
+    let request = Request::new(graph.clone(), settings.check().unwrap(), seed);
+    let request = Request { warm: warm.map(|cores| Arc::new(cores.to_vec())), ..request };
+    let fitted = fit(target, &request, &Run::default());
     let bounds = [false, true].map(|svd| {
         let spectra = Spectra::new(target, SpectraSettings::default().with(|s| s.svd = svd));
         CutBound::new(spectra).rse(graph, f64::INFINITY)
@@ -160,7 +162,8 @@ fn a_spectrum_right_at_the_threshold_rules_out_nothing_that_a_fit_reaches() {
             s.enough_rse = 0.0;
         });
         let settings = settings.check().unwrap();
-        let eps = fit(&target, &graph, &settings, number, None, &Stop::new()).unwrap().error;
+        let request = Request::new(graph.clone(), settings.clone(), number);
+        let eps = fit(&target, &request, &Run::default()).unwrap().error;
         let about = format!("case {number}: {dims:?} rank {rank} tail {exact:e} reached {eps:e}");
         assert!((eps - exact).abs() < 1e-6 * exact + 1e-14, "the fit is at the bound: {about}");
         for svd in [false, true] {

@@ -9,7 +9,7 @@ use rand::RngExt as _;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tnsearch::bound::{CutBound, Next, Relaxation, Spectra, SpectraSettings};
-use tnsearch::fit::{CheckedFit, FitError, FitSettings, Fitted, Request, fit};
+use tnsearch::fit::{CheckedFit, FitError, FitSettings, Fitted, Request, Run, fit};
 use tnsearch::graph::{ModeGraph, Template};
 use tnsearch::problem::Objective;
 use tnsearch::problem::Stop;
@@ -124,8 +124,9 @@ impl ManyStarts {
         }
         let hidden = &self.case.hidden;
         let warm = (*graph == hidden.graph).then(|| hidden.erased());
-        let fitted =
-            fit(&hidden.target, graph, &self.settings, self.case.number, warm.as_deref(), stop)?;
+        let request = Request::new(graph.clone(), self.settings.clone(), self.case.number);
+        let request = Request { warm: warm.map(Arc::new), ..request };
+        let fitted = fit(&hidden.target, &request, &Run::until(stop))?;
         self.known.lock().unwrap().insert(graph.clone(), fitted.clone());
         Ok(fitted)
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tnsearch::bound::{CutBound, Spectra, SpectraSettings};
 use tnsearch::decompose::{Goal, Limits, forest_svd, tree_svd};
 use tnsearch::fit::{
-    FitError, FitSettings, error_of, fit, fit_loss, fit_parallel, fit_start, sweep_cost,
+    CheckedFit, FitError, FitSettings, Fitted, Request, Run, error_of, fit, sweep_cost,
 };
 use tnsearch::graph::{GraphError, ModeGraph, Structure, Template};
 use tnsearch::network::{Network, contraction_bytes, draw};
-use tnsearch::problem::{Loss, Measure, Objective, ShrinkLimits, Stop, Target};
+use tnsearch::problem::{Loss, Measure, Objective, ShrinkLimits, Target};
 use tnsearch::tensor::{AnyTensor, Complex, Kind, Tensor, unflatten};
 
 /// The modes of each vertex, and the edges.
@@ -106,6 +106,15 @@ fn dense(network: &Network) -> Vec<f64> {
 fn target(dims: &[usize], rng: &mut Rng) -> Target {
     let data = entries(dims.iter().product(), rng);
     Target::new(Tensor::new(dims.to_vec(), data).unwrap()).unwrap()
+}
+
+fn fit_of(
+    x: &Target,
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+    seed: u64,
+) -> Result<Fitted, FitError> {
+    fit(x, &Request::new(graph.clone(), settings.clone(), seed), &Run::default())
 }
 
 #[test]
@@ -251,7 +260,6 @@ fn fits_of_grouped_graphs_are_fits_to_merged_modes() {
         s.max_sweeps = 15;
     });
     let settings = settings.check().unwrap();
-    let stop = Stop::new();
     for round in 0..40 {
         let s = random(&mut rng);
         let dims = dims(s.permutation().len(), &mut rng);
@@ -259,24 +267,27 @@ fn fits_of_grouped_graphs_are_fits_to_merged_modes() {
         let graph = s.canonical().graph;
         let (plain, merged) = (graph.plain(), x.merged(&graph.groups()));
         assert_eq!(merged.norm_squared(), x.norm_squared());
-        let fitted = fit(&x, &graph, &settings, round, None, &stop).unwrap();
-        let same = fit(&merged, &plain, &settings, round, None, &stop).unwrap();
+        let fitted = fit_of(&x, &graph, &settings, round).unwrap();
+        let same = fit_of(&merged, &plain, &settings, round).unwrap();
         assert_eq!((fitted.error, fitted.sweeps), (same.error, same.sweeps));
         // The cores are those of the structure, and their error is what is said.
         let found = Network::from_fitted(s.clone(), dims.clone(), fitted.cores.clone()).unwrap();
         let rse = x.rse_of(&found.to_tensor(None).unwrap());
         assert!((rse - fitted.error).abs() < 1e-9 * (1.0 + rse), "{rse} {}", fitted.error);
-        assert_eq!(fit_parallel(&x, &graph, &settings, round, None, &stop).unwrap(), fitted);
-        let first = fit_start(&x, &graph, &settings, round, None, 0, &stop).unwrap();
+        let request = Request::new(graph.clone(), settings.clone(), round);
+        assert_eq!(fit(&x, &request, &Run::default().in_parallel()).unwrap(), fitted);
+        let first = Request { start: Some(0), ..request.clone() };
+        let first = fit(&x, &first, &Run::default()).unwrap();
         assert!(first.error >= fitted.error);
         let said = error_of(&x, &graph, &fitted.cores, None).unwrap();
         assert!((said - rse).abs() < 1e-9 * (1.0 + rse), "{said} {rse}");
         // From its own cores it gets no worse.
-        let again = fit(&x, &graph, &settings, 7, Some(&fitted.cores), &stop).unwrap();
+        let again = Request { seed: 7, ..request.clone() }.beginning_at(fitted.cores.clone());
+        let again = fit(&x, &again, &Run::default()).unwrap();
         assert!(again.error <= fitted.error * (1.0 + 1e-9) + 1e-15);
         assert_eq!(sweep_cost(&graph, &dims), sweep_cost(&plain, merged.dims()));
         // By another loss.
-        let other = fit_loss((&x, &Above), &graph, &settings, round, None, &stop).unwrap();
+        let other = fit(&x, &request, &Run::default().by(&Above)).unwrap();
         let found = Network::from_fitted(s, dims.clone(), other.cores).unwrap();
         let z = dense(&found);
         let entries = x.tensor().as_f64().unwrap().data();
@@ -286,12 +297,13 @@ fn fits_of_grouped_graphs_are_fits_to_merged_modes() {
     }
     let x = target(&[2, 3, 2], &mut rng);
     let graph = ModeGraph::grouped(vec![vec![0, 1], vec![2, 3]], 0, vec![(0, 1, 2)]);
-    let refused = fit(&x, &graph, &settings, 1, None, &stop).unwrap_err();
+    let refused = fit_of(&x, &graph, &settings, 1).unwrap_err();
     assert_eq!(refused, FitError::Modes { structure: 4, tensor: 3 });
     let graph = ModeGraph::grouped(vec![vec![0, 2], vec![1]], 0, vec![(0, 1, 2)]);
     let merged =
         vec![Tensor::<f64>::zeros(vec![2, 4]).into(), Tensor::<f64>::zeros(vec![2, 3]).into()];
-    let refused = fit(&x, &graph, &settings, 1, Some(&merged), &stop).unwrap_err();
+    let request = Request::new(graph, settings, 1).beginning_at(merged);
+    let refused = fit(&x, &request, &Run::default()).unwrap_err();
     assert!(refused.to_string().contains("core 0 has shape [2, 4], the structure needs [2, 2, 2]"));
 }
 
@@ -299,7 +311,6 @@ fn fits_of_grouped_graphs_are_fits_to_merged_modes() {
 fn grouped_networks_are_found_again() {
     let mut rng = Rng::seed_from_u64(4);
     let settings = FitSettings::default().with(|s| s.restarts = 4).check().unwrap();
-    let stop = Stop::new();
     for round in 0..30 {
         let tree = round % 3 > 0;
         let (groups, edges) = parts(6, (3, round % 2), if tree { 0 } else { 3 }, &mut rng);
@@ -308,7 +319,7 @@ fn grouped_networks_are_found_again() {
         let made = network(&s, &dims, &mut rng);
         let x = Target::new(made.to_tensor(None).unwrap()).unwrap();
         let graph = s.canonical().graph;
-        let fitted = fit(&x, &graph, &settings, 1, None, &stop).unwrap();
+        let fitted = fit_of(&x, &graph, &settings, 1).unwrap();
         assert!(fitted.error < 1e-9, "{graph}: {}", fitted.error);
         // No bound says that it cannot be.
         let bound = CutBound::new(Spectra::new(&x, SpectraSettings::default()));
@@ -365,7 +376,7 @@ fn the_bound_looks_at_cuts_between_groups() {
         }
         let low = bound.rse(&graph, f64::INFINITY);
         assert_eq!(low, cuts.first().map_or(0.0, |cut| cut.rse));
-        let fitted = fit(&x, &graph, &settings, round, None, &Stop::new()).unwrap();
+        let fitted = fit_of(&x, &graph, &settings, round).unwrap();
         assert!(low <= fitted.error + 1e-12, "{graph}: {low} {}", fitted.error);
     }
 }
@@ -393,7 +404,7 @@ fn a_shrunk_tensor_says_the_errors_of_the_whole() {
     let settings = FitSettings::default().with(|s| s.restarts = 1).check().unwrap();
     for s in [s, Structure::from_groups("one", &[vec![0, 1, 2, 3]], &[]).unwrap()] {
         let graph = s.canonical().graph;
-        let fitted = fit(&small, &graph, &settings, 1, None, &Stop::new()).unwrap();
+        let fitted = fit_of(&small, &graph, &settings, 1).unwrap();
         let said = error_of(&small, &graph, &fitted.cores, None).unwrap();
         assert!((said - fitted.error).abs() < 1e-9 && said >= small.lost());
         let cores = tnsearch::network::expand_cores(&small, &graph, fitted.cores);
@@ -412,13 +423,12 @@ fn a_single_vertex_is_the_tensor_itself() {
     assert_eq!(draw(&one, &dims), "(m0:2 m1:3 m2:2)\n");
     let graph = one.canonical().graph;
     let settings = FitSettings::default().check().unwrap();
-    let stop = Stop::new();
     let mut rng = Rng::seed_from_u64(6);
     // Entries far from 1 are scaled inside; the core is X.
     for scale in [1.0, 1e-40, 1e90] {
         let x: Vec<f64> = entries(12, &mut rng).into_iter().map(|x| x * scale).collect();
         let x = Target::new(Tensor::new(dims.to_vec(), x).unwrap()).unwrap();
-        let fitted = fit(&x, &graph, &settings, 1, None, &stop).unwrap();
+        let fitted = fit_of(&x, &graph, &settings, 1).unwrap();
         assert_eq!((fitted.error, fitted.cores.len()), (0.0, 1));
         assert_eq!(error_of(&x, &graph, &fitted.cores, None), Ok(0.0));
         let found = Network::from_fitted(one.clone(), dims.to_vec(), fitted.cores).unwrap();
@@ -427,13 +437,14 @@ fn a_single_vertex_is_the_tensor_itself() {
         let (cores, rse) = forest_svd(&x, &graph, &Limits::none()).unwrap().unwrap();
         assert_eq!((rse, cores[0].dims()), (0.0, &dims[..]));
         assert_eq!(tnsearch::fit::sweep_flops(&x, &graph), Ok(0.0));
-        let by_loss = fit_loss((&x, &Above), &graph, &settings, 1, None, &stop).unwrap();
+        let request = Request::new(graph.clone(), settings.clone(), 1);
+        let by_loss = fit(&x, &request, &Run::default().by(&Above)).unwrap();
         let original: Vec<f64> = (0..12).map(|k| x.tensor().entry(k).re * x.scale()).collect();
         assert_eq!(by_loss.error, 6.0 / Above.baseline(&original));
     }
     let complex: Vec<Complex<f32>> = (0..12).map(|k| Complex::new(1.0, k as f32)).collect();
     let x = Target::new(Tensor::new(dims.to_vec(), complex).unwrap()).unwrap();
-    let fitted = fit(&x, &graph, &settings, 1, None, &stop).unwrap();
+    let fitted = fit_of(&x, &graph, &settings, 1).unwrap();
     assert_eq!((fitted.error, fitted.cores[0].kind()), (0.0, Kind::C32));
     assert_eq!(&fitted.cores[0], x.tensor());
     // A template of a single vertex is none that can be searched.

@@ -6,10 +6,10 @@ use tnsearch::decompose::{
     BayesSettings, Decomposition, Goal, Limits, bayes_tr, ht_svd, tr_als, tr_lm, tr_svd, tree_svd,
     tt_svd,
 };
-use tnsearch::fit::{FitSettings, fit};
+use tnsearch::fit::{FitSettings, Request, Run, fit};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::{Network, contract};
-use tnsearch::problem::{Stop, Target};
+use tnsearch::problem::Target;
 use tnsearch::rng::{Rng, stream};
 use tnsearch::tensor::{Complex, Kind, Scalar, Tensor};
 
@@ -123,8 +123,12 @@ fn bounds_hold<T: Scalar>() {
             s.stop_rse = 0.0;
             s.enough_rse = 0.0;
         });
-        let fitted =
-            fit(&target, &graph, &settings.check().unwrap(), seed, None, &Stop::new()).unwrap();
+        let fitted = fit(
+            &target,
+            &Request::new(graph.clone(), settings.check().unwrap(), seed),
+            &Run::default(),
+        )
+        .unwrap();
         for svd in [false, true] {
             let spectra = Spectra::new(&target, SpectraSettings::default().with(|s| s.svd = svd));
             let bound = CutBound::new(spectra).rse(&graph, f64::INFINITY);

@@ -5,10 +5,10 @@ use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 use rand_distr::{Distribution, StandardNormal};
 use std::sync::Arc;
-use tnsearch::fit::{FitSettings, fit};
+use tnsearch::fit::{FitSettings, Request, Run, fit};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::network::contract;
-use tnsearch::problem::{Stop, Target};
+use tnsearch::problem::Target;
 use tnsearch::rng::stream;
 use tnsearch::tensor::Tensor;
 
@@ -40,7 +40,8 @@ fn recovers(template: Template, at_least: usize) {
         .map(|seed| {
             let (structure, target) = hidden(&template, seed);
             let graph = structure.canonical().graph;
-            fit(&target, &graph, &settings, seed, None, &Stop::new()).unwrap().error
+            let request = Request::new(graph.clone(), settings.clone(), seed);
+            fit(&target, &request, &Run::default()).unwrap().error
         })
         .collect();
     let exact = errors.iter().filter(|&&rse| rse < 1e-8).count();

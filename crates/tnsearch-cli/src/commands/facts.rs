@@ -5,7 +5,7 @@ use tnsearch::bound::{Cut, CutBound, binding};
 use tnsearch::decompose::{
     DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
 };
-use tnsearch::fit::{FitSettings, fit};
+use tnsearch::fit::{FitSettings, Request, Run, fit};
 use tnsearch::graph::{Structure, Template};
 use tnsearch::problem::{Objective, Reason, Stop, Target};
 use tnsearch_io::MemoryLimit;
@@ -149,7 +149,7 @@ fn original_order(
         settings.enough_rse = eps;
     }
     let Ok(settings) = settings.check() else { return };
-    match fit(target, &graph, &settings, 0, None, interrupt) {
+    match fit(target, &Request::new(graph.clone(), settings, 0), &Run::until(interrupt)) {
         Ok(fitted) if fitted.interrupted => {
             facts.notes.push("The original order was not fitted: the time was up.".into());
         }

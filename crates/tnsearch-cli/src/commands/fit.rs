@@ -14,7 +14,9 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use tnsearch::fit::{AloneError, FitError, FitSettings, Method, RESCUE_ALONE, fit_structure};
+use tnsearch::fit::{
+    FitError, FitSettings, Method, NetworkFitError, RESCUE_ALONE, Run, fit_network,
+};
 use tnsearch::problem::Loss as _;
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_io::{MemoryLimit, network, output::Output};
@@ -123,21 +125,20 @@ pub fn run(args: &Fit) -> anyhow::Result<Exit> {
     let left = |s: f64| (s - started.elapsed().as_secs_f64()).max(s / 20.0);
     let timed = FitSettings::clone(&settings).with(|s| s.max_seconds = s.max_seconds.map(left));
     let timed = timed.check()?;
-    let fitted =
-        match fit_structure(target, &*loss, structure, &timed, args.seed, args.threads, &interrupt)
-        {
-            Err(AloneError::Fit(FitError::Interrupted)) if interrupt.is_set() => {
-                terminal::note("interrupted", "there was no result yet; nothing is written");
-                return Ok(Exit::Interrupted);
-            }
-            Err(AloneError::Fit(FitError::Interrupted | FitError::Time)) => {
-                let words =
-                    "one sweep takes longer than that: there is no result, and nothing is written";
-                terminal::note("--max-seconds", words);
-                return Ok(Exit::NotReached);
-            }
-            fitted => fitted?,
-        };
+    let run = Run::until(&interrupt).by(&*loss);
+    let fitted = match fit_network(target, structure, &timed, args.seed, args.threads, &run) {
+        Err(NetworkFitError::Fit(FitError::Interrupted)) if interrupt.is_set() => {
+            terminal::note("interrupted", "there was no result yet; nothing is written");
+            return Ok(Exit::Interrupted);
+        }
+        Err(NetworkFitError::Fit(FitError::Interrupted | FitError::Time)) => {
+            let words =
+                "one sweep takes longer than that: there is no result, and nothing is written";
+            terminal::note("--max-seconds", words);
+            return Ok(Exit::NotReached);
+        }
+        fitted => fitted?,
+    };
     let seconds = begun.elapsed().as_secs_f64();
 
     let (found, rse) = (&fitted.network, fitted.rse);

@@ -13,12 +13,11 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tnsearch::fit::{Effort, FitError, FitSettings, Request};
+use tnsearch::fit::{Effort, FitError, FitSettings, Request, Run, fit};
 use tnsearch::graph::{Structure, StructureFile, TemplateRef};
 use tnsearch::network::Network;
 use tnsearch::problem::Target;
 use tnsearch::rng::derived_seed;
-use tnsearch::search::{Evaluator as _, FitEvaluator};
 use tnsearch::tensor::{Kind, ModeNames, Reshape};
 use tnsearch_io::journal::JournalFile;
 use tnsearch_io::{MemoryLimit, network, output::Output};
@@ -182,7 +181,7 @@ pub fn run(args: &Pick) -> anyhow::Result<Exit> {
     if matches!(point.effort, Effort::Quick | Effort::Direct) {
         request.effort = point.effort;
     }
-    let fitted = match FitEvaluator::new(target).evaluate(&request, &stop) {
+    let fitted = match fit(target, &request, &Run::until(&stop)) {
         Err(FitError::Interrupted) => {
             terminal::note("interrupted", "there was no result yet; nothing is written");
             return Ok(Exit::Interrupted);

@@ -256,9 +256,9 @@ fn modes_near(graph: &ModeGraph) -> Vec<ModeSet> {
 mod tests {
     use super::*;
     use crate::bound::SpectraSettings;
-    use crate::fit::{FitSettings, fit};
+    use crate::fit::{FitSettings, Request, Run, fit};
     use crate::graph::{Structure, testing};
-    use crate::problem::{Stop, Target};
+    use crate::problem::Target;
     use crate::rng::stream;
     use crate::tensor::Tensor;
     use rand::RngExt as _;
@@ -443,7 +443,8 @@ mod tests {
             let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
             for template in testing::all(order) {
                 let graph = testing::random(&Arc::new(template), 3, &mut rng).canonical().graph;
-                let fitted = fit(&target, &graph, &settings, round, None, &Stop::new()).unwrap();
+                let request = Request::new(graph.clone(), settings.clone(), round);
+                let fitted = fit(&target, &request, &Run::default()).unwrap();
                 let low = bound.rse(&graph, f64::INFINITY);
                 assert!(low <= fitted.error + 1e-12, "{graph}: {low} {}", fitted.error);
             }

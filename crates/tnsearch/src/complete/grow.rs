@@ -1,7 +1,7 @@
 //! Ranks that grow, and modes that move, as long as entries held out are predicted better.
 
 use super::{CheckedComplete, CompleteError, HeldOut, Step};
-use crate::fit::{self, CheckedFit, FitError, FitSettings};
+use crate::fit::{CheckedFit, FitError, FitSettings, Request, Run, fit};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::Network;
 use crate::problem::{DataError, Mask, Stop, Target};
@@ -122,6 +122,7 @@ impl Folds {
         until: &Stop,
     ) -> Result<Option<(Grown, usize)>, CompleteError> {
         let (mut networks, mut lost, mut sweeps) = (Vec::new(), 0.0, 0);
+        let (settings, run) = (Arc::new(settings.clone()), Run { parallel, ..Run::until(until) });
         let graph = structure.canonical().graph;
         for (k, target) in self.targets.iter().enumerate() {
             let seed = crate::rng::derived_seed(self.seed, k);
@@ -137,8 +138,9 @@ impl Folds {
                 }
                 None => constant(target, &graph),
             };
-            let run = if parallel { fit::fit_parallel } else { fit::fit };
-            let fitted = match run(target, &graph, settings, seed, warm.as_deref(), until) {
+            let request = Request::new(graph.clone(), settings.clone(), seed);
+            let request = Request { warm: warm.map(Arc::new), ..request };
+            let fitted = match fit(target, &request, &run) {
                 Err(FitError::Interrupted | FitError::Time) => return Ok(None),
                 Err(FitError::Memory(_)) if from.is_some() => return Ok(None),
                 fitted => fitted?,

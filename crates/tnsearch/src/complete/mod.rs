@@ -14,7 +14,7 @@ pub use settings::{CheckedComplete, CompleteSettings};
 
 use crate::SettingError;
 use crate::decompose::DecomposeError;
-use crate::fit::{self, FitError, FitSettings};
+use crate::fit::{self, FitError, FitSettings, Request, Run};
 use crate::graph::{GraphError, Template};
 use crate::network::{Network, NetworkError};
 use crate::problem::{DataError, Mask, Stop, Target};
@@ -261,7 +261,8 @@ fn refit(
         let rse = fit::error_of(&all, &graph, &cores, settings.fit.max_bytes)?;
         return Ok((network, rse, 0));
     }
-    match fit::fit_parallel(&all, &graph, &last, settings.seed, Some(&cores), stop) {
+    let request = Request::new(graph.clone(), last, settings.seed).beginning_at(cores.clone());
+    match fit::fit(&all, &request, &Run::until(stop).in_parallel()) {
         Ok(fitted) => {
             let structure = network.structure().clone();
             let dims = network.dims().to_vec();

@@ -75,8 +75,7 @@ pub(crate) fn spanning_svd(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{FitSettings, fit};
-    use crate::problem::Stop;
+    use crate::fit::{FitSettings, Request, Run, fit};
     use crate::rng;
     use crate::tensor::Tensor;
     use rand::Rng;
@@ -103,7 +102,8 @@ mod tests {
             let (cores, rse) = forest_svd(&target, &graph, &Limits::none()).unwrap().unwrap();
             // No sweep: a warm start gives back the error of the cores themselves or better.
             let settings = FitSettings { restarts: 1, ..FitSettings::default() }.check().unwrap();
-            let fitted = fit(&target, &graph, &settings, 1, Some(&cores), &Stop::new()).unwrap();
+            let request = Request::new(graph.clone(), settings.clone(), 1).beginning_at(cores);
+            let fitted = fit(&target, &request, &Run::default()).unwrap();
             assert!(fitted.error <= rse * (1.0 + 1e-12), "{graph}: {} {rse}", fitted.error);
             // A truncation for each edge of the tree, those of rank 1 that join its parts included.
             let edges = (graph.vertices() - 1) as f64;

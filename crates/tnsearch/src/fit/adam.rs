@@ -1,9 +1,10 @@
 //! Adam on all cores at once: the paper's evaluator.
 
+use super::FitSettings;
 use super::control::{Control, Progress};
+use super::dense::Improve;
 use super::plan::Walk;
 use super::workspace::{Visit, Workspace};
-use super::{FitSettings, Improve};
 use crate::tensor::Scalar;
 
 const BETA1: f64 = 0.9;

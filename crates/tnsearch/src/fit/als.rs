@@ -1,10 +1,11 @@
 //! Alternating least squares: each core in turn gets its optimal value, the others held fixed.
 
+use super::FitSettings;
 use super::control::{Control, Progress};
+use super::dense::Improve;
 use super::plan::Walk;
 use super::solve::Solver;
 use super::workspace::{Visit, Workspace};
-use super::{FitSettings, Improve};
 use crate::tensor::{Kind, Scalar};
 
 /// The pull towards the old core relative to the Gram matrix's mean diagonal entry; never below the rounding of

@@ -11,6 +11,8 @@ pub(super) struct Control<'c> {
     /// The first start that was good enough; later ones are no longer needed.
     pub winner: &'c AtomicUsize,
     pub start: usize,
+    /// The error of the best start before this one, where it may be compared with that.
+    pub rival: f64,
 }
 
 impl Control<'_> {

@@ -11,7 +11,7 @@ use crate::tensor::AnyTensor;
 /// Fits a graph by fitting its plain form to the merged tensor, with the cores to begin at in that form.
 ///
 /// `merged` makes or finds the merged tensor.
-pub(crate) fn fit_merged(
+pub(super) fn fit_merged(
     graph: &ModeGraph,
     dims: &[usize],
     warm: Option<&[AnyTensor]>,
@@ -73,16 +73,8 @@ pub(super) fn fit_single(target: &Target, graph: &ModeGraph) -> Result<Fitted, F
         true => target.lost(),
         false => observed::fit_single(target, &mut core),
     };
-    let (core, restarts) = (core.times_power_of_two(target.exponent()), 1);
-    Ok(Fitted {
-        cores: vec![core],
-        error,
-        sweeps: 0,
-        restarts,
-        rescued: false,
-        interrupted: false,
-        graph: None,
-    })
+    let core = core.times_power_of_two(target.exponent());
+    Ok(Fitted { restarts: 1, ..Fitted::without_work(vec![core], error) })
 }
 
 #[cfg(test)]
@@ -100,17 +92,9 @@ mod tests {
             assert_eq!((target.dims(), graph.to_string()), (&[4, 3, 2][..], "3+0:0-1x2".into()));
             // It ends on another graph, with an internal vertex.
             let found = ModeGraph::new(3, 1, vec![(0, 3, 5), (1, 3, 2), (2, 3, 3)]);
-            let cores =
-                (0..4).map(|v| Tensor::<f64>::zeros(found.core_dims(v, target.dims())).into());
-            Ok(Fitted {
-                cores: cores.collect(),
-                error: 1.0,
-                sweeps: 1,
-                restarts: 1,
-                rescued: false,
-                interrupted: false,
-                graph: Some(found),
-            })
+            let core = |v| Tensor::<f64>::zeros(found.core_dims(v, target.dims())).into();
+            let fitted = Fitted::without_work((0..4).map(core).collect(), 1.0);
+            Ok(Fitted { graph: Some(found), ..fitted })
         });
         let fitted = fitted.unwrap();
         let found = fitted.graph.unwrap();

@@ -4,11 +4,12 @@
 //! respect to core v is `E_v (x) I`, so the blocks of `J^T J` are products of pairs of E's. For few
 //! parameters this is cheap, and it crosses the swamps in which ALS crawls. Real numbers only.
 
+use super::FitSettings;
 use super::adam::rse_and_gradient;
 use super::control::{Control, Progress};
+use super::dense::Improve;
 use super::plan::{Plan, Walk};
 use super::workspace::Workspace;
-use super::{FitSettings, Improve};
 use crate::linalg::{Cholesky, Route};
 use crate::network::contraction::{Contraction, Label, Scratch};
 use crate::network::tree::Node;

@@ -1,14 +1,17 @@
 //! Fitting the cores of a given structure: minimise `RSE = ||X - Z||^2 / ||X||^2` over the cores.
 
 mod adam;
-pub mod adapt;
-mod alone;
+mod adapt;
 mod als;
 mod asked;
 mod control;
+mod dense;
+mod direct;
+mod door;
 pub(crate) mod grouped;
 mod lm;
 mod losses;
+mod network;
 mod observed;
 mod plan;
 mod reduce;
@@ -19,24 +22,21 @@ mod starts;
 mod workspace;
 
 pub use adapt::Adapt;
-pub use alone::{AloneError, FittedNetwork, RESCUE_ALONE, fit_structure};
 pub use asked::AskedFit;
-pub use losses::fit_loss;
+pub(crate) use door::fit_merging;
+pub use door::{Run, fit};
+pub use network::{FittedNetwork, NetworkFitError, RESCUE_ALONE, fit_network};
 pub use request::{Effort, Request};
 pub use settings::{CheckedFit, FitSettings, Method};
 
 use crate::graph::ModeGraph;
 use crate::network::tree::{EXACT_OFTEN, Tree};
-use crate::problem::{Stop, Target};
-use crate::tensor::{AnyTensor, Kind, Scalar, Tensor, TensorError};
+use crate::problem::Target;
+use crate::tensor::{AnyTensor, Kind, TensorError};
 use crate::{MemoryError, SettingError, dispatch};
-use control::Control;
-use lm::Lm;
-use observed::Which;
 use plan::{Plan, Walk};
 use reduce::Reduced;
 use serde::{Deserialize, Serialize};
-use starts::Starts;
 use std::borrow::Cow;
 use thiserror::Error;
 use workspace::Workspace;
@@ -158,126 +158,23 @@ pub struct Fitted {
 }
 
 impl Fitted {
+    /// Cores that took no sweep and no start.
+    fn without_work(cores: Vec<AnyTensor>, error: f64) -> Self {
+        let (rescued, interrupted, graph) = (false, false, None);
+        Fitted { cores, error, sweeps: 0, restarts: 0, rescued, interrupted, graph }
+    }
+
+    /// This or a later start, whichever is better; their work is added up.
+    fn or_later(self, later: Fitted) -> Fitted {
+        let (sweeps, restarts) = (self.sweeps + later.sweeps, self.restarts + later.restarts);
+        let best = if later.error < self.error { later } else { self };
+        Fitted { sweeps, restarts, ..best }
+    }
+
     /// The best of several starts, in their order; their work is added up. None of none.
     pub fn best_of<'f>(starts: impl IntoIterator<Item = &'f Fitted>) -> Option<Fitted> {
-        let mut best: Option<&Fitted> = None;
-        let (mut sweeps, mut restarts) = (0, 0);
-        for start in starts {
-            sweeps += start.sweeps;
-            restarts += start.restarts;
-            if best.is_none_or(|best| start.error < best.error) {
-                best = Some(start);
-            }
-        }
-        best.map(|best| Fitted { sweeps, restarts, ..best.clone() })
+        starts.into_iter().cloned().reduce(Fitted::or_later)
     }
-}
-
-/// A rescue is made where one of its iterations costs at most this: some milliseconds.
-const RESCUE_FLOPS: f64 = 4e7;
-
-/// A method that improves the cores of a workspace until they are good enough or stall.
-trait Improve<T: Scalar>: Sync {
-    /// Whether the method changes each core as it is visited.
-    fn walk(&self) -> Walk;
-
-    /// Entries the method needs beside the plan's buffers.
-    fn extra_entries(&self, _plan: &Plan<T>) -> f64 {
-        0.0
-    }
-
-    /// Improves the cores in place; the number of sweeps made.
-    fn improve(&self, ws: &mut Workspace<T>, settings: &FitSettings, control: &Control) -> usize;
-}
-
-/// Fits the cores of `graph` to `target`: the best of several starts, one after the other, ending
-/// early when one reaches the stopping error. With `warm`, the first start begins at those cores.
-/// Where vertices carry several modes, X is reordered first, and fitted as a tensor of merged modes.
-///
-/// The result is a pure function of the target, the graph, the settings and `seed`, whatever the
-/// number of threads (unless a time limit or an interrupt cuts it short).
-pub fn fit(
-    target: &Target,
-    graph: &ModeGraph,
-    settings: &CheckedFit,
-    seed: u64,
-    warm: Option<&[AnyTensor]>,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
-    if graph.is_grouped() {
-        let make = || grouped::merged(target, graph, settings.max_bytes);
-        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
-            fit(target, graph, settings, seed, warm, stop)
-        });
-    }
-    if graph.vertices() == 1 {
-        return grouped::fit_single(target, graph);
-    }
-    let settings = &settings.for_target(target);
-    dispatch!(target.tensor(), x => {
-        let task = Task { target, x, graph, settings, seed, warm, stop };
-        match target.is_whole() {
-            true => task.fit(|s| s.in_turn()),
-            false => task.without_useless_ranks(|task| observed::fit(task, Which::InTurn)),
-        }
-    })
-}
-
-/// One start of [`fit`] alone, and no rescue. [`Fitted::best_of`] puts starts together.
-pub fn fit_start(
-    target: &Target,
-    graph: &ModeGraph,
-    settings: &CheckedFit,
-    seed: u64,
-    warm: Option<&[AnyTensor]>,
-    start: usize,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
-    if graph.is_grouped() {
-        let make = || grouped::merged(target, graph, settings.max_bytes);
-        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
-            fit_start(target, graph, settings, seed, warm, start, stop)
-        });
-    }
-    if graph.vertices() == 1 {
-        return grouped::fit_single(target, graph);
-    }
-    let settings = &settings.for_target(target);
-    dispatch!(target.tensor(), x => {
-        let task = Task { target, x, graph, settings, seed, warm, stop };
-        task.without_useless_ranks(|task| match target.is_whole() {
-            true => Starts::new(task, stop)?.only(start),
-            false => observed::fit(task, Which::Only(start)),
-        })
-    })
-}
-
-/// As [`fit`], with the starts made in parallel on the current thread pool. Same result.
-pub fn fit_parallel(
-    target: &Target,
-    graph: &ModeGraph,
-    settings: &CheckedFit,
-    seed: u64,
-    warm: Option<&[AnyTensor]>,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
-    if graph.is_grouped() {
-        let make = || grouped::merged(target, graph, settings.max_bytes);
-        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
-            fit_parallel(target, graph, settings, seed, warm, stop)
-        });
-    }
-    if graph.vertices() == 1 {
-        return grouped::fit_single(target, graph);
-    }
-    let settings = &settings.for_target(target);
-    dispatch!(target.tensor(), x => {
-        let task = Task { target, x, graph, settings, seed, warm, stop };
-        match target.is_whole() {
-            true => task.fit(|s| s.in_parallel()),
-            false => task.without_useless_ranks(|task| observed::fit(task, Which::Parallel)),
-        }
-    })
 }
 
 /// The error of given cores, shaped as [`ModeGraph::core_dims`], from an explicit residual: what a fit would report for
@@ -316,93 +213,6 @@ pub fn error_of(
         ws.refresh_blocks();
         Ok(ws.rse())
     })
-}
-
-/// What is to be fitted, and how.
-struct Task<'r, T> {
-    target: &'r Target,
-    /// Its tensor.
-    x: &'r Tensor<T>,
-    graph: &'r ModeGraph,
-    settings: &'r CheckedFit,
-    seed: u64,
-    warm: Option<&'r [AnyTensor]>,
-    stop: &'r Stop,
-}
-
-/// Makes all starts, in turn or in parallel.
-type Run<T> = fn(&Starts<T>) -> Result<Fitted, FitError>;
-
-impl<T> Clone for Task<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Task<'_, T> {}
-
-impl<T: Scalar> Task<'_, T> {
-    fn fit(self, run: Run<T>) -> Result<Fitted, FitError> {
-        self.without_useless_ranks(|task| task.fit_as_given(run))
-    }
-
-    /// Fits the structure without the ranks that are of no use; one that begins at given cores is fitted as it is.
-    fn without_useless_ranks(
-        self,
-        fit: impl FnOnce(Task<'_, T>) -> Result<Fitted, FitError>,
-    ) -> Result<Fitted, FitError> {
-        let Task { graph, settings, .. } = self;
-        let dims = self.target.dims();
-        if self.warm.is_some() || graph.modes() != dims.len() {
-            return fit(self);
-        }
-        let reduced = Reduced::new(graph, dims);
-        // The cores come back with all their ranks.
-        let bytes = T::KIND.bytes() as f64 * graph.params(dims) as f64;
-        check_bytes(bytes, settings.max_bytes.filter(|_| reduced.differs()))?;
-        let fitted = fit(Task { graph: &reduced.graph, ..self })?;
-        Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
-    }
-
-    /// Fits with the chosen method, and again with Levenberg-Marquardt where that is asked for and needed.
-    fn fit_as_given(self, run: Run<T>) -> Result<Fitted, FitError> {
-        let settings = self.settings;
-        // The time limit of the fit is one for all its starts; only the caller's stop is an interruption.
-        let limit = settings.max_seconds.map(|s| self.stop.within_seconds(s));
-        let limit = limit.as_ref().unwrap_or(self.stop);
-        let starts = Starts::new(self, limit)?;
-        let first = run(&starts)?;
-        let rescue = settings.rescue > 0
-            && settings.method == Method::Als
-            && !T::KIND.is_complex()
-            && !starts.enough(first.error)
-            && !first.interrupted
-            && !limit.is_set()
-            && Lm::iteration_flops(&starts.plan) <= RESCUE_FLOPS;
-        if !rescue {
-            return Ok(first);
-        }
-        drop(starts);
-        let lm = FitSettings {
-            method: Method::Lm,
-            restarts: settings.rescue,
-            scouts: 1,
-            max_sweeps: settings.max_sweeps.min(200),
-            tolerance: settings.tolerance.min(1e-3),
-            ..FitSettings::clone(settings)
-        };
-        let lm = lm.check()?;
-        let starts = Starts::new(Task { settings: &lm, warm: None, ..self }, limit);
-        let second = match starts.and_then(|s| run(&s)) {
-            Ok(second) => Fitted { rescued: true, ..second },
-            // Too large after all, or interrupted: the first answer stands.
-            Err(_) => return Ok(first),
-        };
-        let (sweeps, restarts) = (first.sweeps + second.sweeps, first.restarts + second.restarts);
-        let interrupted = second.interrupted;
-        let best = if second.error < first.error { second } else { first };
-        Ok(Fitted { sweeps, restarts, interrupted, ..best })
-    }
 }
 
 /// Multiply-adds, times two, of the contractions of one ALS sweep (the solves not counted); one of complex numbers

@@ -59,10 +59,10 @@ pub struct Request {
 
 impl Request {
     /// A full fit from random cores.
-    pub fn new(graph: ModeGraph, settings: Arc<CheckedFit>, seed: u64) -> Self {
+    pub fn new(graph: ModeGraph, settings: impl Into<Arc<CheckedFit>>, seed: u64) -> Self {
         Request {
             graph,
-            settings,
+            settings: settings.into(),
             seed,
             effort: Effort::Full,
             warm: None,
@@ -70,5 +70,10 @@ impl Request {
             start: None,
             data: None,
         }
+    }
+
+    /// The same with a first start that begins at these cores.
+    pub fn beginning_at(self, cores: impl Into<Arc<Vec<AnyTensor>>>) -> Self {
+        Request { warm: Some(cores.into()), ..self }
     }
 }

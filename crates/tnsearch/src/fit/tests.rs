@@ -6,8 +6,9 @@ mod stops;
 use super::plan::{Plan, Walk};
 use super::*;
 use crate::network::contract;
+use crate::problem::Stop;
 use crate::rng;
-use crate::tensor::{Complex, unflatten};
+use crate::tensor::{Complex, Scalar, Tensor, unflatten};
 
 pub(super) fn random_cores<T: Scalar>(
     graph: &ModeGraph,
@@ -71,6 +72,15 @@ fn rse<T: Scalar>(target: &Target, z: &Tensor<T>) -> f64 {
     x.zip(z.data()).map(|(x, z)| (*x - *z).abs_squared()).sum::<f64>() / target.norm_squared()
 }
 
+pub(super) fn fit_of(
+    target: &Target,
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+    seed: u64,
+) -> Result<Fitted, FitError> {
+    fit(target, &Request::new(graph.clone(), settings.clone(), seed), &Run::default())
+}
+
 fn checked(settings: FitSettings) -> CheckedFit {
     settings.check().unwrap()
 }
@@ -87,9 +97,10 @@ fn als_and_lm_find_a_hidden_ring() {
     let target = Target::new(hidden).unwrap();
     for method in [Method::Als, Method::Lm] {
         let settings = checked(FitSettings { restarts: 8, ..FitSettings::of(method) });
-        let fitted = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
+        let fitted = fit_of(&target, &graph, &settings, 1).unwrap();
         assert!(fitted.error < 1e-10, "{method}: {}", fitted.error);
-        let again = fit_parallel(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
+        let request = Request::new(graph.clone(), settings, 1);
+        let again = fit(&target, &request, &Run::default().in_parallel()).unwrap();
         assert_eq!(fitted, again, "{method}");
     }
 }
@@ -102,7 +113,7 @@ fn finds_a_hidden_ring<T: Scalar>(below: f64) {
     let target = Target::new(hidden).unwrap();
     for method in Method::ALL.into_iter().filter(|&m| m != Method::Lm || !T::KIND.is_complex()) {
         let settings = FitSettings { restarts: 8, learning_rate: 0.01, ..FitSettings::of(method) };
-        let fitted = fit(&target, &graph, &checked(settings), 1, None, &Stop::new()).unwrap();
+        let fitted = fit_of(&target, &graph, &checked(settings), 1).unwrap();
         let below = if method == Method::Adam { 1e-6 } else { below };
         assert!(fitted.error < below, "{method} {}: {}", T::KIND, fitted.error);
     }
@@ -140,7 +151,7 @@ fn entries_far_from_one_are_fitted_like_any_others() {
         let target = Target::new(scaled.clone()).unwrap();
         for method in [Method::Als, Method::Lm] {
             let settings = checked(FitSettings { restarts: 6, ..FitSettings::of(method) });
-            let fitted = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
+            let fitted = fit_of(&target, &graph, &settings, 1).unwrap();
             assert!(fitted.error < 1e-10, "{method} {factor}: {}", fitted.error);
             let z = contract(&graph, &dims, &typed::<f64>(&fitted.cores));
             assert!(target.rse_of(&z.clone().into()) < 1e-9, "{method} {factor}");
@@ -156,7 +167,7 @@ fn no_fit_is_worse_than_the_zero_network() {
     let graph = ModeGraph::new(3, 0, vec![(0, 1, 2), (1, 2, 2), (0, 2, 2)]);
     let settings =
         FitSettings { learning_rate: 50.0, max_sweeps: 20, ..FitSettings::of(Method::Adam) };
-    let fitted = fit(&target, &graph, &checked(settings), 1, None, &Stop::new()).unwrap();
+    let fitted = fit_of(&target, &graph, &checked(settings), 1).unwrap();
     assert!(fitted.error <= 1.0 && fitted.cores.iter().all(|c| c.first_not_finite().is_none()));
 }
 
@@ -168,7 +179,7 @@ fn adam_lowers_the_error_of_a_hidden_ring() {
     let target = Target::new(hidden).unwrap();
     let settings =
         FitSettings { learning_rate: 0.01, restarts: 4, ..FitSettings::of(Method::Adam) };
-    let fitted = fit(&target, &graph, &checked(settings), 1, None, &Stop::new()).unwrap();
+    let fitted = fit_of(&target, &graph, &checked(settings), 1).unwrap();
     assert!(fitted.error < 1e-6, "{}", fitted.error);
 }
 
@@ -180,12 +191,16 @@ fn a_warm_start_at_the_solution_stays_there() {
     let target = Target::new(contract(&graph, &dims, &cores)).unwrap();
     let cores = erased(cores);
     let settings = checked(FitSettings { restarts: 1, ..FitSettings::default() });
-    let fitted = fit(&target, &graph, &settings, 1, Some(&cores), &Stop::new()).unwrap();
+    let from = |cores: &[AnyTensor]| {
+        let request = Request::new(graph.clone(), settings.clone(), 1);
+        fit(&target, &request.beginning_at(cores.to_vec()), &Run::default())
+    };
+    let fitted = from(&cores).unwrap();
     assert!(fitted.error < 1e-20 && fitted.sweeps == 1, "{fitted:?}");
-    let wrong = fit(&target, &graph, &settings, 1, Some(&cores[..2]), &Stop::new());
+    let wrong = from(&cores[..2]);
     assert!(matches!(wrong, Err(FitError::WarmStart { vertex: 2, .. })), "{wrong:?}");
     let other: Vec<_> = cores.into_iter().map(|c| c.to_kind(Kind::C64).unwrap()).collect();
-    let wrong = fit(&target, &graph, &settings, 1, Some(&other), &Stop::new()).unwrap_err();
+    let wrong = from(&other).unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "warm start: core 0 is of kind complex128, the tensor of kind f64"
@@ -198,7 +213,7 @@ fn too_large_a_fit_is_refused_with_a_figure() {
     let edges = vec![(0, 1, 200), (1, 2, 200), (2, 3, 200), (0, 3, 200)];
     let graph = ModeGraph::new(4, 0, edges);
     let settings = checked(FitSettings { max_bytes: Some(1_000_000), ..FitSettings::default() });
-    let refused = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap_err();
+    let refused = fit_of(&target, &graph, &settings, 1).unwrap_err();
     assert!(
         matches!(refused, FitError::Memory(ref m) if m.limit <= 1e6 && m.needed > 100e6),
         "{refused}"
@@ -211,7 +226,8 @@ fn an_interrupt_before_the_start_is_an_error() {
     let graph = ModeGraph::new(3, 0, vec![(0, 1, 2)]);
     let interrupt = Stop::new();
     interrupt.set();
-    let stopped = fit(&target, &graph, &checked(FitSettings::default()), 1, None, &interrupt);
+    let request = Request::new(graph, checked(FitSettings::default()), 1);
+    let stopped = fit(&target, &request, &Run::until(&interrupt));
     assert_eq!(stopped, Err(FitError::Interrupted));
 }
 
@@ -224,7 +240,7 @@ fn ranks_of_no_use_change_nothing_but_the_shapes() {
     let target = random_target(&dims, 3);
     for method in [Method::Als, Method::Lm] {
         let settings = checked(FitSettings::of(method));
-        let of = |graph| fit(&target, graph, &settings, 7, None, &Stop::new()).unwrap();
+        let of = |graph| fit_of(&target, graph, &settings, 7).unwrap();
         let (whole, cut) = (of(&wide), of(&narrow));
         assert_eq!((whole.error, whole.sweeps), (cut.error, cut.sweeps));
         assert_eq!(whole.cores[1].dims(), wide.core_dims(1, &dims));
@@ -235,7 +251,7 @@ fn ranks_of_no_use_change_nothing_but_the_shapes() {
     // What comes back must have room, too.
     let wide = ModeGraph::new(4, 0, vec![(0, 1, 1 << 40)]);
     let settings = checked(FitSettings { max_bytes: Some(1 << 30), ..FitSettings::default() });
-    let refused = fit(&target, &wide, &settings, 1, None, &Stop::new()).unwrap_err();
+    let refused = fit_of(&target, &wide, &settings, 1).unwrap_err();
     assert!(matches!(refused, FitError::Memory(_)), "{refused}");
 }
 
@@ -250,7 +266,7 @@ fn scouts_find_more_than_starts_alone() {
             let graph = ModeGraph::new(6, 0, edges);
             let hidden = contract(&graph, &dims, &random_cores::<f64>(&graph, &dims, seed));
             let target = Target::new(hidden).unwrap();
-            fit(&target, &graph, &settings, seed, None, &Stop::new()).unwrap()
+            fit_of(&target, &graph, &settings, seed).unwrap()
         };
         (0..20).map(of).filter(|f| f.error < 1e-8).count()
     };
@@ -276,7 +292,7 @@ fn a_fit_that_is_stopped_in_a_sweep_has_cores_with_the_error_it_says() {
     let mut last = 1.0;
     for looks in 0..40 {
         let stop = Stop::after_looks(looks);
-        match fit(&target, &graph, &settings, 1, None, &stop) {
+        match fit(&target, &Request::new(graph.clone(), settings.clone(), 1), &Run::until(&stop)) {
             Ok(fitted) => {
                 assert!(fitted.interrupted && fitted.sweeps <= looks as usize / 4 + 1);
                 let error = error_of(&target, &graph, &fitted.cores, None).unwrap();
@@ -296,7 +312,8 @@ fn a_fit_that_cannot_make_a_sweep_in_time_is_refused() {
     let graph = ModeGraph::new(2, 0, vec![(0, 1, 2)]);
     let settings = FitSettings::default().check().unwrap();
     let free = Stop::new();
-    let of = |stop: &Stop| fit(&target, &graph, &settings, 1, None, stop).map(|f| f.error);
+    let request = Request::new(graph, settings, 1);
+    let of = |stop: &Stop| fit(&target, &request, &Run::until(stop)).map(|f| f.error);
     // Only known, the end stops nothing; but what cannot be done by then is not begun.
     assert_eq!(of(&free.knowing(&free.within_seconds(0.0))), Err(FitError::Time));
     assert_eq!(of(&free.knowing(&free.within_seconds(1e9))), of(&free));

@@ -123,6 +123,19 @@ impl<'p, T: Scalar> Workspace<'p, T> {
         }
     }
 
+    /// All cores one after the other, and the scale.
+    pub fn kept(&self) -> (Vec<T>, f64) {
+        let mut cores = vec![T::ZERO; self.plan.core_lens().iter().sum()];
+        self.copy_cores_to(&mut cores);
+        (cores, self.scale)
+    }
+
+    /// Puts them back.
+    pub fn put_back(&mut self, (cores, scale): &(Vec<T>, f64)) {
+        self.set_cores_between(cores, cores, 0.0);
+        self.scale = *scale;
+    }
+
     /// Sets the cores to `to + factor * (to - from)`.
     pub fn set_cores_between(&mut self, from: &[T], to: &[T], factor: f64) {
         let mut pairs = from.iter().zip(to);

@@ -60,15 +60,15 @@ impl Target {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use tnsearch::fit::{FitSettings, fit_structure};
+    /// use tnsearch::fit::{FitSettings, Run, fit_network};
     /// use tnsearch::graph::{Structure, Template};
     /// use tnsearch::network::Confirmed;
-    /// use tnsearch::problem::{SquaredError, Stop, Target};
+    /// use tnsearch::problem::Target;
     /// use tnsearch::tensor::Tensor;
     /// let x = Target::new(Tensor::new(vec![2, 2], vec![2.0, 0.0, 0.0, 1.0]).unwrap()).unwrap();
     /// let path = Structure::identity(Arc::new(Template::path(2).unwrap()), vec![1]).unwrap();
     /// let settings = FitSettings::default().check().unwrap();
-    /// let fitted = fit_structure(&x, &SquaredError, &path, &settings, 0, None, &Stop::new()).unwrap();
+    /// let fitted = fit_network(&x, &path, &settings, 0, None, &Run::default()).unwrap();
     /// assert_eq!(x.confirm(&fitted.network, fitted.rse, None), Ok(Confirmed::Whole));
     /// assert!(x.confirm(&fitted.network, 0.1, None).is_err());
     /// ```

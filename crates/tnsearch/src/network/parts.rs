@@ -29,20 +29,13 @@ impl<T: Scalar> Part<T> {
 
     /// The sum over all shared labels of the product.
     pub fn times(&self, other: &Part<T>, lengths: &[usize]) -> Part<T> {
-        let plan = Contraction::plan(&self.labels, &other.labels, lengths, None);
-        let mut scratch = Scratch::default();
-        scratch.reserve(&plan);
-        let mut data = vec![T::ZERO; plan.result_len()];
-        plan.run(&self.data, &other.data, &mut data, &mut scratch);
-        Part::new(plan.labels().to_vec(), data)
+        let plain = (false, false);
+        View::from(self).times(other.into(), plain, None, lengths, &mut Scratch::default())
     }
 
     /// The same with its axes in this order.
     pub fn ordered(&self, labels: &[Label], lengths: &[usize]) -> Part<T> {
-        let plan = reorder(&self.labels, labels, lengths);
-        let mut data = vec![T::ZERO; self.data.len()];
-        plan.apply(&self.data, &mut data);
-        Part::new(labels.to_vec(), data)
+        Part::new(labels.to_vec(), View::from(self).ordered(labels, lengths))
     }
 
     /// The same with one label called another.
@@ -65,9 +58,152 @@ impl<T: Scalar> Part<T> {
     }
 }
 
-/// The number of entries of a block with these labels.
+/// A part whose entries lie elsewhere.
+#[derive(Debug)]
+pub(crate) struct View<'v, T> {
+    pub labels: &'v [Label],
+    pub data: &'v [T],
+}
+
+impl<T> Clone for View<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for View<'_, T> {}
+
+impl<'p, T> From<&'p Part<T>> for View<'p, T> {
+    fn from(part: &'p Part<T>) -> Self {
+        View { labels: &part.labels, data: &part.data }
+    }
+}
+
+impl<T: Scalar> View<'_, T> {
+    /// The sum over all shared labels of the product. `conj` says of each side whether it is conjugated; with `want`, the
+    /// axes are in that order.
+    pub fn times(
+        self,
+        other: View<'_, T>,
+        conj: (bool, bool),
+        want: Option<&[Label]>,
+        lengths: &[usize],
+        scratch: &mut Scratch<T>,
+    ) -> Part<T> {
+        let plan = Contraction::plan(self.labels, other.labels, lengths, want);
+        let plan = plan.conjugated(conj.0, conj.1);
+        scratch.reserve(&plan);
+        let mut data = vec![T::ZERO; plan.result_len()];
+        plan.run(self.data, other.data, &mut data, scratch);
+        Part::new(plan.labels().to_vec(), data)
+    }
+
+    /// The entries with the axes in another order.
+    pub fn ordered(self, labels: &[Label], lengths: &[usize]) -> Vec<T> {
+        if self.labels == labels {
+            return self.data.to_vec();
+        }
+        let mut out = vec![T::ZERO; self.data.len()];
+        reorder(self.labels, labels, lengths).apply(self.data, &mut out);
+        out
+    }
+}
+
+/// The number of entries of a part with these labels.
 pub(crate) fn entries(labels: &[Label], lengths: &[usize]) -> usize {
     labels.iter().map(|&l| lengths[l]).product()
+}
+
+/// The same where it may be more than can be counted.
+fn size(labels: &[Label], lengths: &[usize]) -> f64 {
+    labels.iter().map(|&l| lengths[l] as f64).product()
+}
+
+/// What is left to be contracted: a part as it was given, or a product.
+enum Left<'v, T> {
+    Given(View<'v, T>),
+    Made(Part<T>),
+}
+
+impl<T> Left<'_, T> {
+    fn view(&self) -> View<'_, T> {
+        match self {
+            Left::Given(view) => *view,
+            Left::Made(part) => part.into(),
+        }
+    }
+}
+
+/// Contracts parts to one, the pair that grows least first. Each comes with whether it is conjugated.
+pub(crate) fn contract_all<T: Scalar>(
+    parts: &[(View<'_, T>, bool)],
+    want: &[Label],
+    lengths: &[usize],
+    scratch: &mut Scratch<T>,
+) -> Part<T> {
+    let mut left: Vec<(Left<'_, T>, bool)> =
+        parts.iter().map(|&(part, conj)| (Left::Given(part), conj)).collect();
+    while left.len() > 1 {
+        let labels: Vec<&[Label]> = left.iter().map(|(part, _)| part.view().labels).collect();
+        let (i, j) = cheapest(&labels, lengths);
+        let (b, conj_b) = left.swap_remove(j);
+        let (a, conj_a) = left.swap_remove(i);
+        let last = left.is_empty();
+        // Conjugation is put off as long as both sides agree.
+        let both = conj_a && conj_b && !last;
+        let conj = if both { (false, false) } else { (conj_a, conj_b) };
+        let want = last.then_some(want);
+        let product = a.view().times(b.view(), conj, want, lengths, scratch);
+        left.push((Left::Made(product), both));
+    }
+    match left.pop() {
+        Some((part, conj)) => {
+            let mut data = part.view().ordered(want, lengths);
+            if conj {
+                data.iter_mut().for_each(|x| *x = x.conj());
+            }
+            Part::new(want.to_vec(), data)
+        }
+        None => Part::one(),
+    }
+}
+
+/// The pair of parts whose product grows least, `i < j`.
+fn cheapest(labels: &[&[Label]], lengths: &[usize]) -> (usize, usize) {
+    let size = |l: &[Label]| entries(l, lengths) as f64;
+    let mut best = (f64::INFINITY, (0, 1));
+    for i in 0..labels.len() {
+        for j in i + 1..labels.len() {
+            let growth = size(&open(labels[i], labels[j])) - size(labels[i]) - size(labels[j]);
+            if growth < best.0 {
+                best = (growth, (i, j));
+            }
+        }
+    }
+    best.1
+}
+
+/// The labels of a product.
+fn open(a: &[Label], b: &[Label]) -> Vec<Label> {
+    let of_a = a.iter().filter(|l| !b.contains(l));
+    of_a.chain(b.iter().filter(|l| !a.contains(l))).copied().collect()
+}
+
+/// Multiply-adds of [`contract_all`] and the entries of its largest product.
+pub(crate) fn cost_of_all(parts: &[&[Label]], lengths: &[usize]) -> (f64, f64) {
+    let mut left: Vec<Vec<Label>> = parts.iter().map(|p| p.to_vec()).collect();
+    let (mut flops, mut largest) = (0.0, 0.0f64);
+    while left.len() > 1 {
+        let labels: Vec<&[Label]> = left.iter().map(|b| &b[..]).collect();
+        let (i, j) = cheapest(&labels, lengths);
+        let (b, a) = (left.swap_remove(j), left.swap_remove(i));
+        let both = open(&a, &b);
+        let size = |l: &[Label]| size(l, lengths);
+        flops += (size(&a) * size(&b) * size(&both)).sqrt();
+        largest = largest.max(size(&both));
+        left.push(both);
+    }
+    (flops, largest)
 }
 
 /// In which order parts are contracted, found from their labels alone.
@@ -126,17 +262,12 @@ impl<'l> Builder<'l> {
     }
 
     fn size(&self, labels: &[Label]) -> f64 {
-        labels.iter().map(|&l| self.lengths[l] as f64).product()
+        size(labels, self.lengths)
     }
 
     fn joined(&self, a: usize, b: usize) -> Option<(Vec<Label>, f64, f64)> {
         let (a, b) = (self.parts[a].as_ref()?, self.parts[b].as_ref()?);
-        let open: Vec<Label> = a
-            .iter()
-            .filter(|l| !b.contains(l))
-            .chain(b.iter().filter(|l| !a.contains(l)))
-            .copied()
-            .collect();
+        let open = open(a, b);
         let made = self.size(&open);
         Some((open, made, made - self.size(a) - self.size(b)))
     }

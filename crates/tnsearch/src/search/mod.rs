@@ -31,8 +31,8 @@ pub use engine::{
 pub(crate) use engine::{carried, grown};
 pub use error::SearchError;
 pub use executor::{
-    Evaluator, Executor, ExecutorDescription, FitEvaluator, FromWorkers, Local, LossEvaluator,
-    MakeExecutor, Remote, Ticket, ToWorkers, evaluator_for, executors, register_executor, wire,
+    Evaluator, Executor, ExecutorDescription, FitEvaluator, FromWorkers, Local, MakeExecutor,
+    Remote, Ticket, ToWorkers, evaluator_for, executors, register_executor, wire,
 };
 pub use incumbents::incumbents;
 pub use settings::{Budget, Resolved, SearchSettings};

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
-use tnsearch::fit::{self, FitError, FitSettings};
+use tnsearch::fit::{FitError, FitSettings, Request, Run, fit};
 use tnsearch::graph::{Structure, Template};
-use tnsearch::problem::{Stop, Target};
+use tnsearch::problem::Target;
 use tnsearch::rng::{Rng, stream};
 use tnsearch::search::Resolved;
 use tnsearch_io::MemoryLimit;
@@ -61,8 +61,8 @@ pub fn measure(
                     if s.phi(target.dims()) >= max_phi {
                         return Ok(false);
                     }
-                    let graph = s.canonical().graph;
-                    match fit::fit(target, &graph, &settings, 0, None, &Stop::new()) {
+                    let request = Request::new(s.canonical().graph, settings.clone(), 0);
+                    match fit(target, &request, &Run::default()) {
                         Err(FitError::Memory(_)) => Ok(false),
                         fitted => fitted.map(|_| true),
                     }

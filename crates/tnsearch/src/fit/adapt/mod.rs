@@ -18,13 +18,13 @@ mod price;
 mod sweep;
 mod walk;
 
+use super::door::{Run, Task};
 use super::starts::{LITTLE, checked_cores};
-use super::{CheckedFit, FitError, FitSettings, Fitted, Method};
-use crate::dispatch;
+use super::{FitError, FitSettings, Fitted, Method};
 use crate::graph::ModeGraph;
-use crate::problem::{Objective, Stop, Target};
-use crate::rng;
+use crate::problem::{Objective, Stop};
 use crate::tensor::{AnyTensor, Scalar, Tensor, power, size};
+use crate::{SettingError, dispatch, rng};
 use net::Net;
 use price::Goal;
 use serde::{Deserialize, Serialize};
@@ -67,19 +67,16 @@ const LAST_SWEEPS: usize = 30;
 const MOST_RAISES: usize = 30;
 
 /// Fits a network whose ranks (and, where `adapt` allows it, whose edges and order of modes) are chosen by an objective,
-/// from the given cores of `graph` or from random ones. [`Fitted::graph`] is the graph of the cores found; their error
-/// comes from an explicit residual. The result is a pure function of the arguments but for `stop` and `max_seconds`.
-pub fn adapt(
-    target: &Target,
-    graph: &ModeGraph,
-    settings: &CheckedFit,
-    adapt: &Adapt,
-    seed: u64,
-    warm: Option<&[AnyTensor]>,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
+/// from the task's cores or from random ones. [`Fitted::graph`] is the graph of the cores found; their error comes from an
+/// explicit residual. The result is a pure function of the arguments but for a stop and `max_seconds`.
+pub(super) fn adapt(task: Task<'_>, adapt: &Adapt) -> Result<Fitted, FitError> {
+    let Task { target, graph, settings, run, .. } = task;
     if graph.modes() != target.dims().len() {
         return Err(FitError::Modes { structure: graph.modes(), tensor: target.dims().len() });
+    }
+    if let Some(loss) = task.loss() {
+        let expected = "ranks are adapted along the way by the squared error only";
+        return Err(SettingError::new("loss", loss.measure().name, expected).into());
     }
     if !target.is_whole() {
         return Err(FitError::Holes("its ranks cannot be adapted along the way".into()));
@@ -89,12 +86,10 @@ pub fn adapt(
         let fitted = super::grouped::fit_single(target, graph)?;
         return Ok(Fitted { graph: Some(graph.clone()), ..fitted });
     }
+    let stop = &run.stop;
     let limit = settings.max_seconds.map(|s| stop.within_seconds(s));
     let limit = limit.as_ref().unwrap_or(stop);
-    let found = dispatch!(target.tensor(), x => {
-        walked(target, x, graph, settings, adapt, seed, warm, limit)
-    })?;
-    let (graph, cores, sweeps) = found;
+    let (graph, cores, sweeps) = dispatch!(target.tensor(), x => walked(task, x, adapt, limit))?;
     // The answer has ordinary sweeps of its own, and a residual.
     let last = FitSettings {
         method: Method::Als,
@@ -111,14 +106,15 @@ pub fn adapt(
     let stopped = stop.is_set();
     if stopped && super::sweep_cost(&graph, target.dims()) > LITTLE {
         let error = super::error_of(target, &graph, &cores, settings.max_bytes)?;
-        let (restarts, rescued, interrupted, graph) = (1, false, true, Some(graph));
-        return Ok(Fitted { cores, error, sweeps, restarts, rescued, interrupted, graph });
+        let (restarts, interrupted, graph) = (1, true, Some(graph));
+        let fitted = Fitted::without_work(cores, error);
+        return Ok(Fitted { sweeps, restarts, interrupted, graph, ..fitted });
     }
     let max_sweeps = if stopped { 1 } else { LAST_SWEEPS };
-    let last = FitSettings { max_sweeps, ..last }.check()?;
-    let whole = Stop::new();
-    let until = if stopped { &whole } else { stop };
-    let fitted = super::fit(target, &graph, &last, seed, Some(&cores), until)?;
+    let last = &FitSettings { max_sweeps, ..last }.check()?;
+    let run = &if stopped { Run::default() } else { Run::until(stop) };
+    let (warm, start) = (Some(&cores[..]), None);
+    let fitted = Task { graph: &graph, settings: last, warm, start, run, ..task }.fit()?;
     let interrupted = stopped || fitted.interrupted;
     let sweeps = fitted.sweeps + sweeps;
     Ok(Fitted { sweeps, interrupted, graph: Some(graph), ..fitted })
@@ -127,17 +123,13 @@ pub fn adapt(
 /// What a walk found: the graph, its cores and the sweeps made.
 type Found = (ModeGraph, Vec<AnyTensor>, usize);
 
-#[allow(clippy::too_many_arguments)]
 fn walked<T: Scalar>(
-    target: &Target,
+    task: Task<'_>,
     x: &Tensor<T>,
-    graph: &ModeGraph,
-    settings: &FitSettings,
     adapt: &Adapt,
-    seed: u64,
-    warm: Option<&[AnyTensor]>,
     stop: &Stop,
 ) -> Result<Found, FitError> {
+    let Task { target, graph, settings, seed, warm, .. } = task;
     let dims = x.dims();
     let mut label = graph.to_bytes();
     label.extend(b"/adapt");
@@ -189,7 +181,7 @@ fn walked<T: Scalar>(
     let mut state = State { net, error: 1.0 };
     if !walk.als(&mut state, |sweep, _| sweep < 2) {
         // Too large to be swept over: the caller hears why.
-        return Err(stopped_or_too_large(target, x, graph, settings, stop));
+        return Err(stopped_or_too_large(task, x, stop));
     }
     if warm.is_none() {
         for factor in RISING {
@@ -205,13 +197,8 @@ fn walked<T: Scalar>(
     Ok((net.graph(), cores, walk.sweeps))
 }
 
-fn stopped_or_too_large<T: Scalar>(
-    target: &Target,
-    x: &Tensor<T>,
-    graph: &ModeGraph,
-    settings: &FitSettings,
-    stop: &Stop,
-) -> FitError {
+fn stopped_or_too_large<T: Scalar>(task: Task<'_>, x: &Tensor<T>, stop: &Stop) -> FitError {
+    let Task { target, graph, settings, .. } = task;
     let walk = super::plan::Walk::Changing;
     if stop.is_set() {
         return FitError::Interrupted;

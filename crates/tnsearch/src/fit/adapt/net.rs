@@ -3,62 +3,11 @@
 use super::pair::Split;
 use crate::fit::plan::entries_needed;
 use crate::graph::ModeGraph;
-use crate::network::contraction::{Contraction, Label, Scratch, reorder};
+use crate::network::contraction::{Label, Scratch};
+use crate::network::parts::{Part, View, entries};
 use crate::network::tree::{EXACT_OFTEN, Node, Tree};
 use crate::rng::Rng;
 use crate::tensor::{Scalar, Tensor, sum_of_squares};
-
-/// A tensor with named axes, row-major.
-#[derive(Debug, Clone)]
-pub(super) struct Block<T> {
-    pub labels: Vec<Label>,
-    pub data: Vec<T>,
-}
-
-/// The same, of entries that lie elsewhere.
-#[derive(Debug)]
-pub(super) struct View<'v, T> {
-    pub labels: &'v [Label],
-    pub data: &'v [T],
-}
-
-impl<T> Clone for View<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for View<'_, T> {}
-
-impl<'b, T> From<&'b Block<T>> for View<'b, T> {
-    fn from(block: &'b Block<T>) -> Self {
-        View { labels: &block.labels, data: &block.data }
-    }
-}
-
-impl<T: Scalar> View<'_, T> {
-    /// The same with its axes in another order.
-    pub fn ordered(self, labels: &[Label], lengths: &[usize]) -> Vec<T> {
-        if self.labels == labels {
-            return self.data.to_vec();
-        }
-        let mut out = vec![T::ZERO; self.data.len()];
-        reorder(self.labels, labels, lengths).apply(self.data, &mut out);
-        out
-    }
-}
-
-impl<T: Scalar> Block<T> {
-    /// The number 1.
-    pub fn one() -> Self {
-        Block { labels: Vec::new(), data: vec![T::ONE] }
-    }
-
-    /// The same with its axes in another order.
-    pub fn ordered(&self, labels: &[Label], lengths: &[usize]) -> Vec<T> {
-        View::from(self).ordered(labels, lengths)
-    }
-}
 
 /// The cores of a network, one per vertex. A vertex below the number of modes carries one of them, and modes may swap
 /// their vertices. The label of mode n is n; the edge between u and v has a label of its own, and a twin for the doubled
@@ -67,7 +16,7 @@ impl<T: Scalar> Block<T> {
 pub(super) struct Net<T> {
     /// The mode of each vertex that carries one.
     pub mode: Vec<usize>,
-    pub cores: Vec<Block<T>>,
+    pub cores: Vec<Part<T>>,
     /// The length of each label; 1 for an edge that is not there.
     pub lengths: Vec<usize>,
     /// How many times as long each mode counts in parameters: more than 1 where the tensor was shrunk.
@@ -91,7 +40,7 @@ impl<T: Scalar> Net<T> {
                 edge_label(vertices, a, b)
             });
             let labels = edges.chain((v < modes).then_some(v)).collect();
-            net.cores.push(Block { labels, data: core.data().to_vec() });
+            net.cores.push(Part::new(labels, core.data().to_vec()));
         }
         net
     }
@@ -145,7 +94,7 @@ impl<T: Scalar> Net<T> {
     }
 
     pub fn size(&self, labels: &[Label]) -> usize {
-        labels.iter().map(|&l| self.lengths[l]).product()
+        entries(labels, &self.lengths)
     }
 
     /// The dimension of a vertex's mode, 1 where it has none.
@@ -192,7 +141,7 @@ impl<T: Scalar> Net<T> {
         for v in 0..self.vertices() {
             let labels = self.core_labels(v);
             let shape = labels.iter().map(|&l| self.lengths[l]).collect();
-            let data = self.cores[v].ordered(&labels, &self.lengths);
+            let data = self.cores[v].ordered(&labels, &self.lengths).data;
             let core = Tensor::new(shape, data).unwrap_or_else(|e| unreachable!("{e}"));
             cores[self.name(v)] = Some(core);
         }
@@ -203,7 +152,7 @@ impl<T: Scalar> Net<T> {
     pub fn set_cores(&mut self, cores: &[Tensor<T>]) {
         for v in 0..self.vertices() {
             let labels = self.core_labels(v);
-            self.cores[v] = Block { labels, data: cores[self.name(v)].data().to_vec() };
+            self.cores[v] = Part::new(labels, cores[self.name(v)].data().to_vec());
         }
     }
 
@@ -221,7 +170,7 @@ impl<T: Scalar> Net<T> {
     /// Takes the cores of a split.
     pub fn take(&mut self, (u, v): (usize, usize), split: Split<T>) {
         let Split { swapped, rank, u: mut a, v: mut b, .. } = split;
-        let norm = |b: &Block<T>| sum_of_squares(&b.data).sqrt();
+        let norm = |b: &Part<T>| sum_of_squares(&b.data).sqrt();
         let (na, nb) = (norm(&a), norm(&b));
         // Alike, so that none grows from pair to pair.
         if na > 0.0 && nb > 0.0 && (na * nb).is_finite() {
@@ -244,22 +193,16 @@ impl<T: Scalar> Net<T> {
         conj: (bool, bool),
         want: Option<&[Label]>,
         scratch: &mut Scratch<T>,
-    ) -> Block<T> {
-        let (a, b) = (a.into(), b.into());
-        let plan = Contraction::plan(a.labels, b.labels, &self.lengths, want);
-        let plan = plan.conjugated(conj.0, conj.1);
-        scratch.reserve(&plan);
-        let mut data = vec![T::ZERO; plan.result_len()];
-        plan.run(a.data, b.data, &mut data, scratch);
-        Block { labels: plan.labels().to_vec(), data }
+    ) -> Part<T> {
+        a.into().times(b.into(), conj, want, &self.lengths, scratch)
     }
 
     /// A block with itself over everything but its edges, the first copy conjugated.
-    pub fn squared(&self, block: &Block<T>, scratch: &mut Scratch<T>) -> Block<T> {
+    pub fn squared(&self, block: &Part<T>, scratch: &mut Scratch<T>) -> Part<T> {
         let v = self.vertices();
         let twin = |&l: &Label| if l >= v { self.twin(l) } else { l };
         let labels = block.labels.iter().map(twin).collect();
-        let other = Block { labels, data: block.data.clone() };
+        let other = Part::new(labels, block.data.clone());
         self.contract(block, &other, (true, false), None, scratch)
     }
 
@@ -292,8 +235,8 @@ pub(super) struct Merged<T> {
     pub above: Vec<Option<usize>>,
     /// The node of each vertex.
     pub leaf: Vec<usize>,
-    pub block: Vec<Block<T>>,
-    pub square: Vec<Block<T>>,
+    pub block: Vec<Part<T>>,
+    pub square: Vec<Part<T>>,
 }
 
 impl<T: Scalar> Merged<T> {
@@ -306,7 +249,7 @@ impl<T: Scalar> Merged<T> {
                 Node::Pair(b, c) => (above[b], above[c]) = (Some(k), Some(k)),
             }
         }
-        let empty = || (0..nodes).map(|_| Block::one()).collect();
+        let empty = || (0..nodes).map(|_| Part::one()).collect();
         let mut merged = Merged { tree, above, leaf, block: empty(), square: empty() };
         for node in 0..nodes - 1 {
             merged.renew(node, net, scratch);
@@ -365,91 +308,4 @@ impl<T: Scalar> Merged<T> {
         }
         off
     }
-}
-
-/// What is left to be contracted: a block as it was given, or a product.
-enum Part<'v, T> {
-    Given(View<'v, T>),
-    Made(Block<T>),
-}
-
-impl<T> Part<'_, T> {
-    fn view(&self) -> View<'_, T> {
-        match self {
-            Part::Given(view) => *view,
-            Part::Made(block) => block.into(),
-        }
-    }
-}
-
-/// Contracts a set of blocks to one, the pair that grows least first. `conj` says of each whether it is conjugated.
-pub(super) fn contract_all<T: Scalar>(
-    net: &Net<T>,
-    blocks: &[(View<'_, T>, bool)],
-    want: &[Label],
-    scratch: &mut Scratch<T>,
-) -> Block<T> {
-    let mut left: Vec<(Part<'_, T>, bool)> =
-        blocks.iter().map(|&(block, conj)| (Part::Given(block), conj)).collect();
-    while left.len() > 1 {
-        let labels: Vec<&[Label]> = left.iter().map(|(b, _)| b.view().labels).collect();
-        let (i, j) = cheapest(net, &labels);
-        let (b, conj_b) = left.swap_remove(j);
-        let (a, conj_a) = left.swap_remove(i);
-        let last = left.is_empty();
-        // Conjugation is put off as long as both sides agree.
-        let both = conj_a && conj_b && !last;
-        let conj = if both { (false, false) } else { (conj_a, conj_b) };
-        let product = net.contract(a.view(), b.view(), conj, last.then_some(want), scratch);
-        left.push((Part::Made(product), both));
-    }
-    match left.pop() {
-        Some((block, conj)) => {
-            let mut data = block.view().ordered(want, &net.lengths);
-            if conj {
-                data.iter_mut().for_each(|x| *x = x.conj());
-            }
-            Block { labels: want.to_vec(), data }
-        }
-        None => Block::one(),
-    }
-}
-
-/// The pair of blocks whose product grows least, `i < j`.
-fn cheapest<T: Scalar>(net: &Net<T>, labels: &[&[Label]]) -> (usize, usize) {
-    let size = |l: &[Label]| net.size(l) as f64;
-    let mut best = (f64::INFINITY, (0, 1));
-    for i in 0..labels.len() {
-        for j in i + 1..labels.len() {
-            let growth = size(&product(labels[i], labels[j])) - size(labels[i]) - size(labels[j]);
-            if growth < best.0 {
-                best = (growth, (i, j));
-            }
-        }
-    }
-    best.1
-}
-
-fn product(a: &[Label], b: &[Label]) -> Vec<Label> {
-    let only = |x: &[Label], y: &[Label]| x.iter().copied().filter(|l| !y.contains(l)).collect();
-    let mut all: Vec<Label> = only(a, b);
-    all.extend::<Vec<Label>>(only(b, a));
-    all
-}
-
-/// Multiply-adds of [`contract_all`] and the entries of its largest product.
-pub(super) fn cost_of_all<T: Scalar>(net: &Net<T>, blocks: &[&[Label]]) -> (f64, f64) {
-    let mut left: Vec<Vec<Label>> = blocks.iter().map(|b| b.to_vec()).collect();
-    let (mut flops, mut largest) = (0.0, 0.0f64);
-    while left.len() > 1 {
-        let labels: Vec<&[Label]> = left.iter().map(|b| &b[..]).collect();
-        let (i, j) = cheapest(net, &labels);
-        let (b, a) = (left.swap_remove(j), left.swap_remove(i));
-        let both = product(&a, &b);
-        let size = |l: &[Label]| l.iter().map(|&l| net.lengths[l] as f64).product::<f64>();
-        flops += (size(&a) * size(&b) * size(&both)).sqrt();
-        largest = largest.max(size(&both));
-        left.push(both);
-    }
-    (flops, largest)
 }

@@ -1,10 +1,11 @@
 //! Two cores as one block: the least-squares problem of the block, and its splits into two cores again.
 
-use super::net::{Block, Net};
+use super::net::Net;
 use super::price::Price;
 use crate::fit::solve::Solver;
 use crate::linalg::{Factor, eigen, eigen_bytes, matmul};
 use crate::network::contraction::{Label, reorder};
+use crate::network::parts::Part;
 use crate::tensor::Scalar;
 
 /// The pull towards the old block relative to the Gram matrix's mean diagonal entry.
@@ -37,8 +38,8 @@ pub(super) struct Split<T> {
     /// Whether the modes have swapped their vertices.
     pub swapped: bool,
     pub rank: usize,
-    pub u: Block<T>,
-    pub v: Block<T>,
+    pub u: Part<T>,
+    pub v: Part<T>,
     pub error: f64,
     pub params: f64,
 }
@@ -215,8 +216,8 @@ impl<T: Scalar> Pair<T> {
         Split {
             swapped,
             rank,
-            u: Block { labels: labels_u, data: core_u },
-            v: Block { labels: labels_v, data: core_v },
+            u: Part::new(labels_u, core_u),
+            v: Part::new(labels_v, core_v),
             error: 1.0,
             params: rank as f64 * self.width_of(net, swapped, (rows, cols)),
         }

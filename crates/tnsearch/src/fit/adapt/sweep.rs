@@ -1,10 +1,11 @@
 //! Pairs of vertices whose cores are solved as one block and split by the price of its rank; sweeps over all of them.
 
-use super::net::{Block, Merged, Net, View, contract_all, cost_of_all};
+use super::net::{Merged, Net};
 use super::pair::{DAMPING, Pair, Split};
 use super::price::Price;
 use crate::fit::solve::Solver;
 use crate::network::contraction::{Label, Scratch};
+use crate::network::parts::{Part, View, contract_all, cost_of_all};
 use crate::network::tree::Node;
 use crate::problem::Stop;
 use crate::tensor::Scalar;
@@ -36,7 +37,7 @@ pub(super) struct Terms {
 struct Above<'a, T> {
     node: usize,
     t: View<'a, T>,
-    h: Option<&'a Block<T>>,
+    h: Option<&'a Part<T>>,
 }
 
 /// Solves pairs of one tensor; holds the scratch space.
@@ -107,7 +108,7 @@ impl<'x, T: Scalar> Pairs<'x, T> {
                 _ => break,
             }
         }
-        let (mut t, mut h): (Option<Block<T>>, Option<Block<T>>) = (None, None);
+        let (mut t, mut h): (Option<Part<T>>, Option<Part<T>>) = (None, None);
         let mut at = node;
         while at != top {
             let Node::Pair(b, c) = merged.tree.nodes[at] else { return None };
@@ -201,14 +202,14 @@ impl<'x, T: Scalar> Pairs<'x, T> {
         let hanging = off.iter().map(|&k| (View::from(&merged.block[k]), true));
         let blocks: Vec<_> = [(above.t, false)].into_iter().chain(hanging).collect();
         let names: Vec<&[Label]> = blocks.iter().map(|b| b.0.labels).collect();
-        let (flops, largest) = cost_of_all(net, &names);
+        let (flops, largest) = cost_of_all(&names, &net.lengths);
         if flops > MAX_COST * self.x.len() as f64 {
             return None;
         }
         let squares = above.h.into_iter().chain(off.iter().map(|&k| &merged.square[k]));
         let squares: Vec<_> = squares.map(|b| (View::from(b), false)).collect();
         let names: Vec<&[Label]> = squares.iter().map(|b| b.0.labels).collect();
-        let (flops, doubled) = cost_of_all(net, &names);
+        let (flops, doubled) = cost_of_all(&names, &net.lengths);
         if flops > MAX_COST * self.x.len() as f64 {
             return None;
         }
@@ -217,11 +218,11 @@ impl<'x, T: Scalar> Pairs<'x, T> {
         if self.room.is_finite() && net.entries_along(&merged.tree) + own > self.room {
             return None;
         }
-        pair.rhs = contract_all(net, &blocks, &labels, &mut self.scratch).data;
+        pair.rhs = contract_all(&blocks, &labels, &net.lengths, &mut self.scratch).data;
         let edges = pair.edges();
         let twins = edges.iter().map(|&l| net.twin(l));
         let doubled: Vec<Label> = edges.iter().copied().chain(twins).collect();
-        pair.gram = contract_all(net, &squares, &doubled, &mut self.scratch).data;
+        pair.gram = contract_all(&squares, &doubled, &net.lengths, &mut self.scratch).data;
         let (a, b) = (&net.cores[u], &net.cores[v]);
         pair.old = net.contract(a, b, (false, false), Some(&labels), &mut self.scratch).data;
         pair.old_error = pair.error_of(&pair.old, self.norm_squared);
@@ -333,8 +334,8 @@ impl<'x, T: Scalar> Pairs<'x, T> {
         let edges = pair.edges();
         let twins = edges.iter().map(|&l| net.twin(l));
         let labels = edges.iter().copied().chain(twins).collect();
-        let gram = Block { labels, data: pair.gram.clone() };
-        let rhs = Block { labels: pair.labels(net), data: pair.rhs.clone() };
+        let gram = Part::new(labels, pair.gram.clone());
+        let rhs = Part::new(pair.labels(net), pair.rhs.clone());
         for turn in 0..2 * rounds {
             let second = turn % 2 == 0;
             let (mine, other) = if second { (&split.v, &split.u) } else { (&split.u, &split.v) };
@@ -346,12 +347,12 @@ impl<'x, T: Scalar> Pairs<'x, T> {
             let square = net.squared(other, &mut self.scratch);
             let h = net.contract(&gram, &square, (false, false), Some(&doubled), &mut self.scratch);
             let t = net.contract(&rhs, other, (false, true), Some(&order), &mut self.scratch);
-            let mut core = mine.ordered(&order, &net.lengths);
+            let mut core = mine.ordered(&order, &net.lengths).data;
             let width = net.size(&own);
             self.room(width, core.len() / width);
             let damping = DAMPING.max(1e3 * T::KIND.epsilon());
             self.solver.solve(&h.data, &t.data, &mut core, width, damping);
-            let block = Block { labels: order, data: core };
+            let block = Part::new(order, core);
             *(if second { &mut split.v } else { &mut split.u }) = block;
         }
         let plain = (false, false);

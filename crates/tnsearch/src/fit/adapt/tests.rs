@@ -1,6 +1,8 @@
 use super::*;
 use crate::fit::tests::{erased, random_cores};
+use crate::fit::{CheckedFit, Request, fit};
 use crate::network::contract;
+use crate::problem::Target;
 use crate::tensor::Complex;
 
 fn all_pairs(n: usize) -> Vec<(usize, usize)> {
@@ -9,6 +11,18 @@ fn all_pairs(n: usize) -> Vec<(usize, usize)> {
 
 fn settings() -> CheckedFit {
     FitSettings::default().check().unwrap()
+}
+
+fn adapt(
+    x: &Target,
+    graph: &ModeGraph,
+    by: &Adapt,
+    seed: u64,
+    stop: &Stop,
+) -> Result<Fitted, FitError> {
+    let request = Request::new(graph.clone(), settings(), seed);
+    let request = Request { adapt: Some(by.clone().into()), ..request };
+    fit(x, &request, &Run::until(stop))
 }
 
 /// The tensor of a random network of a graph.
@@ -39,7 +53,7 @@ fn tree_recovers<T: Scalar>(eps: f64) {
         let edges = joins.iter().map(|&(u, v)| (u, v, wrong)).collect();
         let graph = ModeGraph::new(5, 0, edges);
         let by = Adapt { steps: 60, ..Adapt::new(Objective::MaxError(eps), 6, joins.clone()) };
-        let fitted = adapt(&x, &graph, &settings(), &by, 1, None, &Stop::new()).unwrap();
+        let fitted = adapt(&x, &graph, &by, 1, &Stop::new()).unwrap();
         checked(&x, &fitted);
         assert!(fitted.error <= eps, "{}", fitted.error);
         assert_eq!(fitted.graph, Some(tree.clone()), "{} from {wrong}", T::KIND);
@@ -61,7 +75,7 @@ fn ring_recovers<T: Scalar>(eps: f64) {
     let joins: Vec<_> = ring.edges().iter().map(|e| (e.0, e.1)).collect();
     let by = Adapt { steps: 100, ..Adapt::new(Objective::MaxError(eps), 5, joins) };
     let graph = ModeGraph::new(5, 0, by.joins.iter().map(|&(u, v)| (u, v, 2)).collect());
-    let fitted = adapt(&x, &graph, &settings(), &by, 2, None, &Stop::new()).unwrap();
+    let fitted = adapt(&x, &graph, &by, 2, &Stop::new()).unwrap();
     checked(&x, &fitted);
     assert!(fitted.error <= eps, "{} {}", T::KIND, fitted.error);
     // It need not find the smallest: a path reaches the error, too.
@@ -83,7 +97,7 @@ fn objectives_and_the_largest_rank_are_kept() {
     for objective in [Objective::Lambda(3.0), Objective::MaxParams(150), Objective::MaxError(0.6)] {
         for (joins, swaps) in [(Vec::new(), true), (all_pairs(6), false)] {
             let by = Adapt { swaps, steps: 30, ..Adapt::new(objective, 4, joins.clone()) };
-            let run = || adapt(&x, &ring, &settings(), &by, 3, None, &Stop::new()).unwrap();
+            let run = || adapt(&x, &ring, &by, 3, &Stop::new()).unwrap();
             let fitted = run();
             checked(&x, &fitted);
             assert_eq!(fitted, run(), "the same every time");
@@ -115,7 +129,9 @@ fn given_cores_are_where_it_begins() {
     cores[0].data_mut().iter_mut().for_each(|x| *x *= 1e9);
     let by = Adapt::new(Objective::MaxError(1e-8), 5, Vec::new());
     let warm = erased(cores);
-    let fitted = adapt(&x, &path, &settings(), &by, 1, Some(&warm), &Stop::new()).unwrap();
+    let request = Request::new(path.clone(), settings(), 1).beginning_at(warm);
+    let request = Request { adapt: Some(by.into()), ..request };
+    let fitted = fit(&x, &request, &Run::default()).unwrap();
     checked(&x, &fitted);
     assert!(fitted.error < 1e-20 && fitted.graph == Some(path), "{}", fitted.error);
 }
@@ -128,7 +144,7 @@ fn a_stop_ends_it() {
     let stop = Stop::new();
     stop.set();
     let by = Adapt { steps: 1_000_000, ..Adapt::new(Objective::Lambda(5.0), 5, Vec::new()) };
-    let fitted = adapt(&x, &ring, &settings(), &by, 1, None, &stop).unwrap();
+    let fitted = adapt(&x, &ring, &by, 1, &stop).unwrap();
     checked(&x, &fitted);
     assert!(fitted.interrupted);
 }
@@ -140,7 +156,7 @@ fn a_start_that_costs_too_much_is_refused_and_not_said_to_be_interrupted() {
     let walk = |max_cost: f64, stop: &Stop| {
         let by = Adapt::new(Objective::Lambda(10.0), 4, all_pairs(3));
         let by = Adapt { max_cost: Some(max_cost), ..by };
-        adapt(&x, &graph, &settings(), &by, 1, None, stop)
+        adapt(&x, &graph, &by, 1, stop)
     };
     assert_eq!(walk(1e-300, &Stop::new()), Err(FitError::NoSweep));
     assert!(walk(1e300, &Stop::new()).is_ok());
@@ -158,7 +174,7 @@ fn a_stop_is_looked_at_within_a_sweep_over_pairs_and_the_answer_is_what_it_says(
     let by = Adapt { steps: 2, ..Adapt::new(Objective::Lambda(20.0), 5, joins) };
     let made = |looks: u64| {
         let stop = Stop::after_looks(looks);
-        (adapt(&x, &ring, &settings(), &by, 1, None, &stop), looks - stop.looks_left())
+        (adapt(&x, &ring, &by, 1, &stop), looks - stop.looks_left())
     };
     let (whole, looks) = made(1 << 40);
     checked(&x, &whole.unwrap());

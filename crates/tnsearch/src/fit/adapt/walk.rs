@@ -10,6 +10,7 @@ use crate::fit::solve::Solver;
 use crate::fit::workspace::Workspace;
 use crate::linalg::narrowed;
 use crate::network::contraction::Label;
+use crate::network::parts::Part;
 use crate::problem::{Stop, Target};
 use crate::rng::Rng;
 use crate::tensor::{Scalar, Tensor};
@@ -251,12 +252,12 @@ fn swap<T: Scalar>(net: &mut Net<T>, u: usize, v: usize, rng: &mut Rng) {
     for (w, old, new) in [(u, m, n), (v, n, m)] {
         let rest: Vec<Label> = net.cores[w].labels.iter().copied().filter(|&l| l != old).collect();
         let order: Vec<Label> = [old].into_iter().chain(rest.iter().copied()).collect();
-        let mut data = net.cores[w].ordered(&order, &net.lengths);
+        let mut data = net.cores[w].ordered(&order, &net.lengths).data;
         let width = net.size(&rest);
         let rms = (data.iter().map(|x| x.abs_squared()).sum::<f64>() / data.len() as f64).sqrt();
         data.resize_with(width * net.lengths[new], || T::normal(rng).scale(rms));
         let labels = [new].into_iter().chain(rest).collect();
-        net.cores[w] = super::net::Block { labels, data };
+        net.cores[w] = Part::new(labels, data);
     }
     net.mode.swap(u, v);
 }
@@ -279,7 +280,7 @@ fn resize<T: Scalar>(
         if now > 1 {
             order.insert(0, edge);
         }
-        let data = net.cores[w].ordered(&order, &net.lengths);
+        let data = net.cores[w].ordered(&order, &net.lengths).data;
         parts.push((rest, data));
     }
     if rank < now {
@@ -295,7 +296,7 @@ fn resize<T: Scalar>(
     net.resize(edge, rank);
     for (w, (rest, data)) in [u, v].into_iter().zip(parts) {
         let labels = (rank > 1).then_some(edge).into_iter().chain(rest).collect();
-        net.cores[w] = super::net::Block { labels, data };
+        net.cores[w] = Part::new(labels, data);
     }
     Some(())
 }

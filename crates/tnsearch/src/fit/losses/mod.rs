@@ -14,16 +14,17 @@ mod quasi_newton;
 #[cfg(test)]
 mod tests;
 
+use super::control::Control;
+use super::door::Task;
 use super::plan::{Plan, Walk};
-use super::reduce::Reduced;
-use super::starts::checked_cores;
+use super::starts::{Attempt, Begin, Needs, Starts, with_rescue};
 use super::workspace::Workspace;
-use super::{CheckedFit, FitError, FitSettings, Fitted, Method, check_bytes, fit, grouped};
+use super::{FitError, FitSettings, Fitted, Method, grouped};
 use crate::SettingError;
 use crate::graph::ModeGraph;
-use crate::problem::{Loss, ModelDomain, Stop, Target, check_domain};
-use crate::rng::{self, Rng};
-use crate::tensor::{AnyTensor, Tensor};
+use crate::problem::{Loss, ModelDomain, Stop, Target};
+use crate::rng::Rng;
+use crate::tensor::Tensor;
 use entries::Entries;
 use multiplicative::Multiplicative;
 use quasi_newton::QuasiNewton;
@@ -32,231 +33,129 @@ use rand::RngExt as _;
 /// Quasi-Newton steps for each sweep that the settings allow: a step costs less than a sweep, and gains less.
 const STEPS_PER_SWEEP: usize = 5;
 
-/// Fits the cores of a graph so that `sum of l(x, z) / baseline` over the fitted entries is small; the error is that of
-/// the entries it is measured on ([`Target::measured`]), and where these were held out, the fit ends where it no longer
-/// falls on them. With `warm`, the first start begins at those cores. Real numbers of 64 bits only.
-///
-/// The result is a pure function of all arguments but the last.
-pub fn fit_loss(
-    (target, loss): (&Target, &dyn Loss),
-    graph: &ModeGraph,
-    settings: &CheckedFit,
-    seed: u64,
-    warm: Option<&[AnyTensor]>,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
-    if loss.is_squared_error() {
-        return fit(target, graph, settings, seed, warm, stop);
-    }
-    check_domain(target, loss)?;
-    fit_checked((target, loss), graph, settings, seed, warm, stop)
+/// Fits by a loss whose domain the data is in.
+pub(super) fn fit(task: Task<'_>, loss: &dyn Loss) -> Result<Fitted, FitError> {
+    with_rescue(task, |task, limit| Ok((starts(task, loss, limit)?, f64::INFINITY)))
 }
 
-fn fit_checked(
-    (target, loss): (&Target, &dyn Loss),
-    graph: &ModeGraph,
-    settings: &CheckedFit,
-    seed: u64,
-    warm: Option<&[AnyTensor]>,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
-    if graph.is_grouped() {
-        let make = || grouped::merged(target, graph, settings.max_bytes);
-        return grouped::fit_merged(graph, target.dims(), warm, make, |target, graph, warm| {
-            fit_checked((target, loss), graph, settings, seed, warm, stop)
-        });
-    }
-    if graph.vertices() == 1 {
-        return fit_single((target, loss), graph);
-    }
-    let dims = target.dims();
-    let task = Task { target, loss, settings, seed, stop };
-    if warm.is_some() || graph.modes() != dims.len() {
-        return task.fit(graph, warm);
-    }
-    let reduced = Reduced::new(graph, dims);
-    let bytes = 8.0 * graph.params(dims) as f64;
-    check_bytes(bytes, settings.max_bytes.filter(|_| reduced.differs()))?;
-    let fitted = task.fit(&reduced.graph, None)?;
-    Ok(Fitted { cores: reduced.restore(fitted.cores, dims), ..fitted })
+fn starts(task: Task<'_>, loss: &dyn Loss, limit: &Stop) -> Result<Fitted, FitError> {
+    let Task { target, graph, settings, .. } = task;
+    let Some(x) = target.tensor().as_f64() else { unreachable!("checked to be of f64") };
+    let plan = Plan::new((target, x), graph, Walk::Reading, settings.max_bytes)?;
+    let params: usize = plan.core_lens().iter().sum();
+    let extra = 9.0 * x.len() as f64 + 8.0 * QuasiNewton::vectors() as f64 * params as f64;
+    let needs = Needs { bytes: plan.bytes + extra, held: 0, flops: 3.0 * plan.walk_flops() };
+    let mut starts = Starts::new(task, limit, needs)?;
+    (starts.label, starts.scouts) = ("loss".to_string(), 1);
+    let entries = || Entries::new(target, loss, &plan);
+    check_baseline(loss, entries().baseline())?;
+    let updates = match loss.model() {
+        // Down from the cores that are given, from those of least squares, and from random ones.
+        ModelDomain::Real => {
+            if task.warm.is_none() || settings.restarts > 1 {
+                let data = [Some(target.clone()), target.tamed()].into_iter().flatten();
+                starts.begin.extend(data.map(Begin::Squares));
+            }
+            starts.count = starts.count.max(starts.begin.len());
+            None
+        }
+        ModelDomain::NonNegative => {
+            // Without an edge there is one minimum, and updates end in it.
+            if graph.edges().is_empty() {
+                starts.count = 1;
+            }
+            if let (Some(cores), Some(Begin::At(typed))) = (task.warm, starts.begin.first())
+                && typed.iter().all(|core| core.data().iter().all(|g| *g >= 0.0))
+            {
+                let mut ws = Workspace::new(&plan);
+                ws.set_cores(typed);
+                let error = entries().losses(&mut ws).measured;
+                starts.given = Some(Fitted::without_work(cores.to_vec(), error));
+            }
+            Some(Multiplicative::new(graph)?)
+        }
+    };
+    starts.run(|_| {
+        let (ws, entries, updates) = (Workspace::new(&plan), entries(), updates.as_ref());
+        Descent { scale: target.scale(), loss, ws, entries, updates, error: f64::NAN }
+    })
 }
 
-/// What is to be fitted, and how.
-struct Task<'t> {
-    target: &'t Target,
-    loss: &'t dyn Loss,
-    settings: &'t CheckedFit,
-    seed: u64,
-    stop: &'t Stop,
+/// One start.
+struct Descent<'d> {
+    /// What the plan's X was divided by.
+    scale: f64,
+    loss: &'d dyn Loss,
+    ws: Workspace<'d, f64>,
+    entries: Entries<'d>,
+    /// Where no entry may be negative.
+    updates: Option<&'d Multiplicative<'d>>,
+    /// The error of the cores it left.
+    error: f64,
 }
 
-impl Task<'_> {
-    fn fit(&self, graph: &ModeGraph, warm: Option<&[AnyTensor]>) -> Result<Fitted, FitError> {
-        let Task { target, loss, settings, stop, .. } = *self;
-        let Some(x) = target.tensor().as_f64() else { unreachable!("checked to be of f64") };
-        let limit = settings.max_seconds.map(|s| stop.within_seconds(s));
-        let limit = limit.as_ref().unwrap_or(stop);
-        let plan = Plan::new((target, x), graph, Walk::Reading, settings.max_bytes)?;
-        let params: usize = plan.core_lens().iter().sum();
-        let extra = 9.0 * x.len() as f64 + 8.0 * QuasiNewton::vectors() as f64 * params as f64;
-        check_bytes(plan.bytes + extra, settings.max_bytes)?;
-        if stop.remaining().is_some()
-            && !stop.is_set()
-            && !stop.has_time_for(3.0 * plan.walk_flops())
-        {
-            return Err(FitError::Time);
-        }
-        let mut entries = Entries::new(target, loss, &plan);
-        check_baseline(loss, entries.baseline())?;
-        let mut ws = Workspace::new(&plan);
-        match loss.model() {
-            ModelDomain::Real => self.by_least_squares(&mut ws, &mut entries, warm, limit),
-            ModelDomain::NonNegative => self.by_positive_starts(&mut ws, &mut entries, warm, limit),
+impl Attempt<f64> for Descent<'_> {
+    fn take(&mut self, cores: &[&Tensor], rng: &mut Rng) {
+        self.ws.set_cores(cores);
+        if self.updates.is_some() {
+            make_positive(&mut self.ws, rng);
         }
     }
 
-    /// Down from the cores that are given, from those of least squares, and from random ones, as many starts as the
-    /// settings say; the best counts.
-    fn by_least_squares(
-        &self,
-        ws: &mut Workspace<f64>,
-        entries: &mut Entries<'_>,
-        warm: Option<&[AnyTensor]>,
-        limit: &Stop,
-    ) -> Result<Fitted, FitError> {
-        let Task { target, settings, seed, stop, .. } = *self;
-        let mut first: Option<Fitted> = None;
-        if let Some(cores) = warm {
-            ws.set_cores(&checked_cores::<f64>(ws.plan().graph, target.dims(), cores)?);
-            let (error, sweeps) = self.descend(ws, entries, f64::INFINITY, limit);
-            let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
-            let (interrupted, restarts) = (stop.is_set(), 1);
-            let from_given =
-                Fitted { cores, error, sweeps, restarts, rescued: false, interrupted, graph: None };
-            let enough = error <= settings.stop_rse.max(settings.enough_rse);
-            if enough || interrupted || settings.restarts == 1 {
-                return Ok(from_given);
-            }
-            first = Some(from_given);
+    fn randomise(&mut self, rng: &mut Rng, _: f64) {
+        if self.updates.is_some() {
+            return randomise(&mut self.ws, rng);
         }
-        // How near least squares comes to the error asked for says nothing about this one.
-        let near = FitSettings { enough_rse: settings.stop_rse, ..FitSettings::clone(settings) };
-        let near = near.check()?;
-        let mut starts: Vec<Fitted> = first.into_iter().collect();
-        for data in [Some(target.clone()), target.tamed()].into_iter().flatten() {
-            let rival = starts.iter().map(|start| start.error).fold(f64::INFINITY, f64::min);
-            let near = match fit(&data, ws.plan().graph, &near, seed, warm, stop) {
-                Err(FitError::Interrupted | FitError::Time) if !starts.is_empty() => break,
-                near => near?,
-            };
-            let cores: Vec<_> = near.cores.iter().filter_map(AnyTensor::as_f64).collect();
-            ws.set_cores(&cores);
-            let (error, steps) = self.descend(ws, entries, rival, limit);
-            let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
-            let sweeps = near.sweeps + steps;
-            starts.push(Fitted { cores, error, sweeps, ..near });
-            if stop.is_set() {
-                break;
-            }
-        }
-        let enough = settings.stop_rse.max(settings.enough_rse);
-        for index in starts.len()..settings.restarts {
-            let rival = starts.iter().map(|start| start.error).fold(f64::INFINITY, f64::min);
-            if limit.is_set() || rival <= enough {
-                break;
-            }
-            ws.randomise(&mut self.stream(ws.plan().graph, index), 1.0);
-            ws.rescale_to_target();
-            ws.multiply_cores(target.scale());
-            let (error, sweeps) = self.descend(ws, entries, rival, limit);
-            let cores = ws.cores().into_iter().map(AnyTensor::from).collect();
-            let (rescued, interrupted) = (false, stop.is_set());
-            let graph = None;
-            starts.push(Fitted { cores, error, sweeps, restarts: 1, rescued, interrupted, graph });
-        }
-        let best = Fitted::best_of(&starts).ok_or(FitError::Interrupted)?;
-        Ok(Fitted { interrupted: stop.is_set(), ..best })
+        self.ws.randomise(rng, 1.0);
+        self.ws.rescale_to_target();
+        self.ws.multiply_cores(self.scale);
     }
 
-    /// The best of several starts without negative entries, one after the other, until one is good enough.
-    fn by_positive_starts(
-        &self,
-        ws: &mut Workspace<f64>,
-        entries: &mut Entries<'_>,
-        warm: Option<&[AnyTensor]>,
-        limit: &Stop,
-    ) -> Result<Fitted, FitError> {
-        let Task { target, loss, settings, stop, .. } = *self;
-        let graph = ws.plan().graph;
-        let warm =
-            warm.map(|cores| checked_cores::<f64>(graph, target.dims(), cores)).transpose()?;
-        let updates = Multiplicative::new(graph)?;
-        let enough = settings.stop_rse.max(settings.enough_rse);
-        let mut best: Option<(Vec<Tensor>, f64)> = None;
-        let (mut sweeps, mut restarts) = (0, 0);
-        // Without an edge there is one minimum, and updates end in it.
-        let starts = if graph.edges().is_empty() { 1 } else { settings.restarts };
-        for index in 0..starts {
-            if limit.is_set() && best.is_some() {
-                break;
-            }
-            let mut rng = self.stream(graph, index);
-            match &warm {
-                Some(cores) if index == 0 => {
-                    ws.set_cores(cores);
-                    if cores.iter().all(|core| core.data().iter().all(|g| *g >= 0.0)) {
-                        best = Some((ws.cores(), entries.losses(ws).measured));
-                    }
-                    make_positive(ws, &mut rng);
-                }
-                _ => randomise(ws, &mut rng),
-            }
+    fn sweep(&mut self, settings: &FitSettings, control: &Control) -> usize {
+        let Descent { loss, ws, entries, .. } = self;
+        let mut sweeps = 0;
+        if let Some(updates) = self.updates {
             entries.match_mean(ws);
             if loss.is_divergence() {
-                sweeps += updates.with(|updates| updates.run(ws, entries, limit));
-            }
-            let rival = best.as_ref().map_or(f64::INFINITY, |best| best.1);
-            let (error, steps) = self.descend(ws, entries, rival, limit);
-            sweeps += steps;
-            restarts += 1;
-            if best.as_ref().is_none_or(|best| error < best.1) {
-                best = Some((ws.cores(), error));
-            }
-            if error <= enough {
-                break;
+                sweeps += updates.with(|updates| updates.run(ws, entries, control.stop));
             }
         }
-        let (cores, error) = best.ok_or(FitError::Interrupted)?;
-        let cores = cores.into_iter().map(AnyTensor::from).collect();
-        let interrupted = stop.is_set();
-        Ok(Fitted { cores, error, sweeps, restarts, rescued: false, interrupted, graph: None })
-    }
-
-    fn descend(
-        &self,
-        ws: &mut Workspace<f64>,
-        entries: &mut Entries<'_>,
-        rival: f64,
-        limit: &Stop,
-    ) -> (f64, usize) {
-        let FitSettings { method, max_sweeps, .. } = **self.settings;
-        let steps = match method {
-            Method::Adam => max_sweeps,
-            _ => max_sweeps.saturating_mul(STEPS_PER_SWEEP),
+        let steps = match settings.method {
+            Method::Adam => settings.max_sweeps,
+            _ => settings.max_sweeps.saturating_mul(STEPS_PER_SWEEP),
         };
-        let descent = QuasiNewton::new(ws.plan(), self.loss.model()).beside(rival);
-        descent.run(ws, entries, self.settings, steps, limit)
+        let descent = QuasiNewton::new(ws.plan(), loss.model()).beside(control.rival);
+        let (error, made) = descent.run(ws, entries, settings, steps, control.stop);
+        self.error = error;
+        sweeps + made
     }
 
-    fn stream(&self, graph: &ModeGraph, index: usize) -> Rng {
-        let mut label = graph.to_bytes();
-        label.extend(format!("/loss {index}").bytes());
-        rng::stream(self.seed, &label)
+    fn scouted(&mut self) -> f64 {
+        self.error
+    }
+
+    fn kept(&self) -> (Vec<f64>, f64) {
+        self.ws.kept()
+    }
+
+    fn put_back(&mut self, kept: &(Vec<f64>, f64)) {
+        self.ws.put_back(kept);
+    }
+
+    fn finish(&mut self, _: usize) -> Option<f64> {
+        Some(self.error)
+    }
+
+    fn cores(&self) -> Vec<Tensor> {
+        self.ws.cores()
     }
 }
 
 /// The fit of a single vertex: its core is the tensor itself, with the mean of the entries that are fitted where nothing is.
-fn fit_single((target, loss): (&Target, &dyn Loss), graph: &ModeGraph) -> Result<Fitted, FitError> {
+pub(super) fn fit_single(
+    (target, loss): (&Target, &dyn Loss),
+    graph: &ModeGraph,
+) -> Result<Fitted, FitError> {
     let single = grouped::fit_single(target, graph)?;
     let Some(x) = target.tensor().as_f64() else { unreachable!("checked to be of f64") };
     let x: Vec<f64> = x.data().iter().map(|x| x * target.scale()).collect();

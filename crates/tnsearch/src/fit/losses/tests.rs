@@ -1,5 +1,6 @@
 use super::*;
-use crate::fit::tests::random_cores;
+use crate::fit::tests::{fit_of, random_cores};
+use crate::fit::{self, CheckedFit, Request, Run};
 use crate::network::contract;
 use crate::problem::{Huber, KlDivergence, Mask, Measure, PoissonDeviance, SquaredError};
 
@@ -97,6 +98,15 @@ fn by_definition(loss: &dyn Loss, x: &Tensor, z: &[f64], inside: Option<&Mask>) 
 fn dense(graph: &ModeGraph, dims: &[usize], fitted: &Fitted) -> Vec<f64> {
     let cores: Vec<Tensor> = fitted.cores.iter().map(|c| c.as_f64().unwrap().clone()).collect();
     contract(graph, dims, &cores).into_data()
+}
+
+fn fit_by(
+    (target, loss): (&Target, &dyn Loss),
+    graph: &ModeGraph,
+    settings: &CheckedFit,
+) -> Result<Fitted, FitError> {
+    let request = Request::new(graph.clone(), settings.clone(), 1);
+    fit::fit(target, &request, &Run::default().by(loss))
 }
 
 fn settings() -> CheckedFit {
@@ -214,14 +224,14 @@ fn the_error_is_that_of_the_cores_and_no_worse_than_least_squares() {
         for loss in LOSSES {
             let x = tensor(graph, loss, seed as u64);
             let target = Target::new(x.clone()).unwrap();
-            let fitted = fit_loss((&target, loss), graph, &settings(), 1, None, &Stop::new());
+            let fitted = fit_by((&target, loss), graph, &settings());
             let fitted = fitted.unwrap();
             let z = dense(graph, &dims(graph), &fitted);
             let expected = by_definition(loss, &x, &z, None);
             assert!((expected - fitted.error).abs() < 1e-9, "{} {expected}", fitted.error);
             match loss.model() {
                 ModelDomain::Real => {
-                    let squares = fit(&target, graph, &settings(), 1, None, &Stop::new()).unwrap();
+                    let squares = fit_of(&target, graph, &settings(), 1).unwrap();
                     let squares =
                         by_definition(loss, &x, &dense(graph, &dims(graph), &squares), None);
                     assert!(fitted.error <= squares * (1.0 + 1e-9));
@@ -233,13 +243,13 @@ fn the_error_is_that_of_the_cores_and_no_worse_than_least_squares() {
                 }
             }
             // It begins where it is told to, and gets no worse.
-            let warm = Some(&fitted.cores[..]);
-            let again = fit_loss((&target, loss), graph, &settings(), 1, warm, &Stop::new());
+            let again = Request::new(graph.clone(), settings(), 1).beginning_at(fitted.cores);
+            let again = fit::fit(&target, &again, &Run::default().by(loss));
             assert!(again.unwrap().error <= fitted.error * (1.0 + 2e-2));
         }
         let target = Target::new(tensor(graph, &Steep, 1)).unwrap();
-        let squares = fit(&target, graph, &settings(), 1, None, &Stop::new()).unwrap();
-        let same = fit_loss((&target, &SquaredError), graph, &settings(), 1, None, &Stop::new());
+        let squares = fit_of(&target, graph, &settings(), 1).unwrap();
+        let same = fit_by((&target, &SquaredError), graph, &settings());
         assert_eq!(same.unwrap(), squares);
     }
 }
@@ -253,16 +263,16 @@ fn a_hidden_network_is_fitted_exactly_and_holes_are_filled() {
     let settings = settings.check().unwrap();
     let whole = Target::new(x.clone()).unwrap();
     let data = (&whole, &KlDivergence as &dyn Loss);
-    let fitted = fit_loss(data, &graph, &settings, 1, None, &Stop::new()).unwrap();
+    let fitted = fit_by(data, &graph, &settings).unwrap();
     assert!(fitted.error < 1e-8, "{}", fitted.error);
-    assert_eq!(fit_loss(data, &graph, &settings, 1, None, &Stop::new()).unwrap(), fitted);
+    assert_eq!(fit_by(data, &graph, &settings).unwrap(), fitted);
     // What is missing is not seen, whatever it holds.
     let (left, taken) = Mask::all(&dims).unwrap().without(0.3, 1).unwrap();
     let mut spoiled = x.clone();
     taken.positions().for_each(|k| spoiled.data_mut()[k] = f64::NAN);
     let holes = Target::with_holes(spoiled, &left).unwrap();
     let data = (&holes, &KlDivergence as &dyn Loss);
-    let fitted = fit_loss(data, &graph, &settings, 1, None, &Stop::new()).unwrap();
+    let fitted = fit_by(data, &graph, &settings).unwrap();
     assert!(fitted.error < 1e-6, "{}", fitted.error);
     let z = dense(&graph, &dims, &fitted);
     let missing = by_definition(&KlDivergence, &x, &z, Some(&taken));
@@ -275,7 +285,7 @@ fn entries_held_out_are_not_fitted_and_say_the_error() {
         for loss in LOSSES.into_iter().filter(|l| l.model() == ModelDomain::NonNegative) {
             let x = tensor(graph, loss, seed as u64);
             let target = with_holes(&x);
-            let fitted = fit_loss((&target, loss), graph, &settings(), 1, None, &Stop::new());
+            let fitted = fit_by((&target, loss), graph, &settings());
             let fitted = fitted.unwrap();
             let z = dense(graph, &dims(graph), &fitted);
             let expected = by_definition(loss, &x, &z, target.held());
@@ -307,7 +317,7 @@ fn a_single_vertex_knows_no_more_than_what_is_fitted() {
     let x = tensor(&graphs()[0], &KlDivergence, 2);
     let target = with_holes(&x);
     let data = (&target, &KlDivergence as &dyn Loss);
-    let fitted = fit_loss(data, &graph, &settings(), 1, None, &Stop::new()).unwrap();
+    let fitted = fit_by(data, &graph, &settings()).unwrap();
     let z = fitted.cores[0].as_f64().unwrap().data().to_vec();
     let expected = by_definition(&KlDivergence, &x, &z, target.held());
     assert!(fitted.error > 0.1 && (expected - fitted.error).abs() < 1e-12);
@@ -318,10 +328,10 @@ fn what_cannot_be_fitted_is_refused_in_a_line() {
     let graph = ModeGraph::new(2, 0, vec![(0, 1, 2)]);
     let entries = vec![crate::tensor::Complex::new(1.0, 1.0); 4];
     let target = Target::new(Tensor::new(vec![2, 2], entries).unwrap()).unwrap();
-    let refused = fit_loss((&target, &Steep), &graph, &settings(), 1, None, &Stop::new());
+    let refused = fit_by((&target, &Steep), &graph, &settings());
     let text = refused.unwrap_err().to_string();
     assert!(text.starts_with("loss is steep; it is fitted to f64 only"), "{text}");
     let target = Target::new(Tensor::new(vec![2, 2], vec![1.0, 2.0, -3.0, 4.0]).unwrap()).unwrap();
-    let refused = fit_loss((&target, &KlDivergence), &graph, &settings(), 1, None, &Stop::new());
+    let refused = fit_by((&target, &KlDivergence), &graph, &settings());
     assert!(refused.unwrap_err().to_string().starts_with("entry [1, 0] is -3; KL divergence"));
 }

@@ -1,11 +1,12 @@
 //! Fits over observed entries against independent dense computations.
 
 use super::*;
-use crate::fit::tests::{erased, random_cores, typed};
-use crate::fit::{CheckedFit, error_of, fit, fit_parallel, fit_start};
+use crate::fit::tests::{erased, fit_of, random_cores, typed};
+use crate::fit::{self, CheckedFit, Request, Run, error_of};
 use crate::linalg::{Cholesky, Route};
 use crate::network::contract;
 use crate::problem::{Mask, Target};
+use crate::rng;
 use crate::tensor::{Complex, sum_of_squares, unflatten};
 use gradient::errors_and_gradient;
 
@@ -217,8 +218,7 @@ fn finds_a_hidden_ring<T: Scalar>(below: f64) {
         let settings =
             FitSettings { restarts: 8, ridge: 0.0, learning_rate: 0.03, ..FitSettings::of(method) };
         let settings = FitSettings { max_sweeps: settings.max_sweeps.min(4000), ..settings };
-        let fitted =
-            fit(&target, &graph, &settings.check().unwrap(), 1, None, &Stop::new()).unwrap();
+        let fitted = fit_of(&target, &graph, &settings.check().unwrap(), 1).unwrap();
         let below = if method == Method::Adam { below.max(1e-6) } else { below };
         assert!(fitted.error < below, "{method} {}: {}", T::KIND, fitted.error);
         // The entries that nobody was shown.
@@ -252,9 +252,9 @@ fn a_mask_that_misses_one_entry_changes_little() {
         inside[5] = false;
         let mask = Mask::new(dims.clone(), inside).unwrap();
         let settings = checked(|s| (s.tolerance, s.max_sweeps, s.ridge) = (1e-6, 1000, 0.0));
-        let whole = fit(&Target::new(x.clone()).unwrap(), &graph, &settings, 1, None, &Stop::new());
+        let whole = fit_of(&Target::new(x.clone()).unwrap(), &graph, &settings, 1);
         let holed = Target::with_holes(x, &mask).unwrap();
-        let holed = fit(&holed, &graph, &settings, 1, None, &Stop::new());
+        let holed = fit_of(&holed, &graph, &settings, 1);
         let (whole, holed) = (whole.unwrap().error, holed.unwrap().error);
         assert!((whole - holed).abs() < 0.1 * whole, "{graph}: {whole} {holed}");
     }
@@ -300,11 +300,12 @@ fn threads_change_no_bit() {
         for method in Method::ALL {
             let settings = FitSettings { max_sweeps: 3, restarts: 2, ..FitSettings::of(method) };
             let settings = settings.check().unwrap();
-            let alone = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
+            let alone = fit_of(&target, &graph, &settings, 1).unwrap();
             for threads in [1, 4] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let many = pool.install(|| {
-                    fit_parallel(&target, &graph, &settings, 1, None, &Stop::new()).unwrap()
+                    let request = Request::new(graph.clone(), settings.clone(), 1);
+                    fit::fit(&target, &request, &Run::default().in_parallel()).unwrap()
                 });
                 assert_eq!(alone, many, "{method} {threads}");
             }
@@ -317,9 +318,13 @@ fn starts_put_together_are_the_fit() {
     let graph = &graphs()[0];
     let target = data::<f64>(graph, 0.3, 0.5, Some(0.2));
     let settings = checked(|s| s.restarts = 3);
-    let whole = fit(&target, graph, &settings, 1, None, &Stop::new()).unwrap();
+    let whole = fit_of(&target, graph, &settings, 1).unwrap();
     let starts: Vec<Fitted> = (0..3)
-        .map(|k| fit_start(&target, graph, &settings, 1, None, k, &Stop::new()).unwrap())
+        .map(|k| {
+            let request = Request::new(graph.clone(), settings.clone(), 1);
+            let request = Request { start: Some(k), ..request };
+            fit::fit(&target, &request, &Run::default()).unwrap()
+        })
         .collect();
     assert_eq!(Fitted::best_of(&starts).unwrap(), whole);
 }
@@ -330,12 +335,13 @@ fn held_out_entries_decide_which_cores_are_kept() {
     let graph = ModeGraph::new(3, 0, vec![(0, 1, 3), (1, 2, 3), (0, 2, 3)]);
     let target = data::<f64>(&graph, 3.0, 0.3, Some(0.3));
     let settings = checked(|s| (s.tolerance, s.max_sweeps, s.restarts) = (0.0, 300, 1));
-    let fitted = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
+    let fitted = fit_of(&target, &graph, &settings, 1).unwrap();
     assert!(fitted.sweeps < 300, "{}", fitted.sweeps);
     let again = error_of(&target, &graph, &fitted.cores, None).unwrap();
     assert!((again - fitted.error).abs() < 1e-9, "{again} {}", fitted.error);
     // Going on from there predicts no better, and the cores stay the best seen.
-    let warm = fit(&target, &graph, &settings, 1, Some(&fitted.cores), &Stop::new()).unwrap();
+    let request = Request::new(graph.clone(), settings, 1).beginning_at(fitted.cores.clone());
+    let warm = fit::fit(&target, &request, &Run::default()).unwrap();
     assert!(warm.error <= fitted.error * (1.0 + 1e-9));
 }
 
@@ -348,7 +354,7 @@ fn a_slice_without_entries_is_the_mean_of_the_others() {
     let mask = Mask::new(dims.clone(), inside).unwrap();
     assert_eq!(mask.empty_slices(), [(1, 2)]);
     let target = Target::with_holes(x, &mask).unwrap();
-    let fitted = fit(&target, graph, &checked(|_| ()), 1, None, &Stop::new()).unwrap();
+    let fitted = fit_of(&target, graph, &checked(|_| ()), 1).unwrap();
     assert!(fitted.error < 1e-6);
     let core = &typed::<f64>(&fitted.cores)[1];
     for edge in 0..2 {
@@ -366,13 +372,13 @@ fn merged_modes_and_single_vertices_have_holes_too() {
     let (known, missing) = Mask::all(&dims).unwrap().without(0.2, 4).unwrap();
     let target = Target::with_holes(x.clone(), &known).unwrap();
     let settings = checked(|s| s.ridge = 0.0);
-    let fitted = fit(&target, &graph, &settings, 1, None, &Stop::new()).unwrap();
+    let fitted = fit_of(&target, &graph, &settings, 1).unwrap();
     assert!(fitted.error < 1e-10, "{}", fitted.error);
     let z = dense(&graph, &dims, &typed::<f64>(&fitted.cores));
     assert!(Target::new(x.clone()).unwrap().rse_on(&missing, &z) < 1e-8);
     // A single vertex knows nothing about what it was not shown.
     let single = ModeGraph::grouped(vec![vec![0, 1, 2, 3]], 0, vec![]);
-    let alone = fit(&target, &single, &settings, 1, None, &Stop::new()).unwrap();
+    let alone = fit_of(&target, &single, &settings, 1).unwrap();
     assert_eq!(alone.error, 0.0);
     let mean = known.positions().map(|k| x.data()[k]).sum::<f64>() / known.count() as f64;
     let core = alone.cores[0].as_f64().unwrap();
@@ -383,13 +389,14 @@ fn merged_modes_and_single_vertices_have_holes_too() {
 fn what_needs_every_entry_is_refused() {
     let graph = &graphs()[0];
     let target = data::<f64>(graph, 0.3, 0.5, None);
-    let adapt = crate::fit::Adapt::new(crate::problem::Objective::MaxError(0.1), 3, vec![]);
+    let request = Request::new(graph.clone(), checked(|_| ()), 1);
+    let adapt = fit::Adapt::new(crate::problem::Objective::MaxError(0.1), 3, vec![]);
     let refused =
-        crate::fit::adapt::adapt(&target, graph, &checked(|_| ()), &adapt, 1, None, &Stop::new());
+        fit::fit(&target, &Request { adapt: Some(adapt.into()), ..request }, &Run::default());
     let text = refused.unwrap_err().to_string();
     assert!(text.ends_with("cuts of a tensor with holes bound nothing"), "{text}");
     let tight = checked(|s| s.max_bytes = Some(1000));
-    let refused = fit(&target, graph, &tight, 1, None, &Stop::new());
+    let refused = fit_of(&target, graph, &tight, 1);
     assert!(matches!(refused, Err(FitError::Memory(_))));
 }
 
@@ -406,7 +413,8 @@ fn a_stop_is_looked_at_within_a_sweep_and_the_answer_is_what_it_says() {
         let warm = erased(random_cores::<f64>(&graph, &dims, 5));
         let made = |looks: u64| {
             let stop = Stop::after_looks(looks);
-            (fit(&target, &graph, &one, 0, Some(&warm), &stop), looks - stop.looks_left())
+            let request = Request::new(graph.clone(), one.clone(), 0).beginning_at(warm.clone());
+            (fit::fit(&target, &request, &Run::until(&stop)), looks - stop.looks_left())
         };
         let (whole, looks) = made(1 << 40);
         let whole = whole.unwrap();

@@ -3,6 +3,7 @@
 use super::*;
 use crate::fit::adam::{Adam, rse_and_gradient};
 use crate::fit::als::{Swept, als_sweep};
+use crate::fit::dense::Improve;
 use crate::fit::lm::NormalEquations;
 use crate::fit::solve::Solver;
 use proptest::prelude::*;
@@ -44,7 +45,7 @@ fn reported_error_agrees<T: Scalar>(case: &Case) -> Outcome {
     let target = random::<T>(dims, *seed);
     for method in Method::ALL {
         let settings = FitSettings { max_sweeps: 5, restarts: 2, ..FitSettings::of(method) };
-        let fitted = fit(&target, graph, &checked(settings), *seed, None, &Stop::new());
+        let fitted = fit_of(&target, graph, &checked(settings), *seed);
         if method == Method::Lm && T::KIND.is_complex() {
             let refused = fitted.unwrap_err().to_string();
             prop_assert!(refused.ends_with("use als or adam"), "{refused}");

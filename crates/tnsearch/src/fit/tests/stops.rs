@@ -58,11 +58,15 @@ fn whenever_a_fit_is_stopped_its_answer_is_what_it_says() {
     for method in [Method::Als, Method::Lm, Method::Adam] {
         let settings = FitSettings { method, restarts: 2, max_sweeps: 4, ..FitSettings::default() };
         let settings = settings.check().unwrap();
-        let whole = fit(&target, &graph, &settings, 0, None, &Stop::new()).unwrap();
+        let whole = fit_of(&target, &graph, &settings, 0).unwrap();
         let mut outcomes = [0; 3];
         for looks in (0..30).chain([40, 60, 90, 130, 200, 1_000_000]) {
             let stop = Stop::after_looks(looks);
-            match fit(&target, &graph, &settings, 0, None, &stop) {
+            match fit(
+                &target,
+                &Request::new(graph.clone(), settings.clone(), 0),
+                &Run::until(&stop),
+            ) {
                 Ok(fitted) => {
                     let error = error_of(&target, &graph, &fitted.cores, None).unwrap();
                     assert!((fitted.error - error).abs() < 1e-12, "{method} {looks}: {error}");

@@ -1,6 +1,6 @@
 use super::*;
 use crate::bound::{CutBound, Spectra, SpectraSettings};
-use crate::fit::{FitSettings, error_of, fit};
+use crate::fit::{FitSettings, Request, Run, error_of, fit};
 use crate::graph::{Structure, testing};
 use crate::network::{Network, expand_cores};
 use crate::rng::stream;
@@ -44,7 +44,8 @@ fn accounts_for_everything<T: Scalar>() {
     for template in testing::all(4) {
         let structure = testing::random(&template.into(), 3, &mut rng);
         let graph = structure.canonical().graph;
-        let fitted = fit(&small, &graph, &settings, 3, None, &Stop::new()).unwrap();
+        let request = Request::new(graph.clone(), settings.clone(), 3);
+        let fitted = fit(&small, &request, &Run::default()).unwrap();
         let on_small = Network::from_fitted(structure, small.dims().to_vec(), fitted.cores.clone());
         let on_small = on_small.unwrap();
         let network = on_small.expanded(&small).unwrap();
@@ -75,7 +76,8 @@ fn vertices_with_several_modes_are_expanded_along_each() {
     let whole = Structure::from_groups("whole", &[vec![0, 1, 2, 3]], &[]).unwrap();
     for structure in [path, whole] {
         let graph = structure.canonical().graph;
-        let fitted = fit(&small, &graph, &settings, 1, None, &Stop::new()).unwrap();
+        let request = Request::new(graph.clone(), settings.clone(), 1);
+        let fitted = fit(&small, &request, &Run::default()).unwrap();
         let network = Network::from_fitted(structure, small.dims().to_vec(), fitted.cores.clone());
         let z = network.unwrap().expanded(&small).unwrap().to_tensor(None).unwrap();
         let cores = expand_cores(&small, &graph, fitted.cores);
@@ -244,7 +246,8 @@ fn scales_of_entries_far_from_one_are_kept() {
     let structure = testing::random(&testing::all(4).remove(0).into(), 3, &mut stream(1, b"s"));
     let graph = structure.canonical().graph;
     let settings = FitSettings::default().check().unwrap();
-    let fitted = fit(&small, &graph, &settings, 1, None, &Stop::new()).unwrap();
+    let request = Request::new(graph.clone(), settings.clone(), 1);
+    let fitted = fit(&small, &request, &Run::default()).unwrap();
     let cores = expand_cores(&small, &graph, fitted.cores);
     let explicit = error_of(&huge, &graph, &cores, None).unwrap();
     assert!((explicit - fitted.error).abs() < 1e-12, "{explicit} {}", fitted.error);

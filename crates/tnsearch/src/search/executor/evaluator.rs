@@ -1,14 +1,9 @@
 //! What a worker does with a request.
 
-use super::direct::fit_direct;
 use super::merged::MergedTargets;
 use super::room::Room;
-use crate::decompose::{Limits, forest_svd};
-use crate::fit::grouped::fit_merged;
-use crate::fit::{self, Effort, FitError, FitSettings, Fitted, Request};
-use crate::graph::ModeGraph;
-use crate::problem::{Loss, Stop, Target};
-use crate::tensor::AnyTensor;
+use crate::fit::{self, FitError, Fitted, Request, Run};
+use crate::problem::{Loss, SquaredError, Stop, Target};
 use std::sync::Arc;
 
 /// Fits structures. Called from several threads at once.
@@ -26,7 +21,7 @@ pub trait Evaluator: Send + Sync {
     }
 }
 
-/// What fits this tensor by that loss: least squares where it is the squared error on all entries.
+/// What fits this tensor by that loss.
 ///
 /// `together` is what all fits may take at a time.
 pub fn evaluator_for(
@@ -34,10 +29,7 @@ pub fn evaluator_for(
     loss: Arc<dyn Loss>,
     together: Option<u64>,
 ) -> Arc<dyn Evaluator> {
-    match makes_single_starts(target, &*loss) {
-        true => Arc::new(FitEvaluator { together, ..FitEvaluator::new(target) }),
-        false => Arc::new(LossEvaluator::new(target, loss)),
-    }
+    Arc::new(FitEvaluator { loss, together, ..FitEvaluator::new(target) })
 }
 
 /// Whether that one knows requests for a single start.
@@ -45,11 +37,11 @@ pub(super) fn makes_single_starts(target: &Target, loss: &dyn Loss) -> bool {
     loss.is_squared_error() && target.is_whole()
 }
 
-/// Fits with [`fit::fit`]; a quick fit of a structure without cycles is made by truncated SVDs, and improved only
-/// where they do not reach the error.
+/// Fits with [`fit::fit`], within the memory that all fits may take together.
 #[derive(Debug, Clone)]
 pub struct FitEvaluator {
     target: Target,
+    loss: Arc<dyn Loss>,
     merged: MergedTargets,
     room: Room,
     /// Bytes that all fits may take at a time; none: as many as one.
@@ -57,10 +49,11 @@ pub struct FitEvaluator {
 }
 
 impl FitEvaluator {
-    /// Fits to this tensor.
+    /// Fits to this tensor by the squared error.
     pub fn new(target: &Target) -> Self {
         FitEvaluator {
             target: target.clone(),
+            loss: Arc::new(SquaredError),
             merged: MergedTargets::default(),
             room: Room::default(),
             together: None,
@@ -70,105 +63,24 @@ impl FitEvaluator {
 
 impl Evaluator for FitEvaluator {
     fn makes_single_starts(&self) -> bool {
-        true
+        makes_single_starts(&self.target, &*self.loss)
     }
 
     fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
-        let warm = request.warm.as_ref().map(|cores| cores.as_slice());
-        let graph = &request.graph;
-        let limit = self.target.left_of(request.settings.max_bytes);
-        let bytes = limit.map_or(0.0, |limit| fit::request_bytes(&self.target, request, limit));
-        let limit = self.target.left_of(self.together).or(limit);
+        let (target, max_bytes) = (&self.target, request.settings.max_bytes);
+        let run = Run::until(stop).by(&*self.loss);
+        if !self.makes_single_starts() {
+            return fit::fit(target, request, &run);
+        }
+        let limit = target.left_of(max_bytes);
+        let bytes = limit.map_or(0.0, |limit| fit::request_bytes(target, request, limit));
+        let limit = target.left_of(self.together).or(limit);
         let held = self.room.take(bytes, limit);
         // Reordered tensors are kept only where there is room for them too.
         if limit.is_some_and(|limit| held.all() + self.merged.bytes() as f64 > limit as f64) {
             self.merged.clear();
         }
-        if !graph.is_grouped() {
-            return evaluate(&self.target, graph, warm, request, stop);
-        }
-        let merged = || self.merged.of(&self.target, graph, request.settings.max_bytes);
-        fit_merged(graph, self.target.dims(), warm, merged, |target, graph, warm| {
-            evaluate(target, graph, warm, request, stop)
-        })
-    }
-}
-
-/// Fits a plain graph as the request says: whole, one start, or quickly.
-fn evaluate(
-    target: &Target,
-    graph: &ModeGraph,
-    warm: Option<&[AnyTensor]>,
-    request: &Request,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
-    let Request { settings, seed, effort, start, .. } = request;
-    if let Some(adapt) = &request.adapt {
-        return fit::adapt::adapt(target, graph, settings, adapt, *seed, warm, stop);
-    }
-    if effort.is_full() || warm.is_some() {
-        return match *start {
-            Some(start) => fit::fit_start(target, graph, settings, *seed, warm, start, stop),
-            None => fit::fit(target, graph, settings, *seed, warm, stop),
-        };
-    }
-    if *effort == Effort::Direct {
-        return fit_direct(target, graph, request, stop);
-    }
-    let quick = FitSettings::clone(settings);
-    let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
-    let limits = Limits { max_bytes: target.left_of(settings.max_bytes), stop: stop.clone() };
-    // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
-    let svd = forest_svd(target, graph, &limits).ok().flatten();
-    let as_it_is = |(cores, error): (Vec<AnyTensor>, f64)| Fitted {
-        cores,
-        error,
-        sweeps: 0,
-        restarts: 0,
-        rescued: false,
-        interrupted: false,
-        graph: None,
-    };
-    let svd = match svd {
-        Some(found) if settings.is_enough(found.1) => return Ok(as_it_is(found)),
-        other => other,
-    };
-    let warm = svd.as_ref().map(|(cores, _)| &cores[..]);
-    let fitted = fit::fit(target, graph, &settings.check()?, *seed, warm, stop)?;
-    // Near rounding, sweeps may spoil what SVDs gave.
-    Ok(match svd {
-        Some(found) if found.1 < fitted.error => {
-            let Fitted { sweeps, restarts, interrupted, .. } = fitted;
-            Fitted { sweeps, restarts, interrupted, ..as_it_is(found) }
-        }
-        _ => fitted,
-    })
-}
-
-/// Fits by a loss of one's own, with [`fit::fit_loss`].
-#[derive(Debug, Clone)]
-pub struct LossEvaluator {
-    target: Target,
-    loss: Arc<dyn Loss>,
-}
-
-impl LossEvaluator {
-    /// Fits to this tensor by that loss.
-    pub fn new(target: &Target, loss: Arc<dyn Loss>) -> Self {
-        LossEvaluator { target: target.clone(), loss }
-    }
-}
-
-impl Evaluator for LossEvaluator {
-    fn evaluate(&self, request: &Request, stop: &Stop) -> Result<Fitted, FitError> {
-        let Request { graph, settings, seed, effort, warm, .. } = request;
-        let data = (&self.target, &*self.loss);
-        let warm = warm.as_ref().map(|cores| cores.as_slice());
-        if effort.is_full() {
-            return fit::fit_loss(data, graph, settings, *seed, warm, stop);
-        }
-        let quick =
-            FitSettings { restarts: 1, scouts: 1, rescue: 0, ..FitSettings::clone(settings) };
-        fit::fit_loss(data, graph, &quick.check()?, *seed, warm, stop)
+        let merge = || self.merged.of(target, &request.graph, max_bytes);
+        fit::fit_merging(target, request, &run, merge)
     }
 }

@@ -4,7 +4,6 @@
 //! result is a pure function of its request, it makes no difference to the answer where, how often or in which
 //! order they are run.
 
-mod direct;
 mod evaluator;
 mod local;
 mod merged;
@@ -13,7 +12,7 @@ mod remote;
 mod room;
 pub mod wire;
 
-pub use evaluator::{Evaluator, FitEvaluator, LossEvaluator, evaluator_for};
+pub use evaluator::{Evaluator, FitEvaluator, evaluator_for};
 pub use local::Local;
 pub use named::{ExecutorDescription, MakeExecutor, executors, register_executor};
 pub use remote::{FromWorkers, Remote, ToWorkers};

@@ -303,8 +303,7 @@ fn fits_take_no_more_memory_than_the_tensor_is_worth() {
             crate::Search::new(&target).template(path.clone()).settings(settings).check().unwrap();
         let limit = checked.fit().max_bytes.unwrap();
         assert!(limit <= (1 << 29) + (1 << 20) && asked.is_none_or(|bytes| limit <= bytes));
-        let mut request =
-            Request::new(structure.canonical().graph, checked.fit().clone().into(), 1);
+        let mut request = Request::new(structure.canonical().graph, checked.fit().clone(), 1);
         let fits = FitEvaluator::new(&target);
         for walk in [false, true] {
             request.adapt = walk.then(|| {

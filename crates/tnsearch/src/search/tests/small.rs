@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bound::{Spectra, SpectraSettings};
-use crate::fit::adapt::{Adapt, adapt};
+use crate::fit::{self, Adapt, Request, Run};
 use crate::problem::Target;
 use crate::tensor::Tensor;
 
@@ -111,7 +111,9 @@ fn a_walk_may_begin_at_a_single_vertex() {
     let fit = FitSettings::default().check().unwrap();
     for steps in [0, 20] {
         let by = Adapt { steps, ..Adapt::new(Objective::MaxError(0.1464), 4, Vec::new()) };
-        let found = adapt(&merged, &graph.plain(), &fit, &by, 1, None, &Stop::new()).unwrap();
+        let request = Request::new(graph.plain().into_owned(), fit.clone(), 1);
+        let request = Request { adapt: Some(by.into()), ..request };
+        let found = fit::fit(&merged, &request, &Run::default()).unwrap();
         assert_eq!((found.error, found.cores.len()), (0.0, 1));
         assert_eq!(found.cores[0].dims(), [9]);
     }

@@ -1,11 +1,9 @@
 //! Fits that begin where truncated SVDs end.
 
-use crate::decompose::{Limits, spanning_svd};
-use crate::fit::{FitError, FitSettings, Fitted, Request, fit, sweep_cost};
-use crate::graph::ModeGraph;
-use crate::problem::{Stop, Target};
+use super::door::Task;
+use super::{FitError, FitSettings, Fitted, sweep_cost};
+use crate::decompose::{Limits, forest_svd, spanning_svd};
 use crate::rng;
-use crate::tensor::AnyTensor;
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 
@@ -21,23 +19,39 @@ const FEWEST: usize = 4;
 /// that the SVDs gave. Much smaller ones leave a ring at a saddle point.
 const FILL: f64 = 0.1;
 
+/// One start; of a structure without cycles the truncated SVDs, improved only where they do not reach the error.
+pub(super) fn fit_quick(task: Task<'_>) -> Result<Fitted, FitError> {
+    let quick = FitSettings::clone(task.settings);
+    let settings = FitSettings { restarts: 1, scouts: 1, rescue: 0, ..quick };
+    // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
+    let svd = forest_svd(task.target, task.graph, &limits(task)).ok().flatten();
+    let svd = svd.map(|(cores, error)| Fitted::without_work(cores, error));
+    if let Some(found) = svd.as_ref().filter(|found| settings.is_enough(found.error)) {
+        return Ok(found.clone());
+    }
+    let warm = svd.as_ref().map(|found| &found.cores[..]);
+    let fitted = Task { settings: &settings.check()?, warm, ..task }.fit()?;
+    // Near rounding, sweeps may spoil what SVDs gave.
+    Ok(match svd {
+        Some(found) if found.error < fitted.error => {
+            let Fitted { sweeps, restarts, interrupted, .. } = fitted;
+            Fitted { sweeps, restarts, interrupted, ..found }
+        }
+        _ => fitted,
+    })
+}
+
 /// Fits a structure from the truncated SVDs of a forest in it ([`spanning_svd`]). Without cycles it is polished by a
 /// few sweeps where the SVDs do not reach the error; with cycles, whose other edges begin small, it is fitted as the
 /// settings say, that start the first of several, where sweeps are cheap enough for that. Where even a few sweeps would
 /// take long there are none. Never worse than the forest alone.
-pub(super) fn fit_direct(
-    target: &Target,
-    graph: &ModeGraph,
-    request: &Request,
-    stop: &Stop,
-) -> Result<Fitted, FitError> {
-    let Request { settings, seed, .. } = request;
-    let limits = Limits { max_bytes: target.left_of(settings.max_bytes), stop: stop.clone() };
+pub(super) fn fit_direct(task: Task<'_>) -> Result<Fitted, FitError> {
+    let Task { target, graph, settings, seed, run, .. } = task;
     let forest = {
         let mut label = graph.to_bytes();
         label.extend(b"/direct");
-        let mut rng = rng::stream(*seed, &label);
-        spanning_svd(target, graph, &limits, |rms| {
+        let mut rng = rng::stream(seed, &label);
+        spanning_svd(target, graph, &limits(task), |rms| {
             FILL * rms * rng.sample::<f64, _>(StandardNormal)
         })
     };
@@ -55,45 +69,42 @@ pub(super) fn fit_direct(
             FitSettings { restarts: 1, max_sweeps, ..settings }
         }
     };
+    let settings = &settings.check()?;
     // Where the SVDs take too much memory, or a stop came, a start is made as for any other graph.
-    let Ok((warm, error)) = forest else {
-        return fit(target, graph, &settings.check()?, *seed, None, stop);
-    };
-    let alone = |interrupted: bool| -> Result<Fitted, FitError> {
+    let Ok((warm, error)) = forest else { return Task { settings, ..task }.fit() };
+    let alone = |interrupted: bool| {
         let cores = spanning_svd(target, graph, &Limits::none(), |_| 0.0);
-        let cores: Vec<AnyTensor> = cores.map_or_else(|_| warm.clone(), |found| found.0);
-        Ok(Fitted {
-            cores,
-            error,
-            sweeps: 0,
-            restarts: 0,
-            rescued: false,
-            interrupted,
-            graph: None,
-        })
+        let cores = cores.map_or_else(|_| warm.clone(), |found| found.0);
+        Fitted { interrupted, ..Fitted::without_work(cores, error) }
     };
     if settings.is_enough(error) || affordable < FEWEST {
-        return alone(false);
+        return Ok(alone(false));
     }
-    match fit(target, graph, &settings.check()?, *seed, Some(&warm), stop) {
+    match (Task { settings, warm: Some(&warm), ..task }.fit()) {
         Ok(fitted) if fitted.error <= error => Ok(fitted),
-        Ok(fitted) => {
-            let Fitted { sweeps, restarts, interrupted, .. } = fitted;
-            Ok(Fitted { sweeps, restarts, ..alone(interrupted)? })
+        Ok(Fitted { sweeps, restarts, interrupted, .. }) => {
+            Ok(Fitted { sweeps, restarts, ..alone(interrupted) })
         }
-        Err(FitError::Interrupted | FitError::Memory(_) | FitError::Time) => alone(stop.is_set()),
+        Err(FitError::Interrupted | FitError::Memory(_) | FitError::Time) => {
+            Ok(alone(run.stop.is_set()))
+        }
         Err(error) => Err(error),
     }
+}
+
+/// What the SVDs may take.
+fn limits(task: Task<'_>) -> Limits {
+    let max_bytes = task.target.left_of(task.settings.max_bytes);
+    Limits { max_bytes, stop: task.run.stop.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decompose::forest_svd;
-    use crate::fit::Effort;
-    use crate::search::{Evaluator, FitEvaluator};
+    use crate::fit::{Effort, Request, Run, fit};
+    use crate::graph::ModeGraph;
+    use crate::problem::Target;
     use crate::tensor::{Complex, Scalar, Tensor};
-    use std::sync::Arc;
 
     fn noise<T: Scalar>(dims: &[usize]) -> Target {
         let mut rng = rng::stream(4, b"direct");
@@ -103,7 +114,6 @@ mod tests {
 
     fn never_worse<T: Scalar>() {
         let target = noise::<T>(&[3, 2, 3, 2, 2]);
-        let evaluator = FitEvaluator::new(&target);
         for edges in [
             vec![(0, 1, 2), (1, 2, 3), (2, 3, 2), (3, 4, 2)],
             vec![(0, 1, 2), (3, 4, 2)],
@@ -112,10 +122,10 @@ mod tests {
         ] {
             let graph = ModeGraph::new(5, 0, edges);
             let settings = FitSettings { max_sweeps: 20, restarts: 2, ..FitSettings::default() };
-            let mut request = Request::new(graph.clone(), Arc::new(settings.check().unwrap()), 1);
+            let mut request = Request::new(graph.clone(), settings.check().unwrap(), 1);
             request.effort = Effort::Direct;
-            let fitted = evaluator.evaluate(&request, &Stop::new()).unwrap();
-            assert_eq!(fitted, evaluator.evaluate(&request, &Stop::new()).unwrap());
+            let fitted = fit(&target, &request, &Run::default()).unwrap();
+            assert_eq!(fitted, fit(&target, &request, &Run::default()).unwrap());
             let (_, forest) = spanning_svd(&target, &graph, &Limits::none(), |_| 0.0).unwrap();
             assert!(fitted.error <= forest * (1.0 + 1e-6), "{graph}: {} {forest}", fitted.error);
             if let Some((_, svd)) = forest_svd(&target, &graph, &Limits::none()).unwrap() {
@@ -123,9 +133,10 @@ mod tests {
             }
             // It is the error of its cores.
             let settings = FitSettings { restarts: 1, max_sweeps: 1, ..FitSettings::default() };
-            let settings = settings.check().unwrap();
-            let again = fit(&target, &graph, &settings, 1, Some(&fitted.cores), &Stop::new());
-            assert!(again.unwrap().error <= fitted.error * (1.0 + 1e-3));
+            let again = Request::new(graph, settings.check().unwrap(), 1);
+            let again = again.beginning_at(fitted.cores);
+            let again = fit(&target, &again, &Run::default()).unwrap();
+            assert!(again.error <= fitted.error * (1.0 + 1e-3));
         }
     }
 
@@ -143,9 +154,9 @@ mod tests {
         let (_, svd) = forest_svd(&target, &graph, &Limits::none()).unwrap().unwrap();
         for (enough, sweeps) in [(1.01 * svd, false), (0.9 * svd, true)] {
             let settings = FitSettings { enough_rse: enough, ..FitSettings::default() };
-            let mut request = Request::new(graph.clone(), Arc::new(settings.check().unwrap()), 1);
+            let mut request = Request::new(graph.clone(), settings.check().unwrap(), 1);
             request.effort = Effort::Direct;
-            let fitted = fit_direct(&target, &request.graph, &request, &Stop::new()).unwrap();
+            let fitted = fit(&target, &request, &Run::default()).unwrap();
             assert_eq!(fitted.sweeps > 0, sweeps);
         }
     }
