@@ -1,5 +1,7 @@
 //! Where results go: all checked before the work starts.
 
+pub use tnsearch_app::fields::lossy;
+
 use crate::terminal;
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -184,35 +186,6 @@ fn real(path: &Path) -> PathBuf {
         }
     }
     path
-}
-
-/// What a summary names: a path, or none.
-pub trait Named {
-    /// The path.
-    fn path(&self) -> Option<&Path>;
-}
-
-impl Named for &PathBuf {
-    fn path(&self) -> Option<&Path> {
-        Some(self)
-    }
-}
-
-impl Named for &Path {
-    fn path(&self) -> Option<&Path> {
-        Some(self)
-    }
-}
-
-impl Named for Option<&PathBuf> {
-    fn path(&self) -> Option<&Path> {
-        self.map(PathBuf::as_path)
-    }
-}
-
-/// Writes a path into a summary: what is no text in its name (on Unix any bytes may be) as U+FFFD.
-pub fn lossy<S: serde::Serializer>(named: &impl Named, to: S) -> Result<S::Ok, S::Error> {
-    named.path().map(Path::to_string_lossy).serialize(to)
 }
 
 /// The path of a tensor's file, without the key of an array.
