@@ -7,6 +7,7 @@ from ._core import Network, Structure, __version__
 from ._decompose import Decomposition, Rounded, decompose, round
 from ._fit import FitResult, fit
 from ._groups import Adam, Als, Annealing, Budget, Exact, Greedy, Lm, Random, Tnale, TngaPlus, TngaStar, Tnls, Walk
+from ._pick import Picked, pick
 from ._plots import plot_history, plot_pareto
 from ._result import Result
 from ._search import search
@@ -29,6 +30,7 @@ __all__ = [
     "Greedy",
     "Lm",
     "Network",
+    "Picked",
     "Random",
     "Result",
     "Rounded",
@@ -50,6 +52,7 @@ __all__ = [
     "decompose",
     "decompress",
     "fit",
+    "pick",
     "plot_history",
     "plot_pareto",
     "round",

@@ -25,6 +25,7 @@ __all__ = [
     "fingerprint",
     "fit",
     "own_answer",
+    "pick",
     "round",
     "space",
     "strategy_options",
@@ -174,14 +175,17 @@ def complete(
     x: ArrayLike, mask: ArrayLike | None, graph: Any, given: dict[str, Any]
 ) -> tuple[dict[str, Any], NDArray[Any], Network]: ...
 def decompose(x: ArrayLike, graph: Any, given: dict[str, Any]) -> tuple[dict[str, Any], Network]: ...
+def pick(
+    search: str | os.PathLike[str] | None, x: Any, given: dict[str, Any]
+) -> tuple[dict[str, Any], Network]: ...
 def round(net: Network, graph: Any, given: dict[str, Any]) -> tuple[dict[str, Any], Network]: ...
 def compress(x: Any, graph: Any, given: dict[str, Any]) -> tuple[dict[str, Any], Network]: ...
 def decompress(net: Network, max_memory: int | None) -> bytes: ...
 def verify(
     x: ArrayLike,
     net: Any,
-    summary: str | None,
-    certificate: str | None,
+    summary: str | os.PathLike[str] | None,
+    certificate: str | os.PathLike[str] | None,
     mask: ArrayLike | None,
     given: dict[str, Any],
 ) -> dict[str, Any]: ...

@@ -8,6 +8,7 @@ pub mod examples;
 pub mod facts;
 pub mod fields;
 pub mod load;
+pub mod outputs;
 pub mod page;
 pub mod pick;
 pub mod structures;

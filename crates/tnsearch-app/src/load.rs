@@ -27,6 +27,9 @@ use tnsearch_io::{
     Array, Dtype, FileError, MemoryLimit, Picture, Problem, picture, read_tensor, split_key,
 };
 
+/// What a tensor is called that is no file.
+pub const ARRAY: &str = "an array";
+
 /// Why a tensor, or what goes with it, could not be loaded.
 #[derive(Debug, Error)]
 #[non_exhaustive]

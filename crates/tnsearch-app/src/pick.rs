@@ -1,7 +1,7 @@
 //! One point of a search's Pareto front as a network.
 
 use crate::fields::MEASURE;
-use crate::load::{LoadError, Source, check_shape, read_as, recorded};
+use crate::load::{ARRAY, LoadError, Source, check_shape, read_as, recorded};
 use crate::structures::is_journal;
 use crate::text::number;
 use serde::Deserialize;
@@ -160,7 +160,7 @@ impl Recorded {
 
     /// Where its tensor is, as it says.
     pub fn source(&self) -> Result<Source, LoadError> {
-        match &self.input {
+        match self.input.as_ref().filter(|input| *input != ARRAY) {
             Some(input) => Ok(Source::File(input.clone())),
             None => {
                 Err(LoadError::of(self.path.display(), "it does not name its tensor; give --x"))

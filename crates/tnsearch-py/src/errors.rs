@@ -15,6 +15,9 @@ use tnsearch::network::NetworkError;
 use tnsearch::search::SearchError;
 use tnsearch::{MemoryError, SettingError};
 use tnsearch_app::compress::{CompressError, GoalError};
+use tnsearch_app::load::LoadError;
+use tnsearch_app::pick::PickError;
+use tnsearch_io::output::OutputError;
 use tnsearch_io::{FileError, Problem};
 
 /// The exception for an error: `MemoryError` for what was refused for its size, `OSError` for files that cannot be read
@@ -41,7 +44,7 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
             }
             _ => {}
         }
-        if e.is::<std::io::Error>() {
+        if e.is::<std::io::Error>() || e.is::<OutputError>() {
             return PyOSError::new_err(sentence(error));
         }
         inner = within(e).or_else(|| e.source());
@@ -69,6 +72,8 @@ fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stat
         SearchError: Setting, Bound, Fit;
         GoalError: Setting;
         CompressError: Goal, Setting, Search, Network;
+        LoadError: File, Memory, Problem;
+        PickError: Load, Setting, Fit, Network;
     }
     None
 }

@@ -15,6 +15,7 @@ mod network;
 mod options;
 mod outcome;
 mod own;
+mod pick;
 mod report;
 mod search;
 mod structure;
@@ -46,6 +47,8 @@ mod _core {
     use super::network::PyNetwork;
     #[pymodule_export]
     use super::own::{describe_request, own_answer};
+    #[pymodule_export]
+    use super::pick::pick;
     #[pymodule_export]
     use super::search::{fingerprint, strategy_options};
     #[pymodule_export]

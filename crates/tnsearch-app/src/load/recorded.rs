@@ -1,6 +1,6 @@
 //! The tensor of a search that is on record.
 
-use super::{LoadError, as_picture, as_prepared, picture_of};
+use super::{ARRAY, LoadError, as_picture, as_prepared, picture_of};
 use tnsearch::problem::Target;
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
 use tnsearch_io::journal::{Header, fingerprint};
@@ -54,7 +54,7 @@ impl Source {
     pub fn name(&self) -> &str {
         match self {
             Source::File(name) => name,
-            Source::Array(_) => "the array",
+            Source::Array(_) => ARRAY,
         }
     }
 }
