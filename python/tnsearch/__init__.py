@@ -10,6 +10,7 @@ from ._fit import FitResult, fit
 from ._generate import Generated, generate
 from ._groups import Adam, Als, Annealing, Budget, Exact, Greedy, Lm, Random, Tnale, TngaPlus, TngaStar, Tnls, Walk
 from ._models import CompressedModel, Weights, compress_model, decompress_model
+from ._pick import Picked, pick
 from ._plots import plot_history, plot_pareto
 from ._reconstruct import reconstruct
 from ._result import Result
@@ -35,6 +36,7 @@ __all__ = [
     "Greedy",
     "Lm",
     "Network",
+    "Picked",
     "Random",
     "Result",
     "Rounded",
@@ -60,6 +62,7 @@ __all__ = [
     "decompress_model",
     "fit",
     "generate",
+    "pick",
     "plot_history",
     "plot_pareto",
     "reconstruct",

@@ -222,6 +222,8 @@ def certify(
     split: Split | None = None,
     reshape: Shape | None = None,
     column_major: bool = False,
+    certificate: str | os.PathLike[str] | None = None,
+    certificate_cases: int | None = None,
     max_seconds: float | None = None,
     threads: int | None = None,
     max_memory: int | str | None = None,
@@ -249,6 +251,8 @@ def certify(
         Whether a smaller tensor may stand in the place of X, and what may be used. The bound holds whenever it ends.
     dtype, split, reshape, column_major
         The data; see :func:`tnsearch.search`.
+    certificate, certificate_cases
+        Write the proof into this file; see :func:`tnsearch.search`.
 
     Examples
     --------
@@ -275,6 +279,8 @@ def certify(
         "max_rank": max_rank,
         "nodes": nodes,
         "no_shrink": not shrink,
+        "certificate": None if certificate is None else os.fspath(certificate),
+        "certificate_cases": certificate_cases,
         "max_seconds": max_seconds,
         "threads": threads,
     }

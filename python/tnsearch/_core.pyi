@@ -30,6 +30,7 @@ __all__ = [
     "fit",
     "generate",
     "own_answer",
+    "pick",
     "read_table",
     "read_weights",
     "reconstruct",
@@ -219,6 +220,9 @@ def complete(
     x: ArrayLike, mask: ArrayLike | None, graph: Any, given: dict[str, Any]
 ) -> tuple[dict[str, Any], NDArray[Any], Network]: ...
 def decompose(x: ArrayLike, graph: Any, given: dict[str, Any]) -> tuple[dict[str, Any], Network]: ...
+def pick(
+    search: str | os.PathLike[str] | None, x: Any, given: dict[str, Any]
+) -> tuple[dict[str, Any], Network]: ...
 def round(net: Network, graph: Any, given: dict[str, Any]) -> tuple[dict[str, Any], Network]: ...
 def generate(graph: Any, given: dict[str, Any]) -> tuple[NDArray[Any], Network | None]: ...
 def reconstruct(net: Network, given: dict[str, Any]) -> NDArray[Any] | None: ...
@@ -227,8 +231,8 @@ def decompress(net: Network, max_memory: int | None) -> bytes: ...
 def verify(
     x: ArrayLike,
     net: Any,
-    summary: str | None,
-    certificate: str | None,
+    summary: str | os.PathLike[str] | None,
+    certificate: str | os.PathLike[str] | None,
     mask: ArrayLike | None,
     given: dict[str, Any],
 ) -> dict[str, Any]: ...

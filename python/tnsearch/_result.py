@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import json
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -110,11 +111,17 @@ class Result:
     journal_error: str | None = None
     rounding: str | None = None
     _trials: list[dict[str, Any]] = field(default_factory=list)
+    _summary: str = "{}"
 
     @property
     def log10_cr(self) -> float | None:
         """The logarithm of the compression ratio: entries of the tensor over params."""
         return None if self.phi is None else -math.log10(self.phi)
+
+    def summary(self) -> dict[str, Any]:
+        """What the command line writes with ``--json``: every claim and every record of the search, by the names there."""
+        said: dict[str, Any] = json.loads(self._summary)
+        return said
 
     @overload
     def trials(self, as_frame: Literal[False] = False) -> list[dict[str, Any]]: ...
@@ -210,6 +217,7 @@ def result_of(parts: tuple[dict[str, Any], Network | None, list[Network]]) -> Re
             for point in values["pareto"]
         ],
         formats=[named(best, measure) for best in values["formats"]],
+        _summary=values["summary"],
         _trials=[named(trial, measure) for trial in values["trials"]],
         **{
             name: values[name]

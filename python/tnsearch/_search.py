@@ -56,7 +56,8 @@ def order(
         "data": data_options(**given(**{name: s[name] for name in DATA})),
         "template": template,
         "mask": s["mask"],
-        "journal": None if s["journal"] is None else os.fspath(s["journal"]),
+        **{name: None if s[name] is None else os.fspath(s[name]) for name in FILES},
+        "certificate_cases": s["certificate_cases"],
         "resume": bool(s["resume"]),
         "front": bool(s["front"]),
         "command": ["python", f"tnsearch.{function}"],
@@ -64,7 +65,8 @@ def order(
     }
 
 
-#: The options that go to each part.
+#: The options that are files, and those that go to each part.
+FILES = "journal certificate report".split()
 FIT = "restarts scouts max_sweeps tolerance stop_rse carry learning_rate sigma rescue".split()
 SEARCH = (
     "max_rank runs seed prune shrink direct certificate_nodes max_phi max_cost max_evaluations max_seconds threads"
@@ -116,6 +118,9 @@ def search(
     column_major: bool = False,
     journal: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    certificate: str | os.PathLike[str] | None = None,
+    certificate_cases: int | None = None,
+    report: str | os.PathLike[str] | None = None,
     front: bool = False,
     callback: Callback | None = None,
     progress: bool | None = None,
@@ -170,6 +175,11 @@ def search(
         Keep a record of every evaluation in this file, and go on from it. The command line reads the same files. A
         function of your own (``loss``, ``evaluate``) has to say which it is, so that no journal of another is gone on
         with: by its attribute ``fingerprint``, a text.
+    certificate, certificate_cases
+        Write a proof of the lower bound into this file, of at most so many cases (200000), which anybody can check: with
+        :func:`tnsearch.verify`, or ``docs/check_certificate.py`` and NumPy alone. Where there is none, a warning says why.
+    report
+        Write a page about the search: pictures and plain words in one HTML file.
     front
         Whether the networks along the Pareto front are returned, too.
     callback

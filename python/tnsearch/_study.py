@@ -82,7 +82,8 @@ class Study:
         workers: int = 1,
         **options: Any,
     ) -> None:
-        names = set(known_options(search)) - {"callback", "progress", "parallel", "evaluate", "loss", "front"}
+        others = "callback progress parallel evaluate loss front certificate certificate_cases report".split()
+        names = set(known_options(search)) - set(others)
         strange = {
             name: options.pop(name) for name in list(options) if name in known_options(search) and name not in names
         }

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -16,12 +17,6 @@ from ._result import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
-
-#: What of a result is said in the same words in the summary of the command.
-_SAME = (
-    "strategy params phi loss target_reached certified_optimal proven_impossible direct samples evaluations cached pruned "
-    "refused speculative seconds stopped_by history formats runs run run_seed seed objective shrunk"
-).split()
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +125,7 @@ def verify(
     summary
         What is claimed: the result of a search, the JSON that the command line writes (a file, or its contents as a dict).
     certificate
-        A certificate that ``search --certificate`` or ``certify --certificate`` wrote: a file, or its contents.
+        A certificate that :func:`search` or :func:`certify` wrote (``certificate=``), or the command line: a file, or its contents.
     template, max_rank
         What the lower bound is about, where the summary does not say it.
     strict
@@ -162,16 +157,8 @@ def verify(
         net = net.network
     elif net is not None and not isinstance(net, Network):
         net = Network.load(net)
-    if isinstance(summary, Result):
-        claims: Any = _summary(summary)
-    else:
-        claims = _contents("summary", summary)
-    proof = _contents("certificate", certificate)
-    if net is None and claims is None and proof is None:
+    if net is None and summary is None and certificate is None:
         raise TypeError("what is to be checked? give a network, a summary or a certificate")
-    if dtype is None:
-        said = (claims or {}).get("dtype") or ((proof or {}).get("data") or {}).get("dtype")
-        dtype = said if isinstance(said, str) else net.dtype if net is not None else None
     asked = {
         "data": data_options(
             split=split,
@@ -191,41 +178,14 @@ def verify(
         "strict": strict,
         "max_seconds": max_seconds,
     }
-    text = None if claims is None else json.dumps(claims)
-    proof_text = None if proof is None else json.dumps(proof)
-    values = _core.verify(X, net, text, proof_text, mask, asked)
+    values = _core.verify(X, net, contents(summary), contents(certificate), mask, asked)
     return Verified(values["verdict"], [Claim(**claim) for claim in values["claims"]])
 
 
-def _contents(what: str, given: Any) -> dict[str, Any] | None:
-    """A file of JSON, or what would be in it."""
+def contents(given: Result | Mapping[str, Any] | str | os.PathLike[str] | None) -> str | Path | None:
+    """JSON, or the file that it is in."""
     if given is None:
         return None
-    if isinstance(given, Mapping):
-        return dict(given)
-    with open(given, encoding="utf-8") as file:
-        found = json.load(file)
-    if not isinstance(found, dict):
-        raise ValueError(f"{os.fspath(given)!r} is no {what}")
-    return found
-
-
-def _summary(result: Result) -> dict[str, Any]:
-    """The claims of a result, by the names of the command's summary."""
-    said = {name: getattr(result, name) for name in _SAME}
-    said |= {"dims": list(result.dims), "order": len(result.dims), "lower_bound": result.lower_bound}
-    measure = result.measure["id"]
-    said |= {"rse": result.rse, "re": result.re} if measure == "rse" else {measure: result.error}
-    own: Any = None
-    if result.structure is not None:
-        own = result.structure.to_dict()
-        said |= own | {"log10_cr": result.log10_cr}
-    said["pareto"] = [
-        {name: value for name, value in point.items() if name != "structure"} | point["structure"].to_dict()
-        for point in result.pareto
-    ]
-    for name in ("bound_over", "statement", "rounding"):
-        value = getattr(result, name, None)
-        if value is not None:
-            said[name] = value
-    return said
+    if isinstance(given, Result):
+        return given._summary
+    return json.dumps(dict(given)) if isinstance(given, Mapping) else Path(given)

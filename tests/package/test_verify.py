@@ -42,7 +42,7 @@ def test_what_is_only_on_record_is_said(found):
 
 def test_forged_claims_do_not_hold(found):
     x, result = found
-    good = tnsearch._verify._summary(result)
+    good = result.summary()
     over = {"template": "ring", "max_rank": 7}
     good["bound_over"] = over
     assert tnsearch.verify(x, result.network, good).holds
@@ -78,7 +78,7 @@ def test_another_tensor_is_not_this_one(found):
 def test_files_are_read(found, tmp_path):
     x, result = found
     result.network.save(tmp_path / "net.safetensors")
-    summary = tnsearch._verify._summary(result) | {"bound_over": {"template": "ring", "max_rank": 7}}
+    summary = result.summary() | {"bound_over": {"template": "ring", "max_rank": 7}}
     (tmp_path / "out.json").write_text(json.dumps(summary))
     assert tnsearch.verify(x, tmp_path / "net.safetensors", tmp_path / "out.json").holds
 

@@ -1,7 +1,7 @@
 //! `tnsearch.bound`, `certify` and `space`: what is proven, and how large a search would be.
 
 use crate::data::DataOptions;
-use crate::errors::raise;
+use crate::errors::{pythonic, raise};
 use crate::report::{Given, structure_values, whole};
 use crate::structure::{Whole, from_json};
 use crate::{options, template, work};
@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde::Deserialize;
 use serde_json::json;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tnsearch::bound::{BoundLimits, Cut, NeededReport, bound_structure};
 use tnsearch::certify::{CertifySettings, Compared};
@@ -17,6 +18,8 @@ use tnsearch::geometry::{Internal, Space, SpaceReport};
 use tnsearch::graph::{Family, Template, family_list};
 use tnsearch::problem::AskedObjective;
 use tnsearch::search::Budget;
+use tnsearch_app::certificate::{self, CASES};
+use tnsearch_io::output::Output;
 
 /// Cuts that are listed.
 const LISTED: usize = 10;
@@ -29,6 +32,8 @@ struct Options {
     max_rank: Option<usize>,
     nodes: Option<u64>,
     no_shrink: bool,
+    certificate: Option<PathBuf>,
+    certificate_cases: Option<usize>,
     max_seconds: Option<f64>,
     threads: Option<usize>,
 }
@@ -101,6 +106,7 @@ pub fn certify<'py>(
         );
         return Err(PyValueError::new_err(text));
     }
+    let output = asked.certificate.as_deref().map(Output::check).transpose().map_err(raise)?;
     let net = net.map(Given::of).transpose()?;
     let known = net.as_ref().and_then(|net| net.reshape.as_ref());
     let data = asked.data.load_whole(x, known)?;
@@ -125,10 +131,12 @@ pub fn certify<'py>(
         s.max_rank = asked.max_rank.unwrap_or(s.max_rank);
         s.nodes = asked.nodes.unwrap_or(s.nodes);
         s.shrink = !asked.no_shrink;
+        s.cases = output.as_ref().map(|_| asked.certificate_cases.unwrap_or(CASES));
         s.limits = limits;
     });
-    if settings.max_rank == 0 || settings.nodes == 0 {
-        return Err(PyValueError::new_err("max_rank and nodes must be at least 1"));
+    if settings.max_rank == 0 || settings.nodes == 0 || settings.cases == Some(0) {
+        let text = "max_rank, nodes and certificate_cases must be at least 1";
+        return Err(PyValueError::new_err(text));
     }
     let compared = net.as_ref().map(|net| match &net.network {
         Some(network) => Compared::Network(&network.get().network),
@@ -142,6 +150,11 @@ pub fn certify<'py>(
         (Err(_), Some(signal)) => return Err(signal),
         (proof, _) => proof.map_err(raise)?,
     };
+    if let (Some(output), Some(made)) = (&output, &proof.certificate)
+        && let Some(said) = certificate::write(output, made, &template, &data).map_err(raise)?
+    {
+        py.import("warnings")?.call_method1("warn", (pythonic(&said),))?;
+    }
     let values = json!({
         "template": template.to_ref(),
         "relaxed": proof.relaxed.as_ref().map(|s| structure_values(s, dims)),

@@ -1,6 +1,6 @@
 //! `tnsearch.complete`: the missing entries of a tensor.
 
-use crate::data::DataOptions;
+use crate::data::{DataOptions, warn};
 use crate::errors::raise;
 use crate::network::PyNetwork;
 use crate::report::structure_values;
@@ -86,7 +86,7 @@ pub fn complete<'py>(
     let Some(holed) = data.holed.as_ref().filter(|holed| holed.missing() > 0) else {
         return Err(PyValueError::new_err("nothing is missing"));
     };
-    data.warn(py)?;
+    warn(&data, py)?;
     let (target, dims) = (&data.target, data.target.dims());
     let graph = graph.map(|graph| template::template(graph, dims.len())).transpose()?;
     let left = |s: f64| (s - begun.elapsed().as_secs_f64()).max(s / 20.0);

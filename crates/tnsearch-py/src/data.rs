@@ -1,15 +1,17 @@
 //! The tensor of a function: an array, what is known of it, and the shape in which it is taken.
 
+pub use tnsearch_app::load::Data;
+
 use crate::array;
 use crate::errors::raise;
 use crate::options::Memory;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Deserialize;
-use tnsearch::problem::{DataError, Holed, MaskError, Target};
-use tnsearch::tensor::{AnyTensor, Kind, Reshape, Split, TensorError, parse_shape, size};
-use tnsearch_app::tensorise::prepared;
-use tnsearch_io::{MemoryLimit, Picture};
+use tnsearch::problem::MaskError;
+use tnsearch::tensor::{AnyTensor, Kind, Reshape, Split, parse_shape};
+use tnsearch_app::load::{self, Known, LoadError, Marks, as_picture};
+use tnsearch_io::MemoryLimit;
 
 /// What is asked about the data, as `python/tnsearch/_data.py` makes it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -25,34 +27,11 @@ pub struct DataOptions {
     max_memory: Memory,
 }
 
-/// What True means in a mask, as on the command line.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Marks {
-    /// Missing, as in NumPy's masked arrays.
-    #[default]
-    Missing,
-    /// Observed.
-    Observed,
-}
-
-/// A tensor as it is searched or fitted.
-pub struct Data {
-    /// The tensor.
-    pub target: Target,
-    /// How it was reshaped; none where it has its own shape.
-    pub reshape: Option<Reshape>,
-    /// What is known of it, where that is not all.
-    pub holed: Option<Holed>,
-}
-
-impl Data {
-    /// Warns of slices without an observed entry.
-    pub fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        match self.holed.as_ref().and_then(Holed::empty_text) {
-            Some(text) => py.import("warnings")?.call_method1("warn", (text,)).map(drop),
-            None => Ok(()),
-        }
+/// Warns of slices without an observed entry.
+pub fn warn(data: &Data, py: Python<'_>) -> PyResult<()> {
+    match data.empty_text() {
+        Some(text) => py.import("warnings")?.call_method1("warn", (text,)).map(drop),
+        None => Ok(()),
     }
 }
 
@@ -65,6 +44,11 @@ impl DataOptions {
     /// The kind of number asked for.
     pub fn kind(&self) -> PyResult<Option<Kind>> {
         self.dtype.as_deref().map(str::parse).transpose().map_err(raise)
+    }
+
+    /// The same with a kind of number, unless one is asked for.
+    pub fn or_kind(self, kind: Option<Kind>) -> Self {
+        DataOptions { dtype: self.dtype.or(kind.map(|k| k.name().to_owned())), ..self }
     }
 
     pub fn is_default(&self) -> bool {
@@ -145,7 +129,7 @@ impl DataOptions {
         let known = known.filter(|_| self.is_default());
         let (tensor, reshape) = match known {
             Some(known) => {
-                let tensor = as_picture(tensor, known)?;
+                let tensor = as_picture(tensor, known).map_err(raise)?;
                 let same = known.from() == tensor.dims();
                 (tensor, Some(known.clone()).filter(|_| same))
             }
@@ -155,23 +139,9 @@ impl DataOptions {
             }
         };
         let holes = inside.is_some() || self.nan_missing || remove.is_some();
-        x.py().detach(|| match holes {
-            true => {
-                // What is known, and that in the shape in which it is fitted.
-                limit.check(2 * tensor.len() as u128, tensor.kind()).map_err(raise)?;
-                let holed = Holed::new(tensor, inside, self.nan_missing, remove).map_err(raise)?;
-                let target = holed.target(reshape.as_ref()).map_err(|e| match e {
-                    DataError::Tensor(e) => explained(e),
-                    e => raise(e),
-                })?;
-                Ok(Data { target, reshape, holed: Some(holed) })
-            }
-            false => {
-                let tensor = reshaped(tensor, reshape.as_ref(), limit)?;
-                let target = Target::new(tensor).map_err(explained)?;
-                Ok(Data { target, reshape, holed: None })
-            }
-        })
+        let nan_missing = self.nan_missing;
+        let known = holes.then_some(Known { inside, nan_missing, remove });
+        x.py().detach(|| Data::new(tensor, reshape, known, limit)).map_err(explained)
     }
 }
 
@@ -181,29 +151,15 @@ pub fn reshaped(
     reshape: Option<&Reshape>,
     limit: MemoryLimit,
 ) -> PyResult<AnyTensor> {
-    let Some(reshape) = reshape else { return Ok(tensor) };
-    if reshape.copies() {
-        // A reordered copy stands beside it.
-        let entries = 2 * size(reshape.to()).max(tensor.len() as u128);
-        limit.check(entries, tensor.kind()).map_err(raise)?;
-    }
-    Ok(reshape.apply(tensor))
-}
-
-/// The array of a picture after what was done to it before; other arrays as they are.
-fn as_picture(tensor: AnyTensor, known: &Reshape) -> PyResult<AnyTensor> {
-    let Some(steps) = known.picture() else { return Ok(tensor) };
-    let kind = tensor.kind();
-    let picture = Picture::from_tensor(&tensor).map_err(raise)?;
-    AnyTensor::from(prepared(picture, steps).into_tensor()).to_kind(kind).map_err(raise)
+    load::reshaped(tensor, reshape, limit).map_err(raise)
 }
 
 /// A number that is no finite one may be a hole.
-pub fn explained(e: TensorError) -> PyErr {
-    match &e {
-        TensorError::NotFinite { value, .. } if value.contains("NaN") => PyValueError::new_err(
-            format!("{e}; where NaN is missing, give mask=np.isnan(X) or nan_missing=True"),
-        ),
-        _ => raise(e),
+fn explained(e: LoadError) -> PyErr {
+    match e.is_nan() {
+        true => PyValueError::new_err(format!(
+            "{e}; where NaN is missing, give mask=np.isnan(X) or nan_missing=True"
+        )),
+        false => raise(e),
     }
 }

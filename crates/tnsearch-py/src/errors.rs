@@ -16,9 +16,12 @@ use tnsearch::search::SearchError;
 use tnsearch::{MemoryError, SettingError};
 use tnsearch_app::compress::{CompressError, GoalError};
 use tnsearch_app::generate::GenerateError;
+use tnsearch_app::load::LoadError;
+use tnsearch_app::pick::PickError;
 use tnsearch_app::reconstruct::ReconstructError;
 use tnsearch_app::tgp::ProcessError;
 use tnsearch_app::{ExampleError, SyntheticError};
+use tnsearch_io::output::OutputError;
 use tnsearch_io::{FileError, Problem};
 use tnsearch_models::{CalibrationError, ModelError};
 use tnsearch_tgp::TgpError;
@@ -52,7 +55,7 @@ pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
             }
             _ => {}
         }
-        if e.is::<std::io::Error>() {
+        if e.is::<std::io::Error>() || e.is::<OutputError>() {
             return PyOSError::new_err(sentence(error));
         }
         inner = within(e).or_else(|| e.source());
@@ -88,6 +91,8 @@ fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stat
         ModelError: Setting, File, Output;
         TgpError: Search, Network, Decompose;
         ProcessError: Tgp, Setting;
+        LoadError: File, Memory, Problem;
+        PickError: Load, Setting, Fit, Network;
     }
     None
 }

@@ -1,6 +1,6 @@
 //! `tnsearch.fit`: the cores of one structure.
 
-use crate::data::DataOptions;
+use crate::data::{DataOptions, warn};
 use crate::errors::raise;
 use crate::network::PyNetwork;
 use crate::report::{Given, structure_values};
@@ -45,7 +45,7 @@ pub fn fit<'py>(
     Budget::default().with(|b| b.threads = asked.threads).check().map_err(raise)?;
     let structure = Given::of(structure)?;
     let data = asked.data.load(x, mask, structure.reshape.as_ref(), None)?;
-    data.warn(py)?;
+    warn(&data, py)?;
     structure.check_shape(data.target.dims())?;
     let (structure, target) = (&structure.structure, &data.target);
     let loss = asked.loss.for_target(target).map_err(raise)?;

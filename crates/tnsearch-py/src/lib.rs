@@ -18,6 +18,7 @@ mod network;
 mod options;
 mod outcome;
 mod own;
+mod pick;
 mod reconstruct;
 mod report;
 mod search;
@@ -57,6 +58,8 @@ mod _core {
     use super::network::PyNetwork;
     #[pymodule_export]
     use super::own::{describe_request, own_answer};
+    #[pymodule_export]
+    use super::pick::pick;
     #[pymodule_export]
     use super::reconstruct::reconstruct;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! What a search found, as Python gets it.
 
+use crate::data::Data;
 use crate::errors::{pythonic, raise};
 use crate::network::PyNetwork;
 use crate::report::whole;
@@ -7,31 +8,28 @@ use crate::structure::from_json;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use tnsearch::graph::Template;
-use tnsearch::problem::{Measure, Target};
-use tnsearch::search::{Best, Evaluation, Resolved, SearchResult};
-use tnsearch::tensor::Reshape;
+use tnsearch::search::{Best, Evaluation, SearchResult};
+use tnsearch_app::summary::Asked;
 
 /// A search that has ended.
 pub struct Outcome {
     pub result: SearchResult,
-    pub target: Target,
-    pub reshape: Option<Reshape>,
-    pub settings: Resolved,
-    pub template: Arc<Template>,
+    pub data: Data,
+    pub asked: Asked,
+    /// The summary that the command writes, as JSON.
+    pub summary: String,
     /// The evaluations of the journal it went on from.
     pub before: Vec<Evaluation>,
     /// Its own.
     pub trials: Vec<Evaluation>,
-    /// What was wrong with the journal.
+    /// What is to be said about its files.
     pub warnings: Vec<String>,
 }
 
 /// The numbers as a dict, the network if there is one, the networks of the front.
 pub fn outcome(py: Python<'_>, found: Outcome) -> PyResult<Bound<'_, PyTuple>> {
     for said in &found.warnings {
-        py.import("warnings")?.call_method1("warn", (said,))?;
+        py.import("warnings")?.call_method1("warn", (pythonic(said),))?;
     }
     let values = from_json(py, &values(&found))?;
     let network = found.result.best.as_ref().filter(|best| !best.fitted.cores.is_empty());
@@ -43,20 +41,18 @@ pub fn outcome(py: Python<'_>, found: Outcome) -> PyResult<Bound<'_, PyTuple>> {
 
 impl Outcome {
     fn network(&self, py: Python<'_>, best: &Best) -> PyResult<PyNetwork> {
-        let network = best.network(self.target.dims()).map_err(raise)?;
-        let most = self.settings.budget.max_bytes;
-        let rse = match self.result.measure == Measure::RSE {
-            true => best.score.error,
-            false => py.detach(|| self.target.rse_of_network(&network, most)).map_err(raise)?,
-        };
-        py.detach(|| self.target.confirm(&network, rse, most)).map_err(raise)?;
-        Ok(PyNetwork::new(network, Some(rse), self.reshape.clone()))
+        let (data, measure) = (&self.data, &self.result.measure);
+        let network = best.network(data.target.dims()).map_err(raise)?;
+        let rse = py.detach(|| data.rse_of(&network, measure, best.score.error)).map_err(raise)?;
+        let most = Some(data.limit.bytes());
+        py.detach(|| data.target.confirm(&network, rse, most)).map_err(raise)?;
+        Ok(PyNetwork::new(network, Some(rse), data.reshape.clone()))
     }
 }
 
 fn values(found: &Outcome) -> Value {
     let (result, best) = (&found.result, found.result.best.as_ref());
-    let dims = found.target.dims();
+    let (dims, settings) = (found.data.target.dims(), &found.asked.settings);
     let trial = |trial: &Evaluation| {
         let mut value = json!(trial);
         if let Some(fields) = value.as_object_mut() {
@@ -89,11 +85,12 @@ fn values(found: &Outcome) -> Value {
         .lower_bound
         .map(|b| json!({"params": b.params.map(whole), "error": b.error, "loss": b.loss}));
     json!({
+        "summary": found.summary,
         "strategy": result.strategy,
-        "template": found.template.name(),
+        "template": found.asked.template.name(),
         "dims": dims,
-        "seed": found.settings.seed,
-        "objective": found.settings.objective.recorded(),
+        "seed": settings.seed,
+        "objective": settings.objective.recorded(),
         "measure": result.measure,
         "structure": best.map(|b| b.structure.to_file()),
         "params": best.map(|b| whole(b.score.params)),
@@ -117,7 +114,7 @@ fn values(found: &Outcome) -> Value {
         "certified_optimal": result.certified_optimal,
         "proven_impossible": result.proven_impossible,
         "needed_rank": result.needed_rank.map(|n| json!({"rank": n.rank, "because": n.because()})),
-        "rounding": result.rounding_text(found.target.kind()).map(|text| pythonic(&text)),
+        "rounding": result.rounding_text(found.data.target.kind()).map(|text| pythonic(&text)),
         "shrunk": result.shrunk,
         "history": history.collect::<Vec<_>>(),
         "pareto": pareto.collect::<Vec<_>>(),

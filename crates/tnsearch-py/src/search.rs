@@ -9,17 +9,24 @@ use crate::{options, template};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
+use tnsearch::SettingError;
 use tnsearch::graph::Template;
 use tnsearch::problem::{Loss, SquaredError, Stop};
 use tnsearch::search::wire::Job;
 use tnsearch::search::{
     AskedSearch, Evaluation, FromWorkers, Search, SearchSettings, all_strategies,
 };
+use tnsearch_app::certificate::{self, CASES};
+use tnsearch_app::load::ARRAY;
+use tnsearch_app::outputs::check_distinct;
+use tnsearch_app::page::PageListener;
+use tnsearch_app::summary::Asked;
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
+use tnsearch_io::output::Output;
 
 /// The options that are no part of what the library is asked.
 #[derive(Deserialize, Default)]
@@ -28,6 +35,9 @@ struct Options {
     search: AskedSearch,
     data: DataOptions,
     journal: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    certificate_cases: Option<usize>,
+    report: Option<PathBuf>,
     resume: bool,
     front: bool,
     events: bool,
@@ -48,6 +58,8 @@ pub struct Order {
     template: Option<Arc<Template>>,
     settings: SearchSettings,
     options: Options,
+    certificate: Option<Output>,
+    report: Option<Output>,
 }
 
 /// The names of the options that strategies have.
@@ -83,11 +95,24 @@ impl Order {
         }
         let limit = options.data.limit()?;
         let settings = options.search.settings(limit.bytes()).map_err(raise)?;
+        let named = [
+            ("--journal", &options.journal),
+            ("--report", &options.report),
+            ("--certificate", &options.certificate),
+        ];
+        let named = named.map(|(name, path)| (name, path.as_deref()));
+        check_distinct(&[], &named).map_err(raise)?;
+        let output = |path: &Option<PathBuf>| path.as_deref().map(Output::check).transpose();
+        let certificate = output(&options.certificate).map_err(raise)?;
+        let report = output(&options.report).map_err(raise)?;
+        if options.certificate_cases == Some(0) {
+            return Err(raise(SettingError::new("certificate-cases", 0, "it must be at least 1")));
+        }
         let data = options.data.load(x, mask.as_ref(), None, None)?;
         let dims = data.target.dims();
         let named = |graph| template::template(&graph, dims.len()).map(Arc::new);
         let template = graph.map(named).transpose()?;
-        Ok(Order { begun, data, template, settings, options })
+        Ok(Order { begun, data, template, settings, options, certificate, report })
     }
 
     /// Runs the search, telling Python what happens.
@@ -97,17 +122,17 @@ impl Order {
         stop: &Stop,
         results: Receiver<FromWorkers>,
     ) -> Result<Outcome, Failure> {
-        let Order { begun, data, template, settings, options } = self;
-        let Data { target, reshape, .. } = data;
+        let Order { begun, data, template, settings, options, certificate, report } = self;
+        let (target, reshape) = (&data.target, data.reshape.as_ref());
         let loss: Arc<dyn Loss> = match options.own {
             true => Arc::new(OwnLoss),
-            false => options.search.objective.loss.for_target(&target)?,
+            false => options.search.objective.loss.for_target(target)?,
         };
         let measure = loss.measure();
         let (events, progress) = (options.events, options.progress);
         let mut teller = Teller { hub: hub.clone(), events, progress };
-        let (mut journal, mut trials) = (None, Vec::<Evaluation>::new());
-        let mut search = Search::new(&target).settings(settings).stop(stop).begun(begun);
+        let (mut journal, mut shown, mut trials) = (None, None, Vec::<Evaluation>::new());
+        let mut search = Search::new(target).settings(settings).stop(stop).begun(begun);
         if let Some(template) = template {
             search = search.template(template);
         }
@@ -123,27 +148,42 @@ impl Order {
         }
         let mut search = search.check()?;
         let mut warnings = Vec::new();
-        if let Some(path) = &options.journal {
-            let mut header = Header::of(&search, &target, &measure, reshape.as_ref())?;
+        if options.journal.is_some() || report.is_some() {
+            let mut header = Header::of(&search, target, &measure, reshape)?;
             header.own = options.fingerprint;
-            let (mut writer, read) = JournalWriter::open(path, &header, options.resume)?;
-            warnings = writer.warnings();
-            let input = "an array".to_owned();
-            writer.begin(&BeginRecord { input, command: options.command })?;
-            search = search.resume(read.records).listen(journal.insert(writer));
+            let begin = BeginRecord { input: ARRAY.to_owned(), command: options.command };
+            if let Some(path) = &options.journal {
+                let (mut writer, read) = JournalWriter::open(path, &header, options.resume)?;
+                warnings = writer.warnings();
+                writer.begin(&begin)?;
+                search = search.resume(read.records).listen(journal.insert(writer));
+            }
+            if report.is_some() {
+                let listener = PageListener::new(header, begin, search.records());
+                search = search.listen(shown.insert(listener));
+            }
         }
         let before = search.records().to_vec();
-        let asked = (search.settings().clone(), search.template().clone());
-        let result = search.listen(&mut trials).prepare()?.run()?;
-        Ok(Outcome {
-            result,
-            target,
-            reshape,
-            settings: asked.0,
-            template: asked.1,
-            before,
-            trials,
-            warnings,
-        })
+        let asked = Asked::new(&search, begun);
+        let prepared = search.listen(&mut trials).prepare()?;
+        let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
+        let result = prepared.run()?;
+        let summary = serde_json::to_string(&asked.summary(&result, &data, ARRAY, None)?)?;
+        // A file that fails must not take the answer with it.
+        if let Some(output) = &certificate {
+            let cases = options.certificate_cases.unwrap_or(CASES);
+            let (made, about) = asked.certificate(&result, bound.as_ref(), cases, stop)?;
+            match certificate::write(output, &made, &about, &data) {
+                Ok(said) => warnings.extend(said),
+                Err(e) => warnings.push(e.to_string()),
+            }
+        }
+        if let (Some(output), Some(shown)) = (&report, shown) {
+            let name = options.journal.as_deref().and_then(Path::file_name);
+            let left = asked.time_after(stop);
+            let page = shown.write(name, &searched, bound.as_ref(), data.limit, &left, output);
+            warnings.extend(page.err().map(|e| e.to_string()));
+        }
+        Ok(Outcome { result, data, asked, summary, before, trials, warnings })
     }
 }

@@ -8,7 +8,6 @@ use super::options::{
     DtypeOptions, ObjectiveOptions, check_seconds, check_threads, count, memory, real,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::structures::load_structure;
 use crate::text::duration;
 use crate::{Exit, hold};
 use clap::Args;
@@ -18,6 +17,7 @@ use std::time::Instant;
 use tnsearch::bound::{Cut, bound_structure};
 use tnsearch::problem::{Stop, at_most};
 use tnsearch::tensor::{Kind, Reshape};
+use tnsearch_app::structures::load_structure;
 use tnsearch_io::MemoryLimit;
 
 /// Cuts in the JSON.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tnsearch::certificate::{Certificate, NoCertificate};
 use tnsearch::graph::Template;
+use tnsearch_app::certificate;
 use tnsearch_io::output::Output;
-use tnsearch_io::verify::{rendered, says};
 
 /// A proof as a file.
 #[derive(Debug, Clone, Default, Args)]
@@ -37,38 +37,19 @@ impl CertificateOptions {
 
     /// How many cases it may have.
     pub fn cases(&self) -> usize {
-        self.certificate_cases.unwrap_or(200_000)
+        self.certificate_cases.unwrap_or(certificate::CASES)
     }
 }
 
-/// Writes a certificate; where there is none, says why. Nothing else is lost by that, but an older one must not stand for
-/// it: it is removed.
+/// Writes a certificate, and says what there is to say about it.
 pub fn write(
     output: &Output,
     made: &Result<Certificate, NoCertificate>,
     template: &Arc<Template>,
     data: &Data,
 ) -> anyhow::Result<()> {
-    let made = match made {
-        Ok(made) => made,
-        Err(why) => {
-            let older = match output.remove()? {
-                true => format!("; {}, from before, was removed", output.path().display()),
-                false => String::new(),
-            };
-            terminal::note("note", &format!("{why}{older}"));
-            return Ok(());
-        }
-    };
-    if let Some(claimed) = &made.short_of {
-        let says = says(made, template);
-        terminal::note(
-            "note",
-            &format!(
-                "the certificate proves less than the bound: {says}; no proof of {claimed} was found"
-            ),
-        );
+    if let Some(said) = certificate::write(output, made, template, data)? {
+        terminal::note("note", &said);
     }
-    let text = rendered(made, template, &data.target, data.reshape.as_ref())?;
-    Ok(output.write(|w| w.write_all(text.as_bytes()))?)
+    Ok(())
 }

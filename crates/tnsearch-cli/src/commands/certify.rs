@@ -9,7 +9,6 @@ use super::options::{
     memory, real, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::structures::{Loaded, Source, load_structure};
 use crate::text::{duration, number, shape};
 use crate::{Exit, hold, interrupt};
 use anyhow::bail;
@@ -23,6 +22,7 @@ use tnsearch::certify::{Certificate, CertifySettings, Compared, NetReport, certi
 use tnsearch::graph::Template;
 use tnsearch::problem::{LowerBound, Objective, Over, OverFile, Place, Statement, StatementRecord};
 use tnsearch::tensor::{Kind, ModeNames, Reshape};
+use tnsearch_app::structures::{Loaded, Source, load_structure};
 use tnsearch_io::MemoryLimit;
 
 /// Binding cuts in the JSON.

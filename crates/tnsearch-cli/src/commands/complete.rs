@@ -2,7 +2,7 @@
 
 use super::data::ReshapeOptions;
 use super::describe::{ErrorReport, MEASURE, StructureReport, line, structure_lines};
-use super::holes::{HoleOptions, Marks, mask_path};
+use super::holes::{HoleOptions, mask_path};
 use super::options::{
     DtypeOptions, check_threads, count, graph_help, load_graph, memory, real, seed,
 };
@@ -20,6 +20,7 @@ use tnsearch::complete::{CompleteMethod, CompleteSettings, FormatTried, HeldOut,
 use tnsearch::network::Network;
 use tnsearch::problem::{Holed, Recovered};
 use tnsearch::tensor::{AnyTensor, Kind, Reshape};
+use tnsearch_app::load::Marks;
 use tnsearch_io::{MemoryLimit, network, output::Output, write_tensor};
 
 /// What the summary says about proofs.

@@ -4,7 +4,6 @@ use super::describe::line;
 use super::options::memory;
 use super::outputs::{ReportOptions, check_distinct};
 use super::space::InternalOption;
-use super::structures::load_structure;
 use crate::Exit;
 use crate::text::number;
 use clap::Args;
@@ -13,6 +12,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use tnsearch::geometry::{Internal, Placements};
 use tnsearch::graph::TemplateRef;
+use tnsearch_app::structures::load_structure;
 use tnsearch_io::MemoryLimit;
 
 /// Show how far apart two structures of one template are.

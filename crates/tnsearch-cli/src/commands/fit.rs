@@ -7,7 +7,6 @@ use super::options::{
     DtypeOptions, FitOptions, LossOptions, check_threads, count, memory, method, real, seed,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::structures::load_structure;
 use crate::text::duration;
 use crate::{Exit, interrupt, terminal};
 use clap::Args;
@@ -19,6 +18,7 @@ use tnsearch::fit::{
 };
 use tnsearch::problem::Loss as _;
 use tnsearch::tensor::{Kind, Reshape};
+use tnsearch_app::structures::load_structure;
 use tnsearch_io::{MemoryLimit, network, output::Output};
 
 /// Fit the cores of one given structure.

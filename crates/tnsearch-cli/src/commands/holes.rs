@@ -2,13 +2,11 @@
 
 use super::describe::line;
 use crate::text::number;
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::{Args, ValueEnum};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use tnsearch::problem::{DataError, Holed, MaskError, Target};
-use tnsearch::tensor::{AnyTensor, Kind, Reshape, TensorError};
-use tnsearch_io::{MemoryLimit, Problem, read_tensor};
+use std::path::PathBuf;
+use tnsearch::problem::Holed;
+use tnsearch_app::load::{self, Holes};
 
 /// Data with holes.
 #[derive(Debug, Clone, Default, Args)]
@@ -26,8 +24,7 @@ pub struct HoleOptions {
 }
 
 /// What true means in a mask.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Marks {
     /// Missing, as in numpy's masked arrays.
     #[default]
@@ -36,19 +33,11 @@ pub enum Marks {
     Observed,
 }
 
-/// Which entries of a tensor are known, as far as a command was told.
-#[derive(Debug, Clone)]
-pub struct Holes {
-    options: HoleOptions,
-    /// The share of entries to be removed, and the seed that decides which.
-    pub remove: Option<(f64, u64)>,
-}
-
 impl HoleOptions {
     /// The options, where there are any.
     pub fn check(&self) -> Option<Holes> {
         let any = self.mask.is_some() || self.nan_missing;
-        any.then(|| Holes { options: self.clone(), remove: None })
+        any.then(|| self.holes(None))
     }
 
     /// The same, with some entries removed.
@@ -56,7 +45,12 @@ impl HoleOptions {
         if !(share > 0.0 && share < 1.0) {
             bail!("--missing is {share}; it must be above 0 and below 1");
         }
-        Ok(Holes { options: self.clone(), remove: Some((share, seed)) })
+        Ok(self.holes(Some((share, seed))))
+    }
+
+    fn holes(&self, remove: Option<(f64, u64)>) -> Holes {
+        let (mask, nan_missing) = (self.mask.clone(), self.nan_missing);
+        Holes { mask, marks: self.marks(), nan_missing, remove }
     }
 
     /// The same with another mask.
@@ -66,51 +60,17 @@ impl HoleOptions {
     }
 
     /// What true means in the mask.
-    pub fn marks(&self) -> Marks {
-        self.mask_marks
+    pub fn marks(&self) -> load::Marks {
+        match self.mask_marks {
+            Marks::Missing => load::Marks::Missing,
+            Marks::Observed => load::Marks::Observed,
+        }
     }
 
     /// The mask's file, if there is one.
     pub fn mask_path(&self) -> Option<&str> {
         self.mask.as_deref()
     }
-}
-
-impl Holes {
-    /// What is known of a tensor, in its own shape.
-    pub fn of(&self, tensor: AnyTensor, path: &Path, limit: MemoryLimit) -> anyhow::Result<Holed> {
-        let read = |name: &String| self.read_mask(name, tensor.dims(), limit);
-        let known = self.options.mask.as_ref().map(read).transpose()?;
-        Holed::new(tensor, known, self.options.nan_missing, self.remove)
-            .map_err(|e| anyhow!("{}: {e}", path.display()))
-    }
-
-    fn read_mask(
-        &self,
-        name: &str,
-        dims: &[usize],
-        limit: MemoryLimit,
-    ) -> anyhow::Result<Vec<bool>> {
-        let mask = read_tensor(name, Some(Kind::F64), limit)?.tensor;
-        if mask.dims() != dims {
-            let (found, expected) = (mask.dims().to_vec(), dims.to_vec());
-            bail!("{name}: {}", MaskError::Shape { found, expected });
-        }
-        let values: Vec<f64> = (0..mask.len()).map(|k| mask.entry(k).re).collect();
-        if let Some(bad) = values.iter().find(|v| **v != 0.0 && **v != 1.0) {
-            bail!("{name}: a mask is of true and false (or ones and zeros), and this holds {bad}");
-        }
-        let observed = self.options.mask_marks == Marks::Observed;
-        Ok(values.iter().map(|&v| (v == 1.0) == observed).collect())
-    }
-}
-
-/// The data in the shape in which it is fitted.
-pub fn target_of(holed: &Holed, reshape: Option<&Reshape>, path: &Path) -> anyhow::Result<Target> {
-    holed.target(reshape).map_err(|e| match e {
-        DataError::Tensor(e) => explained(e, path),
-        e => anyhow!("{}: {e}", path.display()),
-    })
 }
 
 /// The lines about the holes.
@@ -122,13 +82,6 @@ pub fn lines(holed: &Holed, out: &mut String) {
         .as_ref()
         .map_or(String::new(), |removed| format!(", {} of them removed here", removed.count()));
     line(out, "holes", format!("{share} % missing ({missing} of {all} entries{removed})"));
-}
-
-/// A number that is no finite one may be a hole.
-pub fn explained(e: TensorError, path: &Path) -> anyhow::Error {
-    let nan = matches!(&e, TensorError::NotFinite { value, .. } if value.contains("NaN"));
-    let hint = if nan { "; with --nan-missing NaN is taken as missing" } else { "" };
-    anyhow!("{}{hint}", Problem::from(e).of(path))
 }
 
 /// The path of a mask, for messages about files that are the same.

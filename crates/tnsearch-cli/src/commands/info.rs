@@ -7,13 +7,13 @@ use super::describe::{
 };
 use super::options::memory;
 use super::outputs::{Report, ReportOptions, check_distinct, tensor_path};
-use super::structures::{Loaded, Source, is_binary, load_structure};
 use crate::Exit;
 use crate::text::{number, shape};
 use clap::Args;
 use serde::Serialize;
 use std::path::Path;
 use tnsearch::tensor::{Kind, ModeNames, Reshape, unflatten};
+use tnsearch_app::structures::{Loaded, Source, is_binary, load_structure};
 use tnsearch_io::network::{self, StoredNetwork};
 use tnsearch_io::{
     Array, Layout, Listed, MemoryLimit, list_arrays, read_tensor, small, split_key,

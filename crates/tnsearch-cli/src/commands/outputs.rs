@@ -1,5 +1,8 @@
 //! Where results go: all checked before the work starts.
 
+pub use tnsearch_app::fields::lossy;
+pub use tnsearch_app::outputs::check_distinct;
+
 use crate::terminal;
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -134,85 +137,6 @@ impl Folder {
     pub fn file(&self, name: &str) -> anyhow::Result<Output> {
         Ok(Output::check(&self.0.join(name))?)
     }
-}
-
-/// Refuses two outputs on one file, and an output on an input.
-pub fn check_distinct(
-    inputs: &[(&str, &Path)],
-    outputs: &[(&str, Option<&Path>)],
-) -> anyhow::Result<()> {
-    let mut seen: Vec<(&str, PathBuf)> = inputs.iter().map(|(n, p)| (*n, real(p))).collect();
-    for (name, path) in outputs {
-        let Some(path) = path else { continue };
-        let path = real(path);
-        // Several outputs may go to one device (/dev/null).
-        let clash = |p: &PathBuf| same(p, &path) && (p.is_file() || !p.exists());
-        if let Some((other, _)) = seen.iter().find(|(_, p)| clash(p)) {
-            bail!("{name} and {other} are the same file, {}", path.display());
-        }
-        seen.push((name, path));
-    }
-    Ok(())
-}
-
-/// Whether two paths without links are one file: by its name, or another name of it (a hard link).
-fn same(a: &Path, b: &Path) -> bool {
-    #[cfg(unix)]
-    if let (Ok(a), Ok(b)) = (a.metadata(), b.metadata()) {
-        use std::os::unix::fs::MetadataExt as _;
-        return (a.dev(), a.ino()) == (b.dev(), b.ino());
-    }
-    a == b
-}
-
-/// A path without links and dots; of a file that is not there yet, where it would be.
-fn real(path: &Path) -> PathBuf {
-    // As many links as systems follow.
-    const MOST: usize = 40;
-    let mut path = path.to_owned();
-    for _ in 0..MOST {
-        if let Ok(found) = std::fs::canonicalize(&path) {
-            return found;
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = std::fs::canonicalize(folder.unwrap_or(Path::new(".")));
-        let (Ok(folder), Some(name)) = (folder, path.file_name()) else { return path };
-        // A link to what is not there yet.
-        match std::fs::read_link(folder.join(name)) {
-            Ok(to) => path = folder.join(to),
-            Err(_) => return folder.join(name),
-        }
-    }
-    path
-}
-
-/// What a summary names: a path, or none.
-pub trait Named {
-    /// The path.
-    fn path(&self) -> Option<&Path>;
-}
-
-impl Named for &PathBuf {
-    fn path(&self) -> Option<&Path> {
-        Some(self)
-    }
-}
-
-impl Named for &Path {
-    fn path(&self) -> Option<&Path> {
-        Some(self)
-    }
-}
-
-impl Named for Option<&PathBuf> {
-    fn path(&self) -> Option<&Path> {
-        self.map(PathBuf::as_path)
-    }
-}
-
-/// Writes a path into a summary: what is no text in its name (on Unix any bytes may be) as U+FFFD.
-pub fn lossy<S: serde::Serializer>(named: &impl Named, to: S) -> Result<S::Ok, S::Error> {
-    named.path().map(Path::to_string_lossy).serialize(to)
 }
 
 /// The path of a tensor's file, without the key of an array.

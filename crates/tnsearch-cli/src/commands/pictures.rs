@@ -1,13 +1,7 @@
 //! Pictures as tensors: the options of every command that takes a tensor.
 
-use crate::terminal;
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use tnsearch::tensor::{AnyTensor, Kind, Reshape};
-use tnsearch_app::Tensorise;
-use tnsearch_app::tensorise::{AskedPicture, prepared};
-use tnsearch_io::network::Origin;
-use tnsearch_io::{Array, Dtype, MemoryLimit, Picture, picture, read_tensor, split_key};
+use tnsearch_app::tensorise::AskedPicture;
 
 /// How a picture becomes a tensor.
 #[derive(Debug, Clone, Default, Args)]
@@ -41,8 +35,8 @@ enum Named {
 }
 
 impl PictureOptions {
-    /// What is asked for; none where nothing is.
-    pub fn check(&self) -> anyhow::Result<Option<Tensorise>> {
+    /// What is asked for.
+    pub fn asked(&self) -> AskedPicture {
         let tensorise = self.tensorise.map(|named| match named {
             Named::Vdt => "vdt".to_owned(),
             Named::Reshape => "reshape".to_owned(),
@@ -50,36 +44,6 @@ impl PictureOptions {
         });
         let (factors, resize) = (self.factors.clone(), self.resize.clone());
         let (grey, crop) = (self.grey, self.crop);
-        Ok(AskedPicture { tensorise, factors, grey, resize, crop }.check()?)
+        AskedPicture { tensorise, factors, grey, resize, crop }
     }
-}
-
-/// The picture in a file, or that an array is, and what the file holds.
-pub fn picture_of(name: &str, limit: MemoryLimit) -> anyhow::Result<(Picture, Origin)> {
-    let path = split_key(name).0;
-    if !picture::is_picture(&path)? {
-        let Array { tensor, layout, .. } = read_tensor(name, None, limit)?;
-        let read = Picture::from_tensor(&tensor).map_err(|e| anyhow!("{}: {e}", path.display()))?;
-        return Ok((read, Origin { picture: false, dtype: layout.dtype }));
-    }
-    let read = picture::read(&path, limit)?;
-    if read.was_transparent {
-        let path = path.display();
-        terminal::note("note", &format!("{path}: what is transparent is laid over white"));
-    }
-    let dtype = if read.bits == 16 { Dtype::U16 } else { Dtype::U8 };
-    Ok((read, Origin { picture: true, dtype }))
-}
-
-/// The tensor of a picture after what was done to it before.
-pub fn read_prepared(
-    name: &str,
-    kind: Option<Kind>,
-    reshape: &Reshape,
-    limit: MemoryLimit,
-) -> anyhow::Result<(AnyTensor, Origin)> {
-    let steps = reshape.picture().unwrap_or_default();
-    let (own, origin) = picture_of(name, limit)?;
-    let tensor = AnyTensor::from(prepared(own, steps).into_tensor());
-    Ok((tensor.to_kind(kind.unwrap_or(Kind::F64))?, origin))
 }

@@ -1,20 +1,15 @@
 //! `tnsearch report`: a page about one search or several, from their journals.
 
-use super::cuts;
-use super::data::for_journal;
-use super::facts::facts;
 use super::options::memory;
 use super::outputs::{check_distinct, tensor_path};
 use crate::{Exit, terminal};
-use anyhow::bail;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tnsearch::bound::{CutBound, Spectra, needs_svd};
-use tnsearch::problem::{Stop, Target};
+use tnsearch_app::load::Source;
+use tnsearch_app::page;
 use tnsearch_io::journal::JournalFile;
 use tnsearch_io::lines;
 use tnsearch_io::{MemoryLimit, output::Output};
-use tnsearch_report::page::{self, Digest, Search};
 
 /// Show a search, or several, as a page.
 ///
@@ -55,13 +50,13 @@ pub fn run(args: &Report) -> anyhow::Result<Exit> {
     check_distinct(&inputs, &[("--output", Some(&args.output))])?;
     let output = Output::check(&args.output)?;
     let limit = MemoryLimit::new(args.max_memory);
-    let mut searches =
-        args.journals.iter().map(|path| load(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let read = args.journals.iter().map(|path| page::read(path));
+    let mut searches = read.collect::<Result<Vec<_>, _>>()?;
     args.journals.iter().zip(&searches).for_each(|(path, search)| warn(path, &search.journal));
     if let Some(x) = &args.x {
-        add_facts(&mut searches, x, limit)?;
+        page::add_facts(&mut searches, &Source::File(x.clone()), limit)?;
     }
-    let html = page::page(&searches);
+    let html = tnsearch_report::page::page(&searches);
     output.write(|w| w.write_all(html.as_bytes()))?;
     if !args.quiet {
         terminal::print(&format!(
@@ -78,45 +73,4 @@ pub fn warn(path: &Path, journal: &JournalFile) {
     for said in lines::warnings(path, &journal.damaged, "it is left out") {
         terminal::note("warning", &said);
     }
-}
-
-/// A journal on disk.
-pub fn load(path: &Path) -> anyhow::Result<Search> {
-    let journal = JournalFile::open(path)?;
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Ok(Search { name, journal, facts: None })
-}
-
-/// Adds what the tensor tells to every search that was made with it.
-fn add_facts(searches: &mut [Search], x: &str, limit: MemoryLimit) -> anyhow::Result<()> {
-    let never = Stop::new();
-    let limits = cuts::limits(None, limit);
-    let mut known: Vec<(String, Target)> = Vec::new();
-    let mut found_one = false;
-    for search in searches.iter_mut() {
-        let header = &search.journal.header;
-        let target = match known.iter().find(|(print, _)| *print == header.sha256) {
-            Some((_, target)) => target.clone(),
-            None => {
-                let Some(target) = for_journal(x, header, limit)? else { continue };
-                known.push((header.sha256.clone(), target.clone()));
-                target
-            }
-        };
-        found_one = true;
-        let Some(found) = Digest::new(search).found else { continue };
-        let svd = needs_svd(search.journal.header.objective);
-        let bound = match Spectra::within(&target, svd, &limits) {
-            Ok(spectra) => {
-                spectra.prepare_within(&limits, &never)?;
-                Some(CutBound::new(spectra))
-            }
-            Err(_) => None,
-        };
-        search.facts = Some(facts(&target, bound.as_ref(), &search.journal, &found, limit, &never));
-    }
-    if !found_one {
-        bail!("{x} is not the tensor of the journal: its dimensions or entries differ");
-    }
-    Ok(())
 }

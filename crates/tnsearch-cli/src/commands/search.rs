@@ -1,13 +1,10 @@
 //! `tnsearch search`: the smallest network for a tensor.
 
-mod page;
 mod strategy;
 mod summary;
-mod words;
 
-pub use words::proof;
+pub use tnsearch_app::words::proof;
 
-use self::page::PageListener;
 use self::strategy::StrategyOptions;
 use super::certificate::CertificateOptions;
 use super::data::ReshapeOptions;
@@ -28,6 +25,8 @@ use tnsearch::fit::Method;
 use tnsearch::problem::{Loss as _, Over};
 use tnsearch::search::wire::Job;
 use tnsearch::search::{AskedSearch, Search as Run, SearchError};
+use tnsearch_app::page::PageListener;
+use tnsearch_app::summary::Asked;
 use tnsearch_io::journal::{BeginRecord, Header, JournalWriter};
 use tnsearch_io::{MemoryLimit, output::Output};
 
@@ -219,7 +218,7 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         let listener = PageListener::new(header, begin, search.records());
         search = search.listen(shown.insert(listener));
     }
-    let described = summary::Described::new(args, &search, &template, &data);
+    let described = summary::Described { args, data: &data, asked: Asked::new(&search, begun) };
     hold::at("preparation", &stop.within_seconds(args.max_seconds.unwrap_or(f64::INFINITY)));
     let prepared = search.listen(&mut held).prepare()?;
     if let (Some(impossible), false) = (prepared.impossible(), quiet) {
@@ -231,15 +230,18 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     if let Some(e) = &result.listener_error {
         terminal::note("warning", &format!("the journal is incomplete: {e}"));
     }
-    // What comes after the search gets some more time, so that it can say something.
-    let more = 1.05 * args.max_seconds.unwrap_or(f64::INFINITY) + 0.5;
-    let left = || stop.within_seconds((more - begun.elapsed().as_secs_f64()).max(0.0));
-    let proving = left();
-    let proof = proof.as_ref().map(|file| (file, bound.as_ref(), &proving));
+    let proof = proof.as_ref().map(|file| (file, bound.as_ref(), &stop));
     let exit = described.finish(result, output.as_ref(), front.as_ref(), &report, proof)?;
     if let (Some(page), Some(shown)) = (&page, shown) {
         let name = args.journal.as_deref().and_then(Path::file_name);
-        shown.write(name, &searched, bound.as_ref(), limit, &left(), page)?;
+        shown.write(
+            name,
+            &searched,
+            bound.as_ref(),
+            limit,
+            &described.asked.time_after(&stop),
+            page,
+        )?;
     }
     Ok(exit)
 }

@@ -1,17 +1,14 @@
 //! `tnsearch verify`: what was claimed, computed anew along another path.
 
-mod given;
 mod lines;
 
 use super::data::{Data, ReshapeOptions};
 use super::describe::line;
-use super::holes::{HoleOptions, Holes};
+use super::holes::HoleOptions;
 use super::options::{
-    DtypeOptions, LossOptions, check_seconds, count, load_graph, memory, read_text, real, seed,
-    template_help,
+    DtypeOptions, LossOptions, check_seconds, count, load_graph, memory, real, seed, template_help,
 };
 use super::outputs::{ReportOptions, check_distinct, tensor_path};
-use super::structures::{Loaded, Source, load_structure};
 use crate::{Exit, interrupt};
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -19,12 +16,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tnsearch::MemoryError;
 use tnsearch::tensor::Kind;
+use tnsearch_app::certificate::CASES;
+use tnsearch_app::load::Holes;
+use tnsearch_app::structures::{Loaded, Source, load_structure};
+use tnsearch_app::verify::{self, Claims};
 use tnsearch_io::MemoryLimit;
-use tnsearch_io::verify::{self, Prover};
-use tnsearch_verify::Limits;
-use tnsearch_verify::claims::{self, Findings, Given, Outcome};
+use tnsearch_verify::claims::{Findings, Outcome};
 
 /// Check what was claimed about a network: everything is computed anew, along another path.
 ///
@@ -79,7 +77,7 @@ pub struct Verify {
     #[arg(long, help_heading = "Proof")]
     strict: bool,
     /// Cases that a proof may have where there is no certificate
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Proof")]
+    #[arg(long, value_name = "N", default_value_t = CASES, value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Proof")]
     max_cases: usize,
     /// End after this many seconds; what was not checked by then is said
     #[arg(long, value_name = "S", value_parser = real, allow_negative_numbers = true, help_heading = "Budgets")]
@@ -129,80 +127,53 @@ pub fn run(args: &Verify) -> anyhow::Result<Exit> {
     )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory);
-    let summary = args.summary.as_deref().map(read_summary).transpose()?;
-    let certificate = args.certificate.as_deref().map(given::read_certificate).transpose()?;
-    let network = args.network.as_deref().map(|path| load_structure(path, limit)).transpose()?;
-    if let Some(other) = network.as_ref().filter(|n| !matches!(n.source, Source::Network(_))) {
-        let what =
-            if matches!(other.source, Source::Summary) { "a summary" } else { "a structure" };
-        let path = args.network.as_deref().unwrap_or(Path::new(""));
-        bail!("{}: this is {what}; what is checked is a network (net.safetensors)", path.display());
-    }
+    let summary = args.summary.as_deref().map(verify::read_summary).transpose()?;
+    let certificate = args.certificate.as_deref().map(verify::read_certificate).transpose()?;
+    let loaded = args.network.as_deref().map(|path| load_structure(path, limit)).transpose()?;
+    let network = match &loaded {
+        Some(Loaded { source: Source::Network(network), reshape, rse, .. }) => {
+            Some((&**network, reshape.as_ref(), *rse))
+        }
+        Some(other) => {
+            let summary = matches!(other.source, Source::Summary);
+            let what = if summary { "a summary" } else { "a structure" };
+            let path = args.network.as_deref().unwrap_or(Path::new("")).display();
+            bail!("{path}: this is {what}; what is checked is a network (net.safetensors)");
+        }
+        None => None,
+    };
     let wanted = match summary.as_ref().and_then(|s| s["mask"].as_str()) {
         Some(mask) => wanted.with_holes(args.holes_of(Some((mask, summary.as_ref())))?),
         None => wanted,
     };
-    let said = summary.as_ref().and_then(|s| s["dtype"].as_str());
-    let said = said.or(certificate.as_ref().map(|c| &*c.data.dtype));
-    let kind = |name: &str| Kind::ALL.into_iter().find(|k| k.name() == name);
-    let of_network = network.as_ref().and_then(|n| match &n.source {
-        Source::Network(network) => Some(network.kind()),
-        _ => None,
-    });
-    let dtype = args.numbers.dtype.or(said.and_then(kind)).or(of_network);
-    let data = match &certificate {
-        // The shape in which the tensor was taken.
-        Some(c) if network.is_none() => given::load_as(&wanted, &args.tensor, dtype, c, limit)?,
-        _ => wanted.load(&args.tensor, dtype, network.as_ref(), limit)?,
+    let loss = args.loss.spec();
+    let claimed = Claims {
+        network,
+        summary: summary.as_ref(),
+        certificate: certificate.as_ref(),
+        loss: (!loss.is_default()).then(|| loss.to_string()),
+        template: None,
+        max_rank: args.max_rank.map(|r| r as u64),
     };
-
-    // The checks have a copy of their own, of 64-bit parts, and what they take comes on top of both.
-    let own = if data.target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
-    let taken = data.target.held_bytes() + (own.bytes() * data.target.entries()) as u64;
-    MemoryError::check("checking it", taken as f64, Some(limit.bytes()))
-        .map_err(|e| anyhow!("{}: {e}", tensor.display()))?;
+    let dtype = args.numbers.dtype.or(claimed.kind());
+    let data = match &loaded {
+        Some(_) => wanted.load(&args.tensor, dtype, loaded.as_ref(), limit)?,
+        None => wanted.load_as(&args.tensor, dtype, claimed.reshape()?.as_ref(), limit)?,
+    };
+    let template = match &args.template {
+        Some(spec) if spec == "any-tree" => Some(json!("any-tree")),
+        Some(spec) => {
+            let graph = load_graph(spec, data.target.dims().len())?;
+            Some(serde_json::to_value(graph.to_ref())?)
+        }
+        None => None,
+    };
     let interrupt = interrupt::on_ctrl_c();
     let seconds = args.max_seconds.unwrap_or(f64::INFINITY) - begun.elapsed().as_secs_f64();
     let stop = interrupt.within_seconds(seconds.max(0.0));
-    let asks = || stop.is_set();
-    let limits = Limits { bytes: limit.bytes() - taken, stop: &asks };
-    let reading = |name: &str| given::named_network(name, limit);
-    let prover = Prover {
-        target: &data.target,
-        reshape: data.reshape.as_ref(),
-        cases: args.max_cases,
-        limit,
-        stop: &stop,
-        read: &reading,
-    };
-    let (x, known) = (verify::tensor(&data.target), verify::known(&data.target));
-    let loss = args.loss.spec();
-    let loss = (!loss.is_default()).then(|| loss.to_string());
-    let template = match &args.template {
-        Some(spec) if spec == "any-tree" => Some(json!("any-tree")),
-        Some(spec) => Some(serde_json::to_value(load_graph(spec, x.dims.len())?.to_ref())?),
-        None => None,
-    };
-    let stored = match &network {
-        Some(Loaded { source: Source::Network(network), reshape, rse, .. }) => {
-            Some(verify::stored(network, reshape.as_ref(), *rse)?)
-        }
-        _ => None,
-    };
-    let given = Given {
-        x: &x,
-        known: known.as_deref(),
-        dtype: data.target.kind().name(),
-        reshaped: verify::reshaped(data.reshape.as_ref())?,
-        network: stored,
-        summary: summary.as_ref(),
-        certificate: certificate.as_ref(),
-        removed: given::removed(&data),
-        loss: loss.as_deref(),
-        template,
-        max_rank: args.max_rank.map(|r| r as u64),
-    };
-    let claims = claims::verify(&given, &prover, &limits);
+    let claims = Claims { template, ..claimed }
+        .verify(&data, args.max_cases, &stop)
+        .map_err(|e| anyhow!("{}: {e}", tensor.display()))?;
     let verdict = claims.outcome(args.strict);
     let summary = Summary {
         input: &args.tensor,
@@ -240,17 +211,6 @@ impl Verify {
             None => Ok(holes.check()),
         }
     }
-}
-
-/// The summary of a command.
-fn read_summary(path: &Path) -> anyhow::Result<Value> {
-    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
-    let value: Value = serde_json::from_str(&read_text(path)?)
-        .map_err(|e| named(&format_args!("{e}; a summary is what '--json' writes")))?;
-    if !value.is_object() || (value.get("dims").is_none() && value.get("params").is_none()) {
-        return Err(named(&"it is no summary of a search, a fit or a decomposition"));
-    }
-    Ok(value)
 }
 
 fn text(args: &Verify, data: &Data, claims: &Findings) -> String {

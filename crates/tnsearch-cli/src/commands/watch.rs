@@ -3,7 +3,7 @@
 mod view;
 
 use super::describe::{line, structure_lines, tensor_text};
-use super::report::{load, warn};
+use super::report::warn;
 use crate::text::{duration, number};
 use crate::{Exit, interrupt, terminal};
 use anyhow::anyhow;
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use tnsearch::problem::{Score, Stop};
 use tnsearch::search::StoppedBy;
+use tnsearch_app::page;
 use tnsearch_io::journal::Header;
 use tnsearch_io::lines::being_written;
 use tnsearch_report::page::{Digest, Found, Search, State};
@@ -53,14 +54,14 @@ enum Writer {
 pub fn run(args: &Watch) -> anyhow::Result<Exit> {
     let tty = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if args.once || !tty {
-        let search = load(&args.journal)?;
+        let search = page::read(&args.journal)?;
         warn(&args.journal, &search.journal);
         terminal::print(&snapshot(&search, writer(&args.journal)))?;
         return Ok(Exit::Done);
     }
     // A file that is no journal is refused before the screen is taken; one that is not there yet may come.
     if args.journal.metadata().is_ok_and(|m| m.len() > 0) {
-        load(&args.journal)?;
+        page::read(&args.journal)?;
     }
     let stop = interrupt::silent();
     // Restores the terminal on a panic, too.
@@ -100,7 +101,7 @@ impl Seen {
                 Some((0, _)) => {
                     Err("the journal is empty: the search is about to begin".to_owned())
                 }
-                Some(_) => load(path).map_err(|e| e.to_string()),
+                Some(_) => page::read(path).map_err(|e| e.to_string()),
             };
         }
         // A large journal takes a while to read: never more than a fifth of the time.

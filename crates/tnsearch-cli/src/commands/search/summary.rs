@@ -1,197 +1,29 @@
-//! What a search reports: JSON for programs, text for people.
+//! What a search reports, and what it writes.
 
-use super::{Search, words};
+use super::Search;
 use crate::Exit;
 use crate::commands::certificate;
 use crate::commands::data::Data;
-use crate::commands::describe::{ErrorReport, Named, StructureReport, line, structure_lines};
+use crate::commands::describe::{line, structure_lines};
 use crate::commands::outputs::{Folder, Report};
 use crate::text::{duration, number, shape};
-use serde::Serialize;
-use std::path::PathBuf;
-use std::sync::Arc;
-use tnsearch::bound::{CutBound, NeededReport};
-use tnsearch::certificate::{Claim, NoCertificate, prove};
-use tnsearch::fit::{Effort, FitSettings};
-use tnsearch::graph::{Template, TemplateRef};
-use tnsearch::problem::{LowerBound, Measure, Objective, Over, OverFile, StatementRecord, Stop};
+use tnsearch::bound::CutBound;
+use tnsearch::problem::Stop;
 use tnsearch::search::{
-    Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, NoAnswer, ParetoPoint,
-    Resolved, RunSummary, SearchResult, ShrunkSummary, StoppedBy, StrategySpec, chosen_format,
+    Counts, SearchResult, ShrunkSummary, StoppedBy, StrategySpec, chosen_format,
 };
-use tnsearch::tensor::{Kind, Reshape};
+use tnsearch_app::summary::Asked;
+use tnsearch_app::words;
 use tnsearch_io::{network, output::Output};
-
-/// The JSON summary (`docs/formats.md`).
-#[derive(Serialize)]
-struct Summary<'a> {
-    strategy: &'a str,
-    #[serde(flatten)]
-    structure: StructureReport,
-    dtype: Kind,
-    reshaped: Option<&'a Reshape>,
-    seed: u64,
-    #[serde(flatten)]
-    error: ErrorReport<'a>,
-    loss: Option<f64>,
-    #[serde(flatten)]
-    counts: Counts,
-    speculative: u64,
-    seconds: f64,
-    shrunk: Option<&'a ShrunkSummary>,
-    stopped_by: StoppedBy,
-    lower_bound: Named<'a, Option<LowerBound>>,
-    bound_over: Option<OverFile>,
-    statement: StatementRecord,
-    no_answer: Option<NoAnswer>,
-    certified_optimal: bool,
-    proven_impossible: bool,
-    needed_rank: Option<NeededReport>,
-    edges_at_max_rank: Option<usize>,
-    history: Named<'a, Vec<HistoryPoint>>,
-    pareto: Named<'a, Vec<PointReport>>,
-    formats: Vec<FormatReport<'a>>,
-    chosen: Option<String>,
-    input: &'a str,
-    objective: Named<'a, Objective>,
-    target_reached: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rounding: Option<String>,
-    format_preserved: Option<bool>,
-    run: Option<usize>,
-    run_seed: Option<u64>,
-    runs: &'a [RunSummary],
-    settings: &'a serde_json::Value,
-    fit: &'a FitSettings,
-    budgets: Budgets<'a>,
-    #[serde(serialize_with = "crate::commands::outputs::lossy")]
-    output: Option<&'a PathBuf>,
-    version: &'a str,
-}
-
-/// A point of the Pareto front.
-#[derive(Serialize)]
-struct PointReport {
-    params: u128,
-    rse: f64,
-    permutation: Vec<usize>,
-    edges: Vec<[usize; 3]>,
-    run: usize,
-    /// Left out where it is that of the answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    template: Option<TemplateRef>,
-    #[serde(skip_serializing_if = "Effort::is_full")]
-    effort: Effort,
-}
-
-impl PointReport {
-    fn new(point: &ParetoPoint, answer: &TemplateRef) -> Self {
-        let file = point.structure.to_file();
-        PointReport {
-            params: point.params,
-            rse: point.error,
-            permutation: file.permutation,
-            edges: file.edges,
-            run: point.run,
-            template: Some(file.template).filter(|own| own != answer),
-            effort: point.effort,
-        }
-    }
-}
-
-/// The best of one format.
-#[derive(Serialize)]
-struct FormatReport<'a> {
-    format: &'a str,
-    params: u128,
-    #[serde(flatten)]
-    error: ErrorReport<'a>,
-    seconds: f64,
-    target_reached: bool,
-}
-
-impl<'a> FormatReport<'a> {
-    fn new(best: &'a FormatBest, measure: &'a Measure) -> Self {
-        let FormatBest { format, score, seconds, target_reached } = best;
-        FormatReport {
-            format,
-            params: score.params,
-            error: ErrorReport::new(measure, score.error),
-            seconds: *seconds,
-            target_reached: *target_reached,
-        }
-    }
-}
-
-/// What the search might use, and what it did not fit.
-#[derive(Serialize)]
-struct Budgets<'a> {
-    #[serde(flatten)]
-    budget: &'a Budget,
-    max_phi: f64,
-    max_cost: Option<f64>,
-}
 
 /// What was asked, for when the answer is there.
 pub(super) struct Described<'a> {
-    args: &'a Search,
-    template: Arc<Template>,
-    data: &'a Data,
-    settings: Resolved,
-    strategy_settings: serde_json::Value,
-    fit: FitSettings,
-    max_cost: Option<f64>,
-    leaves_template: bool,
-    all_trees: bool,
+    pub args: &'a Search,
+    pub data: &'a Data,
+    pub asked: Asked,
 }
 
-impl<'a> Described<'a> {
-    pub fn new(
-        args: &'a Search,
-        search: &CheckedSearch<'_>,
-        template: &Arc<Template>,
-        data: &'a Data,
-    ) -> Self {
-        Described {
-            args,
-            template: template.clone(),
-            data,
-            settings: search.settings().clone(),
-            strategy_settings: search.strategy_settings(),
-            fit: FitSettings::clone(search.fit()),
-            max_cost: search.max_cost(),
-            leaves_template: search.graphs() == Graphs::All,
-            all_trees: matches!(search.graphs(), Graphs::Trees | Graphs::Formats),
-        }
-    }
-
-    /// What a lower bound is about.
-    fn bounded(&self) -> anyhow::Result<Arc<Template>> {
-        Ok(match self.all_trees {
-            true => Arc::new(Template::any_tree(self.template.order())?),
-            false => self.template.clone(),
-        })
-    }
-
-    /// Writes a certificate of what was proven.
-    fn certify(
-        &self,
-        result: &SearchResult,
-        bound: Option<&CutBound>,
-        output: &Output,
-        stop: &Stop,
-    ) -> anyhow::Result<()> {
-        let template = self.bounded()?;
-        let (max_rank, objective) = (self.settings.max_rank, self.settings.objective);
-        let (proven, impossible) = (result.lower_bound, result.proven_impossible);
-        let made = match bound {
-            None => Err(NoCertificate::NothingProven),
-            Some(bound) => Claim::new(&template, max_rank, objective, proven, impossible)
-                .and_then(|claim| prove(&claim, bound, self.args.proof.cases(), stop)),
-        };
-        certificate::write(output, &made, &template, self.data)
-    }
-
+impl Described<'_> {
     /// Writes the network and the reports.
     pub fn finish(
         &self,
@@ -214,64 +46,14 @@ impl<'a> Described<'a> {
             });
         }
         let written = self.write_front(&result, front)?;
-        let answer = match best {
-            Some(best) => best.structure.to_file().template,
-            None => self.template.to_ref(),
-        };
-        let pareto = result.pareto.iter().map(|p| PointReport::new(p, &answer)).collect();
-        let asked = Some(&self.template).filter(|_| !self.all_trees);
-        let format_preserved = best.and_then(|b| asked?.holds(&b.graph));
-        let summary = Summary {
-            strategy: &result.strategy,
-            structure: match best {
-                Some(best) => StructureReport::new(&best.structure, dims),
-                None => StructureReport::nothing(self.template.to_ref(), dims),
-            },
-            dtype: data.target.kind(),
-            reshaped: reshape,
-            seed: args.seed,
-            error: ErrorReport::new(measure, best.map(|b| b.score.error)),
-            loss: best.map(|b| b.score.loss),
-            counts: result.counts,
-            speculative: result.speculative,
-            seconds: result.seconds,
-            shrunk: result.shrunk.as_ref(),
-            stopped_by: result.stopped_by,
-            lower_bound: Named::new(measure, &result.lower_bound)?,
-            bound_over: result.statement.bound_over().map(Over::to_file),
-            statement: result.statement.record(),
-            no_answer: result.no_answer,
-            certified_optimal: result.certified_optimal,
-            proven_impossible: result.proven_impossible,
-            needed_rank: result.needed_rank.map(NeededReport::new),
-            edges_at_max_rank: best
-                .and_then(|b| Some(b.structure.edges_at(result.max_rank?, dims))),
-            history: Named::new(measure, &result.history)?,
-            pareto: Named::new(measure, &pareto)?,
-            formats: result.formats.iter().map(|f| FormatReport::new(f, measure)).collect(),
-            chosen: chosen_format(&result.formats, self.settings.objective, measure, number),
-            input: &args.tensor,
-            objective: Named::new(measure, &self.settings.objective)?,
-            target_reached: result.target_reached,
-            rounding: result.rounding_text(self.data.target.kind()),
-            format_preserved,
-            run: best.map(|b| b.run),
-            run_seed: best.map(|b| b.seed),
-            runs: &result.runs,
-            settings: &self.strategy_settings,
-            fit: &self.fit,
-            budgets: Budgets {
-                budget: &self.settings.budget,
-                max_phi: self.settings.max_phi,
-                max_cost: self.max_cost,
-            },
-            output: args.output.as_ref(),
-            version: env!("CARGO_PKG_VERSION"),
-        };
+        let summary = self.asked.summary(&result, data, &args.tensor, args.output.as_ref())?;
+        let format_preserved = self.asked.format_preserved(&result);
         report.write(&summary, || self.text(&result, format_preserved, written))?;
         saved?;
         if let Some((output, bound, stop)) = certificate {
-            self.certify(&result, bound, output, stop)?;
+            let cases = args.proof.cases();
+            let (made, template) = self.asked.certificate(&result, bound, cases, stop)?;
+            certificate::write(output, &made, &template, data)?;
         }
         Ok(match result.stopped_by {
             StoppedBy::Interrupted => Exit::Interrupted,
@@ -301,15 +83,16 @@ impl<'a> Described<'a> {
         format_preserved: Option<bool>,
         written: usize,
     ) -> String {
-        let (args, settings) = (self.args, &self.settings);
+        let (args, asked) = (self.args, &self.asked);
+        let settings = &asked.settings;
         let mut out = String::new();
         self.data.lines(&mut out, &args.tensor);
         let objective = settings.objective.text(&result.measure);
         let runs = if args.runs > 1 { format!(", {} runs", args.runs) } else { String::new() };
-        let (name, rank, seed) = (self.template.name(), settings.max_rank, settings.seed);
+        let (name, rank, seed) = (asked.template.name(), settings.max_rank, settings.seed);
         let strategy = &settings.strategy.name;
-        let asked = match self.all_trees {
-            true if self.template.is_formats() => {
+        let wanted = match asked.all_trees {
+            true if asked.template.is_formats() => {
                 format!("{objective}; several formats, seed {seed}{runs}")
             }
             true => format!("{objective}; all trees, seed {seed}{runs}"),
@@ -321,7 +104,7 @@ impl<'a> Described<'a> {
                 format!("{objective}; {name}{ranks}, {strategy}, seed {seed}{runs}")
             }
         };
-        line(&mut out, "asked", asked);
+        line(&mut out, "asked", wanted);
         if let Some(hint) = args.objective.hint() {
             line(&mut out, "mind", hint);
         }
@@ -345,7 +128,7 @@ impl<'a> Described<'a> {
         if *strategy == StrategySpec::default().name && samples > 0 {
             line(&mut out, "strategy", format!("chosen for you: {}", words::chosen(result)));
         }
-        if self.leaves_template && result.best.is_some() {
+        if asked.leaves_template && result.best.is_some() {
             let preserved = match format_preserved {
                 Some(true) => {
                     format!("preserved: it is a {name} under some permutation, or a part of one")
@@ -385,7 +168,7 @@ impl<'a> Described<'a> {
             let why = result.no_answer.map_or_else(String::new, |why| why.text());
             return line(out, "found", format!("nothing: {why}"));
         };
-        let (objective, measure) = (self.settings.objective, &result.measure);
+        let (objective, measure) = (self.asked.settings.objective, &result.measure);
         let found = result
             .missed_text(number)
             .unwrap_or_else(|| objective.score_text(&best.score, measure, number));
@@ -414,7 +197,7 @@ impl<'a> Described<'a> {
 
     /// A line for each format, where there were several, and why the first was chosen.
     fn format_lines(&self, out: &mut String, result: &SearchResult) {
-        let (objective, measure) = (self.settings.objective, &result.measure);
+        let (objective, measure) = (self.asked.settings.objective, &result.measure);
         let mut name = "formats";
         let width = result.formats.iter().map(|f| f.format.len()).max().unwrap_or(0);
         for best in &result.formats {

@@ -67,11 +67,11 @@ pub fn proof(result: &SearchResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Synthetic;
     use std::sync::Arc;
     use tnsearch::graph::Template;
     use tnsearch::problem::Target;
     use tnsearch::search::Search;
-    use tnsearch_app::Synthetic;
 
     const EPS: Objective = Objective::MaxError(1e-4);
 

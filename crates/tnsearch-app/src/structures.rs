@@ -1,15 +1,13 @@
 //! A structure, from whatever file has one: a network, the JSON of a command, or a structure file.
 
-use super::data::check_shape;
-use super::options::read_text;
-use anyhow::{anyhow, bail};
+use crate::load::{LoadError, check_shape};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tnsearch::graph::{Structure, StructureFile};
 use tnsearch::network::Network;
 use tnsearch::tensor::{ModeNames, Reshape};
-use tnsearch_io::{MemoryLimit, network, small};
+use tnsearch_io::{FileError, MemoryLimit, network, small};
 
 /// What the file was that a structure came from.
 #[derive(Debug)]
@@ -40,7 +38,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// Refuses a tensor that the structure is not for.
-    pub fn check_shape(&self, dims: &[usize]) -> anyhow::Result<()> {
+    pub fn check_shape(&self, dims: &[usize]) -> Result<(), LoadError> {
         if let Some(known) = &self.dims {
             let what = match self.source {
                 Source::Network(_) => "the network",
@@ -76,7 +74,7 @@ struct Summary {
 
 /// Reads a structure: a network that 'search', 'fit' or 'decompose' wrote, the JSON summary of one of them, or a
 /// structure file.
-pub fn load_structure(path: &Path, limit: MemoryLimit) -> anyhow::Result<Loaded> {
+pub fn load_structure(path: &Path, limit: MemoryLimit) -> Result<Loaded, LoadError> {
     if is_binary(path)? {
         let stored = network::read(path, limit)?;
         return Ok(Loaded {
@@ -88,11 +86,11 @@ pub fn load_structure(path: &Path, limit: MemoryLimit) -> anyhow::Result<Loaded>
             path: path.to_owned(),
         });
     }
-    let text = read_text(path)?;
-    let named = |e: &dyn std::fmt::Display| anyhow!("{}: {e}", path.display());
+    let text = small::read_text(path)?;
+    let named = |e: &dyn std::fmt::Display| LoadError::of(path.display(), e.to_string());
     let first = text.lines().next().unwrap_or_default();
     if is_journal(first) {
-        bail!("{}: this is a journal; 'tnsearch pick' makes a network from it", path.display());
+        return Err(named(&"this is a journal; 'tnsearch pick' makes a network from it"));
     }
     let value: Value = serde_json::from_str(&text).map_err(|e| named(&what_is(&e)))?;
     if value.get("dims").is_none() {
@@ -105,7 +103,7 @@ pub fn load_structure(path: &Path, limit: MemoryLimit) -> anyhow::Result<Loaded>
     }
     let summary: Summary = serde_json::from_value(value).map_err(|e| named(&what_is(&e)))?;
     let (Some(permutation), Some(edges)) = (summary.permutation, summary.edges) else {
-        bail!("{}: it has no structure: nothing was found", path.display());
+        return Err(named(&"it has no structure: nothing was found"));
     };
     let file = serde_json::json!({
         "template": summary.template, "permutation": permutation, "edges": edges,
@@ -114,7 +112,7 @@ pub fn load_structure(path: &Path, limit: MemoryLimit) -> anyhow::Result<Loaded>
     let structure = Structure::from_file(&file).map_err(|e| named(&e))?;
     let wrong = summary.reshaped.as_ref().is_some_and(|r| r.to() != summary.dims);
     if wrong || structure.permutation().len() != summary.dims.len() {
-        bail!("{}: its dims, its structure and its reshape contradict each other", path.display());
+        return Err(named(&"its dims, its structure and its reshape contradict each other"));
     }
     Ok(Loaded {
         structure,
@@ -140,7 +138,7 @@ pub fn is_journal(line: &str) -> bool {
 }
 
 /// Whether a file is no text: a safetensors file begins with a length of eight bytes.
-pub fn is_binary(path: &Path) -> anyhow::Result<bool> {
+pub fn is_binary(path: &Path) -> Result<bool, FileError> {
     // What comes through a pipe is text: it can be read once only.
     let start = small::start(path, 8)?.unwrap_or_default();
     Ok(start.iter().any(|&b| b == 0 || b == 0x93))
