@@ -89,9 +89,9 @@ def pick(
     --------
     >>> import numpy as np, tnsearch
     >>> i, j, k = np.ogrid[0:4, 0:4, 0:4]
-    >>> X = 1 / (1.0 + i + 2 * j + 4 * k)
-    >>> found = tnsearch.search(X, max_re=1e-3)
-    >>> tnsearch.pick(found, X, max_re=0.1).params < found.params
+    >>> X = i + 2.0 * j + 4 * k
+    >>> found = tnsearch.search(X, max_re=1e-3, template="path")
+    >>> tnsearch.pick(found, X, params=found.params).target_reached
     True
     """
     unexpected("pick", options, known_options(pick))

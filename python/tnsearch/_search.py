@@ -36,7 +36,7 @@ def order(
     known = strategy_options()
     strange = {name: value for name, value in options.items() if name.replace("_", "-") not in known}
     unexpected(function, strange, known_options(search) + [name.replace("-", "_") for name in known])
-    s = dict.fromkeys(known_options(search)) | dict(settings)
+    s: dict[str, Any] = dict.fromkeys(known_options(search)) | dict(settings)
     objective = {name: s[name] for name in ("max_re", "max_rse", "max_params", "max_loss")}
     objective["lambda"] = s["lambda_"]
     if not own:

@@ -209,8 +209,7 @@ FILES = dict.fromkeys(("help", "json", "quiet", "output"), "Python returns what 
 PICTURES = dict.fromkeys(("tensorise", "factors", "grey", "resize", "crop"), "pictures are arrays in Python; compress takes their files")
 ONLY_COMMAND = {
     "search": FILES | PICTURES | {
-        "pareto": "front=True returns the networks", "report": "a page is a file", "certificate": "a file",
-        "certificate-cases": "of that file", "cluster": "parallel= takes the pools themselves; tests/package/test_cluster.py compares them",
+        "pareto": "front=True returns the networks", "cluster": "parallel= takes the pools themselves; tests/package/test_cluster.py compares them",
     },
     "fit": FILES | PICTURES | {"structure": "the second argument", "carry": "a fit has no parent"},
     "bound": FILES | PICTURES | {
@@ -219,7 +218,6 @@ ONLY_COMMAND = {
     },
     "certify": FILES | PICTURES | {
         "loss": "refused by both but for the squared error", "max-loss": "of a loss",
-        "certificate": "a file", "certificate-cases": "of that file",
     },
     "complete": FILES | PICTURES | {"network": "the result has it", "progress": "it shows none"},
     "compress": FILES | {"page": "a file"},
@@ -238,8 +236,9 @@ ONLY_PYTHON = {
     },
     "space": {"dims": "--x reads a tensor"},
 }  # fmt: skip
-# The command has them too, but they change no answer.
-SHOWN = {"search": {"progress", "journal", "resume"}}
+# The command has them too, but they change no answer; tests/package/test_outputs.py compares the files.
+CERTIFICATE = {"certificate", "certificate_cases"}
+SHOWN = {"search": {"progress", "journal", "resume", "report"} | CERTIFICATE, "certify": CERTIFICATE}
 
 
 def of_python(name):
@@ -289,8 +288,8 @@ def test_every_function_is_here():
     """Those that take options and are commands, too."""
     here = {"decompress"} | set(CALLS)
     functions = {n for n in tnsearch.__all__ if inspect.isfunction(getattr(tnsearch, n)) and not n.startswith("plot")}
-    # tnsearch.verify has a test of its own.
-    assert functions - here <= {"verify"}
+    # These have tests of their own.
+    assert functions - here <= {"verify", "pick"}
 
 
 def arguments(options, folder):

@@ -44,8 +44,7 @@ pub enum PickError {
 }
 
 /// Which point: one of these.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Which {
     /// The smallest error with at most this many params.
     pub params: Option<u128>,
