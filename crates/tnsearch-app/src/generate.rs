@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use thiserror::Error;
 use tnsearch::SettingError;
-use tnsearch::graph::{GraphError, Template, family_list};
+use tnsearch::graph::{GraphError, MAX_ORDER, Template, family_list};
 use tnsearch::network::{Network, NetworkError};
 use tnsearch::tensor::{Tensor, TensorError};
 use tnsearch_io::output::{Output, OutputError};
@@ -118,7 +118,12 @@ impl AskedTensor {
     pub fn dims(&self) -> Result<Vec<usize>, GenerateError> {
         let usual = self.example()?.map_or((6, 3), |e| (e.order(), e.dim()));
         if self.dims.is_empty() {
-            return Ok(vec![self.dim.unwrap_or(usual.1); self.order.unwrap_or(usual.0)]);
+            let (order, dim) = (self.order.unwrap_or(usual.0), self.dim.unwrap_or(usual.1));
+            if order > MAX_ORDER {
+                let expected = format!("at most {MAX_ORDER} are possible");
+                return Err(SettingError::new("order", order, expected).into());
+            }
+            return Ok(vec![dim; order]);
         }
         if self.order.is_some() || self.dim.is_some() {
             let expected = "it says all of --order and --dim; leave these out";
