@@ -8,7 +8,7 @@ use Verdict::{DoesNotHold, Holds, NotChecked};
 use serde_json::{Value, json};
 use stated::{certificate, checked, checked_by, network, searched, structure, with};
 use tnsearch_verify::claims::{Bounded, Findings, Made, Tools};
-use tnsearch_verify::{Array, Certificate, Graph, Network, Verdict};
+use tnsearch_verify::{Array, Certificate, Graph, Limits, Network, Verdict};
 
 fn says(found: &Findings, claim: &str, verdict: Verdict, case: &dyn std::fmt::Debug) {
     assert!(found.is(claim, verdict), "{claim} {case:?}: {found:?}");
@@ -242,7 +242,7 @@ fn losses_and_targets_are_those_of_the_error() {
         (0.36, true, DoesNotHold),
         (eps, true, Holds),
         (eps, false, DoesNotHold),
-        // It does not hold itself: then either may be.
+        // It does not hold itself: then either may be, as long as the threshold is near.
         (0.3, true, Holds),
         (0.3, false, Holds),
     ] {
@@ -254,6 +254,12 @@ fn losses_and_targets_are_those_of_the_error() {
         ];
         says(&of(&two(0.0), &changes, None), "target_reached", verdict, &(claimed, reached));
     }
+    let changes = [
+        ("/rse", json!(0.3)),
+        ("/objective", json!({"max_rse": 0.5})),
+        ("/target_reached", json!(false)),
+    ];
+    says(&of(&two(0.0), &changes, None), "target_reached", DoesNotHold, &"far");
     // Without an error ranks were given; where one is asked for it has to be a number.
     let base = [("/rse", json!(0.36)), ("/re", json!(0.6)), ("/target_reached", json!(true))];
     for (name, value, verdict) in [
@@ -362,8 +368,10 @@ fn cuts_of_single_numbers_round_more() {
     assert!(found.is("cuts", Holds) && found.is("rse", DoesNotHold), "{found:?}");
     let changes = [("/rse", json!(0.0)), ("/re", json!(0.0)), ("/cuts", changes[2].1.clone())];
     let none = with(&json!(changes[2].1.clone()), &[("/0/rse", json!(0.0))]);
-    let found = of(&network(), &[changes[0].clone(), changes[1].clone(), ("/cuts", none)], None);
-    says(&found, "rse", Holds, &"nothing");
+    for other in [network(), two(0.0)] {
+        let changes = [changes[0].clone(), changes[1].clone(), ("/cuts", none.clone())];
+        says(&of(&other, &changes, None), "rse", Holds, &"nothing");
+    }
 }
 
 #[test]
@@ -388,11 +396,78 @@ fn the_rank_that_is_needed_is_that_of_the_widest_cut() {
             says(&impossible(&x, 0.1, modes, said), "needed_rank", verdict, &(modes, said));
         }
     }
+    // Of more than 12 modes there are too many.
+    for (order, verdict) in [(12, DoesNotHold), (13, NotChecked)] {
+        let one = Array::real(vec![1; order], vec![1.0]).unwrap();
+        says(&impossible(&one, 0.1, &[1], 2), "needed_rank", verdict, &order);
+    }
     // Not all may have been computed: 0.07 of the error.
     let x = stated::tensor();
     for (eps, width, verdict) in
         [(0.35, 1, Holds), (0.35, 2, Holds), (0.33, 1, DoesNotHold), (0.33, 2, Holds)]
     {
         says(&impossible(&x, eps, &[1], width), "needed_rank", verdict, &(eps, width));
+    }
+}
+
+#[test]
+fn cuts_that_were_not_computed_are_not_counted() {
+    let made = Certificate::parse(&certificate().to_string()).unwrap();
+    for (bytes, cuts) in [(u64::MAX, 1), (1, 0)] {
+        let limits = Limits { bytes, stop: &|| false };
+        let found = made.check(&stated::tensor(), "f64", &limits).unwrap().unwrap();
+        assert_eq!((found.cuts, found.unchecked.len()), (cuts, 1 - cuts));
+    }
+}
+
+#[test]
+fn the_gap_of_an_error_is_its_ratio() {
+    let net = json!({"params": 14, "rse": 0.36, "gap": 0.72, "certified_optimal": false, "reaches": true});
+    for (gap, verdict) in [(0.72, Holds), (0.36, DoesNotHold), (0.18, DoesNotHold)] {
+        let changes = [
+            ("/objective", json!({"max_params": 14})),
+            ("/lower_bound", json!({"params": null, "rse": 0.5, "loss": null})),
+            ("/bound_over", json!({"template": "path", "max_rank": 7})),
+            ("/binding_cuts", json!([])),
+            ("/net", with(&net, &[("/gap", json!(gap))])),
+        ];
+        says(&of(&two(0.0), &changes, None), "gap", verdict, &gap);
+    }
+}
+
+#[test]
+fn sizes_are_those_of_the_structure_to_within_parts_in_a_billion() {
+    let phi = 14.0 / 12.0;
+    let small = -f64::log10(phi);
+    for (name, value, away, verdict) in [
+        ("phi", phi, 1.1e-9, Holds),
+        ("phi", phi, 1.3e-9, DoesNotHold),
+        ("log10_cr", small, 6.6e-11, Holds),
+        ("log10_cr", small, 7e-11, DoesNotHold),
+    ] {
+        let found = of(&network(), &[(&format!("/{name}"), json!(value + away))], None);
+        says(&found, name, verdict, &away);
+    }
+    // Either of where modes sit and which ranks there are is a structure.
+    for (at, edges) in [(json!(null), json!([[0, 1, 2]])), (json!([0, 1]), json!(null))] {
+        let changes = [("/permutation", at), ("/edges", edges)];
+        let found = checked(&with(&structure(), &changes), None, |given| given.network = None);
+        assert!(found.is("edges", DoesNotHold), "{found:?}");
+    }
+    // A template by name is compared, and so is a graph of its own; vertices count as much as edges.
+    let vertex = |mode: bool| json!({ "mode": mode });
+    let own = |first: bool| json!({"vertices": [vertex(first), vertex(true)], "edges": [[0, 1]]});
+    for (template, verdict, why) in [
+        (json!("path"), Holds, false),
+        (own(true), Holds, true),
+        (own(false), DoesNotHold, true),
+        (json!("tucker"), DoesNotHold, true),
+    ] {
+        let found = of(&network(), &[("/template", template.clone())], None);
+        assert!(found.is("template", verdict), "{found:?}");
+        let of_summary = found.iter().filter(|f| f.claim == "template").last().unwrap();
+        assert_eq!(of_summary.why.is_some(), why, "{template}");
+        let claimed = if template.is_string() { template } else { Value::Null };
+        assert_eq!(of_summary.claimed, claimed);
     }
 }
