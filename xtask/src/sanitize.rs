@@ -108,8 +108,11 @@ fn miri() -> Result<Option<String>> {
 fn with_address<'c>(command: &'c mut Command, target: &str) -> &'c mut Command {
     command.args(["--target", target, "--target-dir", "target/sanitize"]);
     // Quick to build: what is looked for is the same.
-    let every = "profile.dev.package.\"*\".opt-level=1";
-    command.args(["--config", "profile.dev.opt-level=1", "--config", every]);
+    let packages =
+        ["package.\"*\".opt-level=1", "package.tnsearch-linalg.opt-level=1", "opt-level=0"];
+    for level in packages {
+        command.arg("--config").arg(format!("profile.dev.{level}"));
+    }
     // Leaks at the end of a process are none.
     command.env("RUSTFLAGS", "-Zsanitizer=address").env("RUSTC_BOOTSTRAP", "1");
     command.env("ASAN_OPTIONS", "detect_leaks=0")
@@ -171,7 +174,6 @@ fn python_module() -> Result<Option<String>> {
     tests.env("PYTHONPATH", &folder).env("LD_PRELOAD", preload);
     tests.env("ASAN_OPTIONS", "detect_leaks=0:allocator_may_return_null=1");
     tests.env("TNSEARCH_EXAMPLES", "20").env("PYTHONMALLOC", "malloc");
-    tests.env("TNSEARCH", artifact::given()?);
     step::run_step(&mut tests)?;
     Ok(None)
 }
@@ -182,7 +184,7 @@ fn valgrind() -> Result<Option<String>> {
         return Ok(Some("there is no Valgrind here".into()));
     }
     let built = ["test", "-p", "tnsearch-linalg", "--lib", "--no-run"];
-    let program = artifact::harness(&built, "tnsearch")?;
+    let program = artifact::harness(&built, "tnsearch_linalg")?;
     let mut checked = step::command("valgrind", &["--error-exitcode=9", "--leak-check=no", "-q"]);
     checked.arg(program).args(["--test-threads", "1"]).args(UNSAFE).arg("tensor::raw::");
     step::run_step(checked.env("PROPTEST_CASES", "8"))?;

@@ -227,4 +227,63 @@ mod tests {
         let early = said(ErrorKind::UnexpectedEof).to_string();
         assert_eq!(early, "truncated: 6 of 6 entries are missing");
     }
+
+    #[test]
+    fn whole_numbers_that_a_kind_cannot_hold_are_counted_and_told() {
+        let (single, double) = ((1i128 << 24) + 1, (1i128 << 53) + 1);
+        for (number, f32s, f64s) in [
+            (1 << 24, false, false),
+            (single, true, false),
+            (-single, true, false),
+            (1 << 53, false, false),
+            (double, true, true),
+        ] {
+            let found = [Kind::F32, Kind::C32, Kind::F64, Kind::C64].map(|k| is_rounded(number, k));
+            assert_eq!(found, [f32s, f32s, f64s, f64s], "{number}");
+        }
+        let said = |rounded| rounded_text(rounded, 9, Kind::F32);
+        assert_eq!(said(0), None);
+        assert_eq!(
+            said(1).unwrap(),
+            "1 of 9 entries is a whole number that f32 cannot hold: it is rounded to the nearest it can"
+        );
+        assert_eq!(
+            said(2).unwrap(),
+            "2 of 9 entries are whole numbers that f32 cannot hold: they are rounded to the nearest it can"
+        );
+        let layout = Layout { dims: vec![3], dtype: Dtype::I64, big_endian: false, fortran: false };
+        let bytes: Vec<u8> = [1i64, double as i64, 1 << 60].map(i64::to_le_bytes).concat();
+        for (kind, rounded) in [(None, 1), (Some(Kind::F32), 1), (Some(Kind::C64), 1)] {
+            let read = layout.clone().read(&mut &bytes[..], kind, MemoryLimit::new(None)).unwrap();
+            assert_eq!(read.rounded, rounded, "{kind:?}");
+            assert!(read.rounded_text().unwrap().starts_with("1 of 3 entries is"));
+        }
+    }
+
+    #[test]
+    fn an_array_has_as_many_bytes_as_its_header_says() {
+        let layout = |dims: &[usize]| Layout {
+            dims: dims.to_vec(),
+            dtype: Dtype::F64,
+            big_endian: false,
+            fortran: false,
+        };
+        assert_eq!((layout(&[2, 3]).entries(), layout(&[]).entries()), (6, 1));
+        assert!(layout(&[2, 3]).check_length(48).is_ok());
+        assert!(matches!(
+            layout(&[2, 3]).check_length(49).unwrap_err(),
+            Problem::TooLong { promised: 48, found: 49 }
+        ));
+        assert_eq!(
+            layout(&[2, 3]).check_length(47).unwrap_err().to_string(),
+            "truncated: the header promises 6 entries of type f64 (48 bytes), but the file has 47 bytes of data"
+        );
+    }
+
+    #[test]
+    fn entries_are_scattered_where_the_first_index_runs_fastest() {
+        let mut scatter = Scatter::new(&[2, 3, 2]);
+        let found: Vec<usize> = (0..12).map(|_| scatter.next()).collect();
+        assert_eq!(found, [0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11]);
+    }
 }

@@ -229,3 +229,28 @@ impl Dtype {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_counted_that_a_kind_is_too_short_for() {
+        let numbers = [7u64, (1 << 24) + 1, (1 << 53) + 1, 1 << 60];
+        let kinds = [Kind::F32, Kind::C32, Kind::F64, Kind::C64];
+        let of = |dtype: Dtype, bytes: Vec<u8>, big: bool| {
+            kinds.map(|kind| dtype.rounded(&bytes, big, kind))
+        };
+        let (little, big) = (numbers.map(u64::to_le_bytes), numbers.map(u64::to_be_bytes));
+        for dtype in [Dtype::I64, Dtype::U64] {
+            assert_eq!(of(dtype, little.concat(), false), [2, 2, 1, 1], "{dtype:?}");
+            assert_eq!(of(dtype, big.concat(), true), [2, 2, 1, 1], "{dtype:?}");
+        }
+        for dtype in [Dtype::I32, Dtype::U32] {
+            let bytes = [numbers[0], numbers[1]].map(|n| (n as u32).to_le_bytes()).concat();
+            assert_eq!(of(dtype, bytes, false), [1, 1, 0, 0], "{dtype:?}");
+        }
+        assert_eq!(of(Dtype::U64, u64::MAX.to_le_bytes().to_vec(), false), [1; 4]);
+        assert_eq!(of(Dtype::F64, little.concat(), false), [0; 4]);
+    }
+}

@@ -262,6 +262,18 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn what_cannot_be_removed_is_told_from_what_is_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        let output = Output::check(&path).unwrap();
+        assert!(!output.remove().unwrap());
+        fs::write(&path, "old").unwrap();
+        assert!(output.remove().unwrap() && !path.exists());
+        fs::create_dir(&path).unwrap();
+        assert!(output.remove().is_err());
+    }
+
+    #[test]
     fn what_cannot_be_written_to_is_refused_and_a_pipe_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         // Nobody can open a socket, not even root.

@@ -352,4 +352,15 @@ mod tests {
             parse(&b"a,b\n1,\xff\n"[..]).unwrap_err().to_string().starts_with("not a CSV table")
         );
     }
+
+    #[test]
+    fn what_cannot_be_opened_is_told_from_what_is_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("t.csv");
+        std::fs::write(&file, "a\n1\n").unwrap();
+        let problem = |path: &Path| read(path, MemoryLimit::new(None)).unwrap_err().problem;
+        assert!(matches!(problem(&dir.path().join("none.csv")), Problem::Missing));
+        assert!(matches!(problem(&file.join("inside.csv")), Problem::Io(_)));
+        assert!(matches!(problem(dir.path()), Problem::NotAFile("a directory")));
+    }
 }

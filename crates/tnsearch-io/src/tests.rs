@@ -24,7 +24,13 @@ fn limit() -> MemoryLimit {
 }
 
 /// A .npy file of a given version, type string, order, shape and bytes.
-fn npy_bytes(version: u8, descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn npy_bytes(
+    version: u8,
+    descr: &str,
+    fortran: bool,
+    shape: &str,
+    data: &[u8],
+) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let descr = if descr.starts_with('[') { descr.to_owned() } else { format!("'{descr}'") };
     let header =

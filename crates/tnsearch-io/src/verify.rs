@@ -5,11 +5,11 @@ use crate::MemoryLimit;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
-use tnsearch::bound::{BoundLimits, CutBound, Spectra, needs_svd};
+use tnsearch::bound::{BoundLimits, CutBound, Spectra};
 use tnsearch::certificate::{Certificate, Claim, NoCertificate, prove};
 use tnsearch::graph::{Template, TemplateRef};
 use tnsearch::network::Network;
-use tnsearch::problem::{Objective, Over, Stop, Target};
+use tnsearch::problem::{Over, Stop, Target};
 use tnsearch::tensor::{AnyTensor, Reshape};
 use tnsearch_verify::claims::{self, Bounded, Least, Made, Tools};
 use tnsearch_verify::{Array, Certificate as Given, Graph, Vertex};
@@ -232,10 +232,7 @@ impl Prover<'_> {
             Least::Loss(lambda, loss) => Claim::of_loss(&template, max_rank, lambda, loss),
         };
         // What rounding takes from a small tail decides whether it is above a small error.
-        let svd = match claim.least {
-            Least::Params(eps, _) => eps < SMALL || needs_svd(Objective::MaxError(eps)),
-            Least::Loss(lambda, _) => needs_svd(Objective::Lambda(lambda)),
-        };
+        let svd = matches!(claim.least, Least::Params(eps, _) if eps < SMALL);
         let limits = BoundLimits::default().with(|l| l.max_bytes = Some(self.limit.bytes()));
         let spectra = Spectra::within(self.target, svd, &limits).map_err(|e| text(&e))?;
         let bound = CutBound::new(spectra.stoppable(self.stop));
@@ -264,3 +261,6 @@ impl Prover<'_> {
         Ok(Made::Certificate(Box::new(Given::parse(&written).map_err(|e| text(&e))?)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,4 +171,63 @@ mod tests {
         assert_eq!((unit(&[0.0, 0.0], &[]), unit(&[], &[])), (None, None));
         assert_eq!((unit(&[f64::NAN], &[]), unit(&[f64::INFINITY], &[])), (None, None));
     }
+
+    /// A certificate over three modes of lengths 2, 3 and 2 with these contracted.
+    fn certificate(contracted: serde_json::Value, cut: &[usize]) -> Certificate {
+        let made = serde_json::json!({
+            "format": "tnsearch-certificate", "version": 3, "tnsearch": "0", "says": "", "reshaped": null,
+            "data": {"dims": [2, 3, 2], "dtype": "f64", "sha256": "", "norm": 5.0},
+            "template": "any-tree", "max_rank": null, "max_rse": 0.1, "params": 4, "lost": 0.0,
+            "contracted": contracted, "cuts": [{"modes": cut, "width": 2, "tail": 0.3, "slack": 0.0}], "tree": [],
+        });
+        Certificate::parse(&made.to_string()).unwrap()
+    }
+
+    #[test]
+    fn each_mode_is_contracted_once_with_a_vector_of_its_length() {
+        use serde_json::json;
+        let taken = |contracted, cut: &[usize]| {
+            let made = certificate(contracted, cut);
+            made.check_contracted().is_ok()
+        };
+        let one = json!({"mode": 1, "re": [1.0, 0.0, 2.0]});
+        assert!(taken(json!([one]), &[0]));
+        assert!(taken(json!([{"mode": 1, "re": [1.0, 0.0, 2.0], "im": [0.0, 1.0, 0.0]}]), &[2]));
+        for contracted in [
+            json!([{"mode": 1, "re": [1.0, 0.0]}]),
+            json!([{"mode": 1, "re": [1.0, 0.0, 2.0, 3.0]}]),
+            json!([{"mode": 1, "re": [1.0, 0.0, 2.0], "im": [1.0]}]),
+            json!([{"mode": 1, "re": [1.0, 0.0], "im": [1.0, 0.0, 2.0]}]),
+            json!([{"mode": 1, "re": [0.0, 0.0, 0.0]}]),
+            json!([{"mode": 3, "re": [1.0]}]),
+            json!([one, one]),
+            json!([one, {"mode": 0, "re": [1.0, 0.0]}]),
+        ] {
+            assert!(!taken(contracted.clone(), &[2]), "{contracted}");
+        }
+        // Cuts are of what is left.
+        for cut in [&[1][..], &[0, 2], &[0, 1]] {
+            assert!(!taken(json!([one]), cut), "{cut:?}");
+        }
+        let mut graph = certificate(json!([one]), &[0]);
+        graph.template = Class::Named("path".into());
+        assert!(graph.check_contracted().is_err());
+    }
+
+    #[test]
+    fn what_is_left_is_a_part_of_the_whole() {
+        let made = certificate(serde_json::json!([{"mode": 1, "re": [0.0, 3.0, 0.0]}]), &[0]);
+        let x = Array::complex(vec![2, 3, 2], vec![1.0; 12], vec![1.0; 12]).unwrap();
+        let limits = |bytes: u64| Limits { bytes, stop: &|| false };
+        let (part, share) = made.contract(&x, &limits(384)).unwrap();
+        assert_eq!((part.dims, part.re.len()), (vec![2, 1, 2], 4));
+        assert!((share - 1.0 / 3.0).abs() < 1e-15, "{share}");
+        let refused = made.contract(&x, &limits(383)).unwrap_err();
+        assert_eq!(refused, Unchecked::Memory { needed: 384 });
+        let none = Array::real(vec![2, 3, 2], vec![0.0; 12]).unwrap();
+        assert_eq!(made.contract(&none, &limits(384)).unwrap().1, 0.0);
+        // Along the last mode, and with numbers on both sides of the middle one.
+        let y = along(&x, 2, &[1.0, 2.0], &[0.5, 0.0]);
+        assert_eq!((y.dims, y.re[0], y.im[0]), (vec![2, 3, 1], 3.5, 2.5));
+    }
 }

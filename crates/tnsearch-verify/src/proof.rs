@@ -329,3 +329,6 @@ fn with(case: &Case, mode: usize, vertex: usize) -> Case {
     case.at[mode] = Some(vertex);
     case
 }
+
+#[cfg(test)]
+mod tests;

@@ -140,4 +140,36 @@ mod tests {
         let limits = Limits { bytes: 4799, stop: &|| false };
         assert_eq!(spectrum(&x, &[0], 1e-6, &limits), Err(Unchecked::Memory { needed: 4800 }));
     }
+
+    #[test]
+    fn what_takes_too_long_is_not_begun() {
+        // By rotations 30 n^3 more, by products 1.4; complex numbers have twice the rows.
+        let large = |n: usize, eps: f64, im: usize| {
+            let x = Array { dims: vec![n, n], re: Vec::new(), im: vec![0.0; im] };
+            spectrum(&x, &[0], eps, &limits())
+        };
+        let long = |operations: f64| Err(Unchecked::Long { operations });
+        assert_eq!(large(10_000, 1e-12, 0), long(1e8 * (1e4 + 30.0 * 1e4)));
+        assert_eq!(large(20_000, 1e-6, 0), long(4e8 * (2e4 + 1.4 * 2e4)));
+        assert_eq!(large(20_000, TOLD, 0), long(4e8 * (2e4 + 1.4 * 2e4)));
+        assert_eq!(large(10_000, 1e-6, 1), long(4e8 * (2e4 + 1.4 * 2e4)));
+        // Few rows are always rotated.
+        let wide = Array { dims: vec![200, 1 << 30], re: Vec::new(), im: Vec::new() };
+        let operations = 4e4 * ((1u64 << 30) as f64 + 30.0 * 200.0);
+        assert_eq!(spectrum(&wide, &[0], 1e-6, &limits()), long(operations));
+    }
+
+    #[test]
+    fn a_part_has_a_part_of_the_tails() {
+        let tails = Tails { tails: vec![1.0, 0.25], absolute: 1e-3, root: 1e-13 };
+        let half = tails.clone().of_part(0.5);
+        assert_eq!((half.of(0), half.of(1), half.of(2)), (0.5, 0.125, 0.0));
+        assert!((half.certain(0) - (0.5 - 5e-4)).abs() < 1e-11, "{}", half.certain(0));
+        assert!((tails.certain(1) - (0.25 - 1e-3)).abs() < 1e-12);
+        assert_eq!(tails.of_part(0.0).of(0), 0.0);
+        let rough = Tails { tails: vec![0.25], absolute: 0.0, root: 0.1 };
+        assert_eq!(rough.certain(0), 0.25 - 0.05);
+        let small = Tails { tails: vec![0.25], absolute: 0.2, root: 0.2 };
+        assert_eq!(small.certain(0), 0.0);
+    }
 }

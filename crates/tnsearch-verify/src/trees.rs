@@ -105,4 +105,42 @@ mod tests {
         let cuts = [cut(&[0], 2), cut(&[2], 3), cut(&[1], 5)];
         assert_eq!(of(&[4, 5, 6], &cuts), 8 + 30 + 18);
     }
+
+    #[test]
+    fn modes_are_parted_in_every_way() {
+        // Pairs behind edges of rank 2, all else wide: 2 * 2 * 2 at the vertex of mode 0, and 2 * 4 * 4 for each pair.
+        for pairs in [[[1, 2], [3, 4]], [[1, 3], [2, 4]], [[1, 4], [2, 3]]] {
+            let sets = (1u32..16).map(|bits| (1..5).filter(|m| bits >> (m - 1) & 1 == 1).collect());
+            let width = |set: &Vec<usize>| match set.len() {
+                2 if pairs.iter().any(|pair| set[..] == *pair) => 2,
+                1 => 4,
+                4 => 2,
+                _ => 16,
+            };
+            let cuts: Vec<Cut> = sets.map(|set: Vec<usize>| cut(&set, width(&set))).collect();
+            assert_eq!(of(&[2, 4, 4, 4, 4], &cuts), 8 + 32 + 32, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_the_limits_is_not_tried() {
+        let of = |dims: &[usize], bytes: u64, stop: bool| {
+            least(dims, [].iter(), &Limits { bytes, stop: &|| stop })
+        };
+        assert_eq!(
+            of(&[2; 17], u64::MAX, true),
+            Err(Unchecked::Long { operations: 3f64.powi(17) })
+        );
+        assert_eq!(of(&[2; 16], u64::MAX, true), Err(Unchecked::Stopped));
+        // Four sets, and (5, 0), (1, 5); (6, 0), (1, 6); (1, 11), (5, 6), (6, 5), (30, 0): 32 bytes each.
+        assert_eq!(of(&[4, 5, 6], 384, false), Ok(15));
+        assert_eq!(of(&[4, 5, 6], 383, false), Err(Unchecked::Memory { needed: 384 }));
+        assert_eq!(of(&[4, 5, 6], 255, false), Err(Unchecked::Memory { needed: 256 }));
+    }
+
+    #[test]
+    fn bundles_are_kept_unless_another_is_as_good_in_both() {
+        let all = vec![(3, 4), (1, 9), (2, 9), (3, 5), (5, 4), (6, 1), (2, 7)];
+        assert_eq!(best(all), [(1, 9), (2, 7), (3, 4), (6, 1)]);
+    }
 }

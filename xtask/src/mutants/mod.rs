@@ -37,7 +37,7 @@ const AREAS: [Area; 5] = [
 /// Whose tests count; with `--library` those of the first three, which are built sooner.
 const PACKAGES: [&str; 4] = ["tnsearch", "tnsearch-io", "tnsearch-verify", "tnsearch-cli"];
 /// Of those tests with `--unit`: the units', and the few others of tnsearch-verify.
-const UNIT: [&str; 9] = [
+const UNIT: [&str; 13] = [
     "--lib",
     "--test",
     "claims",
@@ -45,6 +45,10 @@ const UNIT: [&str; 9] = [
     "commands",
     "--test",
     "contraction",
+    "--test",
+    "many_modes",
+    "--test",
+    "margins",
     "--test",
     "proofs",
 ];
@@ -95,7 +99,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         let old = std::fs::read(&plan).ok().and_then(|t| serde_json::from_slice::<Plan>(&t).ok());
         let known = old.filter(|old| old.mutants == made.mutants).map_or(Vec::new(), |o| o.tests);
         made.tests = step::step("every test without a mutant", || {
-            run::trace(&made.programs, known, &folder.join("trace"), asked.threads)
+            run::trace(&made.programs, known, &folder.join("trace"), asked.threads, asked.each)
         })?;
         std::fs::write(&plan, serde_json::to_vec(&made)?)?;
     }
@@ -159,25 +163,30 @@ fn asked(arguments: &[String]) -> Result<Asked> {
 }
 
 fn built(asked: &Asked, folder: &Path) -> Result<Plan> {
-    // All areas, so that a mutant has its number and one build is enough for them.
-    let globs: Vec<&str> = AREAS.iter().flat_map(|a| a.globs.iter().copied()).collect();
+    let unit = asked.targets == UNIT;
+    // By unit tests the areas asked for alone, and the crates that they stand in: the rest is built as it is.
+    let wanted = |name: &str| asked.areas.is_empty() || asked.areas.iter().any(|n| n == name);
+    let areas: Vec<&Area> = AREAS.iter().filter(|a| !unit || wanted(a.name)).collect();
+    let globs: Vec<&str> = areas.iter().flat_map(|a| a.globs.iter().copied()).collect();
     let all = list::list(&globs)?;
+    let home = |package: &&str| {
+        globs.iter().any(|glob| glob.starts_with(&format!("crates/{package}/src")))
+    };
+    let packages: Vec<&str> = asked.packages.iter().copied().filter(|p| !unit || home(p)).collect();
     let mut tree = build::Tree::copied(folder, &all)?;
     let left_out = folder.join("left-out.txt");
     let known = std::fs::read_to_string(&left_out).unwrap_or_default();
     tree.known(&all, &known.lines().map(String::from).collect());
-    let left = tree.switch(&all, asked.packages)?;
+    let left = tree.switch(&all, &packages)?;
     let kept: BTreeSet<usize> = left.iter().map(|m| m.id).collect();
-    let lost = all.iter().filter(|m| !kept.contains(&m.id)).map(|m| format!("{}\n", m.name));
+    let lost = all.iter().filter(|m| !kept.contains(&m.id)).map(|m| &*m.name);
+    let names: BTreeSet<&str> = all.iter().map(|m| &*m.name).collect();
+    let others = known.lines().filter(|name| !names.contains(name));
+    let lost = lost.chain(others).map(|name| format!("{name}\n"));
     std::fs::write(&left_out, lost.collect::<String>())?;
-    let mut programs = tree.tests(asked.packages, asked.targets)?;
-    if asked.targets == UNIT && !asked.areas.is_empty() {
-        // The crates of these areas alone.
-        let home = |area: &Area| area.globs[0].split("/src").next().unwrap_or_default();
-        let wanted = |area: &&Area| asked.areas.iter().any(|n| n == area.name);
-        let homes: Vec<&str> = AREAS.iter().filter(wanted).map(home).collect();
-        programs.retain(|(_, folder)| homes.iter().any(|home| folder.ends_with(home)));
-    }
+    // The other tests are those of tnsearch-verify.
+    let targets = if unit && !wanted("verify") { &UNIT[..1] } else { asked.targets };
+    let programs = tree.tests(&packages, targets)?;
     let named = left.iter().map(|m| (m.id, area_of(&m.file).to_string(), m.name.clone()));
     Ok(Plan {
         mutants: named.collect(),

@@ -15,6 +15,8 @@ const QUICK: f64 = 0.5;
 const NEAR: f64 = 5.0;
 /// What a test may take with a mutant in it: so many times what it takes without, and so many seconds.
 const PATIENCE: (f64, f64) = (10.0, 10.0);
+/// What a test may take without one, which is slower where it is noted what it comes by.
+const TRACED: f64 = 600.0;
 
 /// A test of a program of tests.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -64,12 +66,14 @@ pub fn each<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + S
     done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
 }
 
-/// Runs every test once, without any mutant, and notes which it comes by. Those of programs that are as they were are known.
+/// Runs every test once, without any mutant, and notes which it comes by, but for those that take much longer than a mutant is
+/// given. Those of programs that are as they were are known.
 pub fn trace(
     programs: &[(PathBuf, PathBuf)],
     known: Vec<Test>,
     folder: &Path,
     threads: usize,
+    most: f64,
 ) -> Result<Vec<Test>> {
     let (mut tests, mut good) = (Vec::new(), Vec::new());
     for (program, place) in programs {
@@ -104,7 +108,8 @@ pub fn trace(
         let _ = std::fs::remove_file(&file);
         let begun = Instant::now();
         let mut command = call(&test, &[&test.name], 0);
-        let passed = ends(command.env("TNSEARCH_MUTANT_TRACE", &file), 600.0)?;
+        let passed = ends(command.env("TNSEARCH_MUTANT_TRACE", &file), TRACED.min(10.0 * most))?;
+        anyhow::ensure!(passed.is_some(), "{} takes too long", test.name);
         anyhow::ensure!(passed == Some(true), "{} fails without any mutant", test.name);
         test.seconds = begun.elapsed().as_secs_f64();
         let text = std::fs::read_to_string(&file).unwrap_or_default();

@@ -222,4 +222,53 @@ mod tests {
         assert!(matches!(problem(io::ErrorKind::InvalidInput), Problem::Damaged(_)));
         assert!(matches!(problem(io::ErrorKind::PermissionDenied), Problem::Io(_)));
     }
+
+    #[test]
+    fn a_header_ends_before_the_file_does() {
+        let whole = crate::tests::npy_bytes(1, "<f8", false, "(0,)", &[]);
+        let said = |length: usize| {
+            let found = read_header(&mut &whole[..length], length as u64);
+            found.map(|layout| layout.dims).map_err(|e| e.to_string())
+        };
+        let (all, header) = (whole.len(), whole.len() - 10);
+        assert_eq!(said(all), Ok(vec![0]));
+        let short = format!(
+            "truncated: its header should have {header} bytes, but the file has {} in all",
+            all - 1
+        );
+        assert_eq!(said(all - 1), Err(short));
+        // The order of the bytes of one is none.
+        for (dtype, name) in [(Dtype::U8, "'|u1'"), (Dtype::I8, "'|i1'"), (Dtype::F64, "'<f8'")] {
+            let mut bytes = Vec::new();
+            write_header(&mut bytes, &[2, 3], dtype).unwrap();
+            assert!(String::from_utf8_lossy(&bytes).contains(name), "{name}");
+            assert_eq!(bytes.len() % 64, 0);
+            bytes.clear();
+            write_header(&mut bytes, &[7], dtype).unwrap();
+            assert!(String::from_utf8_lossy(&bytes).contains("'shape': (7,), "));
+        }
+    }
+
+    #[test]
+    fn types_are_those_of_numpy() {
+        let of = |descr: &str| parse_descr(descr).map_err(|e| e.to_string());
+        let native = cfg!(target_endian = "big");
+        assert_eq!(of("<f8").unwrap(), (Dtype::F64, false));
+        assert_eq!(of(">i4").unwrap(), (Dtype::I32, true));
+        assert_eq!(
+            (of("=u2").unwrap(), of("d").unwrap()),
+            ((Dtype::U16, native), (Dtype::F64, native))
+        );
+        for (descr, what) in [
+            ("|O", "pickled Python objects"),
+            ("<U3", "text"),
+            ("<c32", "complex long double"),
+            ("<f16", "long double"),
+            ("<M8[ns]", "dates"),
+            ("|V8", "raw bytes"),
+        ] {
+            assert!(of(descr).unwrap_err().contains(&format!("'{descr}' ({what})")), "{descr}");
+        }
+        assert!(of("").is_err() && of("<x4").unwrap_err().contains("'<x4'"));
+    }
 }

@@ -66,3 +66,35 @@ impl Single for PictureFile {
         Ok(Array { layout, tensor: tensor.to_kind(kind)?, rounded: 0 })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_there_cut_short_or_missing() {
+        let of = |start: &[u8]| starts(start, b"\xff\xd8\xff");
+        assert_eq!([of(b"\xff\xd8\xff\xe0"), of(b"\xff\xd8\xff")], [Sign::Sure; 2]);
+        assert_eq!([of(b"\xff\xd8"), of(b"\xff")], [Sign::CutShort; 2]);
+        assert_eq!([of(b""), of(b"\xff\xd9"), of(b"x")], [Sign::None; 3]);
+    }
+
+    #[test]
+    fn other_kinds_of_numbers_take_more_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.png");
+        let grey = Picture::new(5, 6, 1, vec![0.5; 30]).unwrap();
+        std::fs::write(&path, grey.to_png().unwrap()).unwrap();
+        // 8 bytes for each number and 1 for each sample, or 8 and those of the kind.
+        for (kind, each) in [(Kind::F64, 9), (Kind::F32, 12), (Kind::C32, 16), (Kind::C64, 24)] {
+            let read = |bytes: u64| {
+                let (file, format) = (File::open(&path).unwrap(), PictureFormat::Png);
+                let length = file.metadata().unwrap().len();
+                let mut file = PictureFile { file, length, format };
+                file.read(Some(kind), MemoryLimit::new(Some(bytes)))
+            };
+            assert_eq!(read(30 * each).unwrap().tensor.kind(), kind);
+            assert!(read(30 * each - 1).is_err(), "{kind}");
+        }
+    }
+}

@@ -119,3 +119,30 @@ impl Archive for SafetensorsFile {
         layout.read(&mut self.file, kind, limit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_as_much_as_its_header_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.safetensors");
+        let header = r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#;
+        let said = |promised: usize, data: usize| {
+            let mut bytes = (promised as u64).to_le_bytes().to_vec();
+            bytes.extend(header.as_bytes());
+            bytes.resize(bytes.len() + data, 0);
+            std::fs::write(&path, &bytes).unwrap();
+            let made = SafetensorsFile::open(File::open(&path).unwrap(), bytes.len() as u64);
+            made.map(|file| file.start).map_err(|e| e.to_string())
+        };
+        let own = header.len();
+        assert_eq!(said(own, 2), Ok(8 + own as u64));
+        let within = Err("truncated: it ends within its header".to_owned());
+        assert_eq!((said(own + 1, 0), said(usize::MAX / 2, 0)), (within.clone(), within));
+        let short = "truncated: the header promises 2 bytes of data, but the file has 1";
+        assert_eq!(said(own, 1), Err(short.to_owned()));
+        assert!(said(own, 3).is_err_and(|e| !e.starts_with("truncated")));
+    }
+}

@@ -395,4 +395,40 @@ pub(super) mod tests {
         let header = Header::parse(value.to_string().as_bytes()).unwrap();
         assert_eq!((header.version, header.searched), (2, header.template));
     }
+
+    #[test]
+    fn tensors_have_two_modes_and_new_journals_name_the_graph() {
+        let taken = |change: &dyn Fn(&mut Value)| {
+            let mut value = example().to_value();
+            change(&mut value);
+            Header::from_value(&value).is_ok()
+        };
+        let dims = |dims: Value| taken(&|v| v["data"]["dims"] = dims.clone());
+        assert!(dims(json!([3, 4, 5])) && !dims(json!([3])) && !dims(json!([3, 0, 5])));
+        let two = |v: &mut Value| {
+            (v["data"]["dims"], v["template"], v["searched"]) =
+                (json!([3, 4]), json!("path"), json!("path"));
+        };
+        assert!(
+            taken(&two)
+                && !taken(&|v| {
+                    two(v);
+                    v["data"]["dims"] = json!([3])
+                })
+        );
+        // The root of the entries is the largest rank of walks.
+        let walk = Header { strategy: "walk".into(), dims: vec![7, 7], ..example() };
+        assert!(walk.would_go_beyond(6) && !walk.would_go_beyond(7));
+        // What older ones leave out.
+        let mut old = example().to_value();
+        old.as_object_mut().unwrap().remove("shrink");
+        assert!(Header::from_value(&old).unwrap().shrink);
+        for (version, without) in [(2, true), (3, false), (5, false)] {
+            let said = taken(&|v| {
+                v["version"] = json!(version);
+                v.as_object_mut().unwrap().remove("searched");
+            });
+            assert_eq!(said, without, "{version}");
+        }
+    }
 }

@@ -123,10 +123,11 @@ impl Listener for JournalWriter {
 #[cfg(test)]
 mod tests {
     use super::super::header::tests::example;
-    use super::super::{SAME_FITS, VERSION};
+    use super::super::{SAME_FITS, VERSION, check};
     use super::*;
     use serde_json::{Value, json};
     use tempfile::TempDir;
+    use tnsearch::search::{Counts, Doing, EndRecord};
 
     fn record(run: usize) -> Evaluation {
         Evaluation {
@@ -250,6 +251,67 @@ mod tests {
     }
 
     #[test]
+    fn evaluations_generations_and_ends_are_heard() {
+        let (_dir, path, _) = written(0);
+        let (mut journal, _) = JournalWriter::open(&path, &example(), true).unwrap();
+        let end = json!({"strategy": "tnls", "stopped_by": "finished", "counts": Counts::default(),
+                         "seconds": 1.5, "best": record(0), "target_reached": true, "lower_bound": null,
+                         "certified_optimal": false, "proven_impossible": false});
+        let end: EndRecord = serde_json::from_value(end).unwrap();
+        journal.hear(&Event::Doing(&Doing::Direct)).unwrap();
+        journal.hear(&Event::Evaluated(&record(0))).unwrap();
+        journal.hear(&Event::Generation(&generation(1))).unwrap();
+        journal.hear(&Event::End(&end)).unwrap();
+        drop(journal);
+        let read = JournalFile::open(&path).unwrap();
+        assert_eq!((read.records, read.end), (vec![record(0)], Some(end)));
+        assert_eq!(read.generations, [generation(1)]);
+        // A damaged line is told when it is opened, and what follows counts.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let text = text.replacen("\"sweeps\":5", "\"sweeps\":6", 1);
+        std::fs::write(&path, text).unwrap();
+        let (journal, read) = JournalWriter::open(&path, &example(), true).unwrap();
+        assert_eq!((read.records.len(), read.damaged.len(), journal.warnings().len()), (0, 1, 1));
+        let said = &journal.warnings()[0];
+        assert!(said.contains("it is not used, and what it says is computed again"), "{said}");
+    }
+
+    #[test]
+    fn an_evaluation_that_contradicts_itself_is_refused() {
+        let journal = JournalFile::new(example());
+        let structure = journal.structure(&record(0)).unwrap();
+        let taken = |change: &dyn Fn(&mut Evaluation)| {
+            let mut changed = record(0);
+            change(&mut changed);
+            check::evaluation(&example(), &structure, &changed, true).is_ok()
+        };
+        assert!(taken(&|_| ()) && taken(&|r| r.loss = r.loss.next_up()));
+        assert!(taken(&|r| (r.error, r.loss) = (0.0, 19.0 / 60.0)));
+        assert!(!taken(&|r| (r.error, r.loss) = (-1e-9, 19.0 / 60.0 - 2e-7)));
+        assert!(!taken(&|r| r.loss *= 1.0 + 3e-15) && !taken(&|r| r.error = f64::NAN));
+        assert!(!taken(&|r| r.params += 1) && !taken(&|r| r.key = "3+0:0-1x3".to_owned()));
+        assert!(!taken(&|r| r.seconds = -1.0) && !taken(&|r| r.seconds = f64::INFINITY));
+        assert!(taken(&|r| r.run = 8) && !taken(&|r| r.run = 9));
+        // What follows from the structure and the error can be put in.
+        let mut bare = record(0);
+        (bare.key, bare.params, bare.loss) = (String::new(), 0, 0.0);
+        assert_eq!(journal.consistent(&bare), Some(record(0)));
+        bare.ranks = vec![1];
+        assert_eq!(journal.consistent(&bare), None);
+    }
+
+    #[test]
+    fn the_tensor_is_named_by_the_last_who_began() {
+        let mut journal = JournalFile::new(example());
+        assert_eq!(journal.input(), None);
+        for (input, said) in [("X.npy", Some("X.npy")), ("Y.npy", Some("Y.npy")), ("", None)] {
+            journal.begins.push(BeginRecord { input: input.to_owned(), ..Default::default() });
+            assert_eq!(journal.input(), said);
+        }
+        assert_eq!(journal.format_of(&record(0)), "ring");
+    }
+
+    #[test]
     fn programs_with_the_same_fits_continue_each_other() {
         let (_dir, path, text) = written(1);
         let by = |program: &str| {
@@ -329,6 +391,20 @@ mod tests {
             }),
             "it was made with strategy \"tnls\", now strategy \"walk\""
         );
+        // Another method has other defaults.
+        let of = |method: &str, restarts: u64| json!({"method": method, "restarts": restarts});
+        let other = path.with_extension("fit");
+        let fitted = |fit: Value| Header { fit, ..example() };
+        drop(JournalWriter::open(&other, &fitted(of("als", 4)), false).unwrap());
+        let refused = |fit: Value| {
+            let refused = JournalWriter::open(&other, &fitted(fit), true).unwrap_err();
+            refused.problem.to_string()
+        };
+        assert_eq!(
+            refused(of("adam", 8)),
+            "it was made with fit.method \"als\", now fit.method \"adam\""
+        );
+        assert_eq!(refused(of("als", 8)), "it was made with fit.restarts 4, now fit.restarts 8");
         // Another split makes other data: the split is to blame.
         let split = tnsearch::tensor::Reshape::shape(&[12, 5], vec![3, 4, 5], false).unwrap();
         let refused = refusal(&|h| {

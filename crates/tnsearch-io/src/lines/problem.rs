@@ -119,3 +119,20 @@ impl From<io::Error> for LinesProblem {
         LinesProblem::Io(io_text(&e))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_damaged_lines_the_first_are_named() {
+        let said = |count: usize| {
+            let damaged: Vec<Damage> = (1..=count).map(|line| Damage::new(line, "torn")).collect();
+            warnings(Path::new("a.jsonl"), &damaged, "it is not used")
+        };
+        assert_eq!([said(0).len(), said(4).len(), said(5).len()], [0, 4, 5]);
+        assert_eq!([said(6).len(), said(9).len()], [6, 6]);
+        assert_eq!(said(9)[5], "a.jsonl: 4 more lines are damaged: it is not used");
+        assert!(said(1)[0].starts_with("a.jsonl: ") && said(1)[0].ends_with(": it is not used"));
+    }
+}

@@ -64,6 +64,7 @@ mod tests {
     fn a_spline_through_the_samples() {
         let at = [0.0, 0.5, 1.0, 1.5, 2.0, -0.5].map(spline);
         assert_eq!(at, [1.0, 0.5625, 0.0, -0.0625, 0.0, 0.5625]);
+        assert_eq!([2.5, -3.0].map(spline), [0.0; 2]);
         for (from, to) in [(5, 9), (9, 5), (1, 4), (4, 1), (100, 3)] {
             for (first, weights) in weights(from, to) {
                 assert!(first + weights.len() <= from && !weights.is_empty(), "{from} {to}");
@@ -79,8 +80,38 @@ mod tests {
         let made = resampled(&samples, (4, 6, 1), (2, 3));
         let told =
             [0.327_549_76, 0.599_346_1, 0.552_436_5, 0.460_057_82, 0.595_308_54, 0.213_835_6];
+        assert_eq!(made.len(), 6);
         for (made, told) in made.iter().zip(told) {
             assert!((made - told).abs() < 1e-6, "{made} {told}");
+        }
+    }
+
+    #[test]
+    fn weights_are_those_of_all_samples() {
+        for (from, to) in [(5, 9), (9, 5), (1, 4), (7, 1), (50, 3), (9, 2), (13, 4)] {
+            assert_eq!(weights(from, to).len(), to);
+            for (k, (first, found)) in weights(from, to).into_iter().enumerate() {
+                let ratio = from as f32 / to as f32;
+                let at = |i: usize| i as f32 + 0.5 - (k as f32 + 0.5) * ratio;
+                let all: Vec<f32> = (0..from).map(|i| spline(at(i) / ratio.max(1.0))).collect();
+                let sum: f32 = all.iter().sum();
+                for (i, weight) in all.iter().enumerate() {
+                    let own = i.checked_sub(first).and_then(|i| found.get(i)).unwrap_or(&0.0);
+                    assert!((own - weight / sum).abs() < 1e-5, "{from} {to} {k} {i}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn channels_are_resampled_one_by_one() {
+        let channel = |c: usize| (0..20).map(move |k| ((k * k + 7 * c) % 11) as f64 / 11.0);
+        let parts = [0, 1, 2].map(|c| channel(c).collect::<Vec<f64>>());
+        let all: Vec<f64> = (0..20).flat_map(|k| [parts[0][k], parts[1][k], parts[2][k]]).collect();
+        let made = resampled(&all, (4, 5, 3), (3, 7));
+        for (c, part) in parts.iter().enumerate() {
+            let own: Vec<f64> = made.iter().copied().skip(c).step_by(3).collect();
+            assert_eq!(own, resampled(part, (4, 5, 1), (3, 7)));
         }
     }
 }

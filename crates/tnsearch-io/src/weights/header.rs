@@ -214,6 +214,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_entry_is_put_at_a_place() {
+        let entry = Entry::new("a".into(), "U8".into(), vec![3], 5, 3).at_place(2);
+        assert_eq!((entry.place, entry.start, entry.end, &*entry.name), (2, 5, 8, "a"));
+    }
+
+    #[test]
     fn every_type_of_the_format_is_known() {
         let all = [
             ("BOOL", Dtype::Bool),

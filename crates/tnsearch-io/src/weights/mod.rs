@@ -397,4 +397,40 @@ mod tests {
             assert_eq!(back, numbers);
         }
     }
+
+    #[test]
+    fn weights_are_floats_that_come_back() {
+        let floats = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64];
+        for dtype in floats {
+            let mut bytes = Vec::new();
+            encode(dtype, &[1.5f64, -2.0, 0.25], &mut bytes);
+            assert_eq!(bytes.len(), 3 * dtype.bytes());
+            assert_eq!(decode::<f64>(dtype, &bytes), [1.5, -2.0, 0.25], "{dtype:?}");
+            assert!(is_float(dtype));
+        }
+        assert!(![Dtype::U8, Dtype::I64, Dtype::C64].into_iter().any(is_float));
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_bytes() {
+        let header = r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#;
+        let of = |change: usize| {
+            let mut bytes = with_header(header, 2);
+            let end = bytes.len() - 1;
+            bytes[end] = change as u8;
+            let (_dir, path) = written(&bytes);
+            WeightsFile::open(&path).unwrap().fingerprint().to_owned()
+        };
+        assert_eq!((of(0).len(), of(0)), (64, of(0)));
+        assert_ne!(of(0), of(1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_directories_are_no_weights() {
+        let problem = |path: &str| WeightsFile::open(path.as_ref()).unwrap_err().problem;
+        assert!(matches!(problem("/dev/null"), Problem::NotAFile("a pipe or a device")));
+        assert!(matches!(problem("/"), Problem::NotAFile("a directory")));
+        assert!(matches!(problem("/none/such"), Problem::Missing));
+    }
 }

@@ -132,6 +132,9 @@ mod tests {
         assert_eq!((notes.json(), notes.place), (inside.to_owned(), 1));
         assert_eq!(notes.get("a").map(String::as_str), Some("t\u{e9}xt"));
         assert_eq!((notes.get("z"), notes.contains_key("z")), (None, true));
+        let made = Notes::from([("a".to_owned(), "b".to_owned())]);
+        assert_eq!(made.get("a").map(String::as_str), Some("b"));
+        assert!(!notes.contains_key("y") && !Notes::default().contains_key("z"));
         let mut more = notes.clone();
         more.insert("k".into(), "\"v\"".into());
         assert_eq!(more.json(), format!("{},\"k\":\"\\\"v\\\"\"}}", &inside[..inside.len() - 1]));

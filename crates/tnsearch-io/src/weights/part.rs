@@ -285,4 +285,10 @@ mod tests {
         assert_eq!(fs::read(there.join("file")).unwrap(), b"newer");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
+
+    #[test]
+    fn a_journal_stands_beside_its_output() {
+        let path = journal_path(Path::new("a/out.safetensors"));
+        assert_eq!(path, Path::new("a/out.safetensors.journal"));
+    }
 }

@@ -131,8 +131,7 @@ impl Checks<'_> {
         }
         let Some(needed) = cut.get("needed") else { return Ok(None) };
         let (low, high) = rank_at(&tails, eps);
-        let low =
-            if MISSED * eps > 0.0 { rank_at(&tails, eps * (1.0 + MISSED)).0.min(low) } else { low };
+        let low = rank_at(&tails, eps * (1.0 + MISSED)).0.min(low);
         let holds = needed.as_u64().is_some_and(|n| (low..=high).contains(&n));
         Ok((!holds).then(|| format!("it needs rank {high}")))
     }
@@ -145,7 +144,7 @@ impl Checks<'_> {
         let re = number(summary, "re").unwrap_or(f64::NAN);
         self.found.compared("re", re, most.sqrt(), is_root(re, claimed));
         match self.rse() {
-            Ok(own) if self.network.is_some() && own < most && !self.same(most, own) => {
+            Ok(own) if own < most && !self.same(most, own) => {
                 let why = format!("the network itself has {own:e}");
                 self.found.refused("rse", &json!(claimed), why);
             }
@@ -256,6 +255,19 @@ mod tests {
         assert_eq!(width(&network, &[0]), Some(6.0));
         assert_eq!(width(&network, &[1]), Some(2.0));
         assert_eq!(width(&network, &[1, 2]), Some(6.0));
+    }
+
+    #[test]
+    fn every_side_of_internal_vertices_is_tried() {
+        // Either of the two on the side of mode 0, the other beyond: 2 * 2.
+        let between = |[a, b]: [usize; 2]| Network {
+            dims: vec![2; 2],
+            external: vec![true, true, false, false],
+            at: vec![0, 1],
+            edges: vec![[0, a, 5], [a, 1, 2], [0, b, 2], [b, 1, 5]],
+            cores: Vec::new(),
+        };
+        assert_eq!([[2, 3], [3, 2]].map(|k| width(&between(k), &[0])), [Some(4.0); 2]);
     }
 
     #[test]

@@ -58,7 +58,11 @@ impl Checks<'_> {
             self.agree(summary);
             let class = self.over(summary);
             match self.claimed(summary, class.clone()) {
-                None => self.beside(summary, proven),
+                None if proven.is_some() => {
+                    let why = "the summary claims no bound that it could be the proof of";
+                    self.found.refused("certificate of the summary", &Value::Null, why);
+                }
+                None => {}
                 Some((name, Err(why))) => {
                     self.found.not_checked(name, summary[name].clone(), why);
                 }
@@ -67,8 +71,6 @@ impl Checks<'_> {
             self.needed_rank(summary, class.as_ref());
             self.optimal(summary, class.as_ref());
             self.statement(summary, class.as_ref());
-        } else {
-            self.beside(summary, proven);
         }
     }
 
@@ -258,16 +260,6 @@ impl Checks<'_> {
         let class = class.ok_or("its class of structures is none that is known here")?;
         let max_rank = self.given.max_rank.or(over["max_rank"].as_u64());
         Ok(Bounded { template, class, max_rank, least })
-    }
-
-    /// A certificate beside a summary that claims no bound: it has to go with the network.
-    fn beside(&mut self, summary: &Value, proven: Option<&Certificate>) {
-        let Some(certificate) = proven else { return };
-        if self.command == Command::Search || self.command == Command::Certify {
-            let why = "the summary claims no bound that it could be the proof of";
-            self.found.refused("certificate of the summary", &Value::Null, why);
-        }
-        let _ = (certificate, summary);
     }
 
     /// Whether a claim follows from a certificate; where there is none, one is made and checked.

@@ -117,3 +117,13 @@ fn a_better_answer_is_what_was_asked_for_more_than_the_answer() {
         assert!(!answer(Some(goal)).beaten_by(&point(30.0, 0.04 * (1.0 - 1e-7), 0.0)), "{goal:?}");
     }
 }
+
+#[test]
+fn what_is_as_good_is_not_better_and_small_losses_add_up() {
+    for goal in GOALS {
+        let answer = answer(Some(goal));
+        assert!(!answer.beaten_by(&point(30.0, 0.04, 0.0)), "{goal:?}");
+    }
+    let few = Answer { error: Some(0.0), ..answer(Some(Goal::MaxParams(40.0))) };
+    assert!(few.adds_up(&point(30.0, 0.0, 0.9e-12)) && !few.adds_up(&point(30.0, 0.0, 1.1e-12)));
+}
