@@ -153,3 +153,55 @@ impl<'de> Deserializer<'de> for Given {
         newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use tnsearch_models::{AskedModel, Cost};
+    use tnsearch_tgp::TrainSettings;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        train: Options<TrainSettings>,
+        #[command(subcommand)]
+        more: Option<More>,
+    }
+
+    #[derive(Debug, clap::Subcommand)]
+    enum More {
+        Model {
+            #[command(flatten)]
+            model: Options<AskedModel>,
+        },
+    }
+
+    fn read(line: &str) -> Result<Line, String> {
+        Line::try_parse_from(line.split(' ')).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_is_given_is_set_and_the_rest_stays() {
+        let given = read("x --inducing 4,5 --no-stretch --rate nan --seed 7").unwrap().train.0;
+        assert_eq!((&given.inducing[..], given.stretch, given.seed), (&[4, 5][..], false, 7));
+        assert!(given.rate.is_nan(), "the checks say what is wrong with it");
+        assert_eq!(read("x").unwrap().train.0, TrainSettings::default());
+        let model = read("x model --cost multiply-adds --cores bf16 --max-bytes 4KB --keep-re nan");
+        let Some(More::Model { model: Options(model) }) = model.unwrap().more else { panic!() };
+        assert_eq!((model.cost, model.max_bytes), (Cost::MultiplyAdds, Some(4000)));
+        assert!(model.keep_re.is_some_and(f64::is_nan) && model.trees);
+    }
+
+    #[test]
+    fn help_and_refusals_are_those_of_the_declaration() {
+        let said = read("x --help").unwrap_err();
+        for part in ["--tt-rank <R>", "[default: 10]", "--no-stretch", "Do not try shorter"] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert!(
+            read("x model --cost time").unwrap_err().contains("use params, bytes or multiply-adds")
+        );
+        assert!(read("x --tt-rank 0").unwrap_err().contains("at least 1"));
+    }
+}
