@@ -260,7 +260,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn what_cannot_be_removed_is_told_from_what_is_not_there() {
         let dir = tempfile::tempdir().unwrap();
@@ -273,6 +272,7 @@ mod tests {
         assert!(output.remove().is_err());
     }
 
+    #[cfg(unix)]
     #[test]
     fn what_cannot_be_written_to_is_refused_and_a_pipe_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();

@@ -3,6 +3,14 @@
 
 use rayon::prelude::*;
 
+/// The threads that [`each`] works on.
+pub(crate) fn count() -> usize {
+    match rayon::current_thread_index() {
+        Some(_) => rayon::current_num_threads(),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
 /// What becomes of each item, in their order: on the threads of the pool at work, else of one made for it, else here.
 pub(crate) fn each<I: Send, R: Send>(items: Vec<I>, work: impl Fn(I) -> R + Send + Sync) -> Vec<R> {
     if rayon::current_thread_index().is_some() {

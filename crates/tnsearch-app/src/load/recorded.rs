@@ -31,8 +31,10 @@ impl Source {
             }
             (Source::File(name), None) => read_tensor(name, kind, limit)?.tensor,
             (Source::Array(own), reshape) => {
-                let own = own.clone();
-                let own = reshape.map_or(Ok(own.clone()), |r| as_picture(own, r))?;
+                let own = match reshape {
+                    Some(reshape) => as_picture(own.clone(), reshape)?,
+                    None => own.clone(),
+                };
                 let kind = kind.unwrap_or(own.kind());
                 own.to_kind(kind)?
             }

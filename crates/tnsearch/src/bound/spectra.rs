@@ -76,7 +76,7 @@ pub struct Spectra {
     /// And when this is set.
     stop: Stop,
     /// Bytes that may be taken beside the tensor.
-    room: f64,
+    pub(super) room: f64,
 }
 
 impl Spectra {

@@ -6,12 +6,15 @@
 
 use super::truncate::{Keep, left_basis, project};
 use super::{DecomposeError, Limits};
+use crate::MemoryError;
 use crate::linalg::{Factor, left_singular, matmul};
 use crate::problem::Target;
 use crate::tensor::{AnyTensor, AxisPlan, Kind, Scalar, Tensor};
 
 /// The part of a bond's error that the train itself may lose at each step.
 const FINER: f64 = 1e-2;
+/// Copies of the tensor that are held at once: one with 64 bits, one in order, and what is left of it.
+const COPIES: usize = 3;
 /// Wider trains are left as they are: an SVD would take a second.
 const WIDEST: usize = 400;
 /// Operations that all SVDs may take: some seconds.
@@ -31,17 +34,18 @@ pub(crate) fn path_order(
     eps: f64,
     limits: &Limits,
 ) -> Result<Vec<usize>, DecomposeError> {
+    let wide = if target.kind().is_complex() { Kind::C64 } else { Kind::F64 };
+    let bytes = (COPIES * wide.bytes()) as f64 * target.entries() as f64;
+    MemoryError::check("the order of the modes", bytes, limits.max_bytes)?;
     // Singular values are computed with 64 bits.
-    let complex = target.kind().is_complex();
-    let wide = if complex { Kind::C64 } else { Kind::F64 };
-    let tensor = match target.kind() == wide {
-        true => target.tensor().clone(),
-        false => target.tensor().clone().to_kind(wide)?,
-    };
-    match tensor {
-        AnyTensor::F64(x) => improved(&x, start, eps, limits),
-        AnyTensor::C64(x) => improved(&x, start, eps, limits),
-        _ => Ok(start.to_vec()),
+    match target.tensor() {
+        AnyTensor::F64(x) => improved(x, start, eps, limits),
+        AnyTensor::C64(x) => improved(x, start, eps, limits),
+        narrow => match narrow.clone().to_kind(wide)? {
+            AnyTensor::F64(x) => improved(&x, start, eps, limits),
+            AnyTensor::C64(x) => improved(&x, start, eps, limits),
+            _ => Ok(start.to_vec()),
+        },
     }
 }
 
@@ -61,10 +65,8 @@ fn improved<T: Scalar>(
         // Each mode once, wherever it stands by then.
         for mode in train.modes.clone() {
             let place = train.modes.iter().position(|&n| n == mode).unwrap_or(0);
-            match train.carried(place, limits) {
-                Some(better) => (train, moved) = (better, true),
-                None if train.work > WORK || limits.stop.is_set() => return Ok(train.modes),
-                None => {}
+            if let Some(better) = train.carried(place, limits) {
+                (train, moved) = (better, true);
             }
         }
     }
@@ -122,7 +124,7 @@ impl<T: Scalar> Train<T> {
         let mut train = Train { modes, lengths, cores, ranks, squares, centre, share, work };
         // On the way back every bond is seen.
         for k in (0..n - 1).rev() {
-            if limits.stop.is_set() || train.renew(k, false, false).is_none() {
+            if train.renew(k, false, false, limits).is_none() {
                 return Ok(None);
             }
         }
@@ -130,23 +132,26 @@ impl<T: Scalar> Train<T> {
     }
 
     /// Makes the cores at places k and k + 1 anew, the modes exchanged if asked for, the centre on the side asked for. It
-    /// must be at one of the two. None where the SVD did not converge: the train is of no use then.
-    fn renew(&mut self, k: usize, exchange: bool, to_right: bool) -> Option<()> {
+    /// must be at one of the two. None, and nothing is changed, where that takes more than the work or the time left, or
+    /// the SVD does not converge.
+    fn renew(&mut self, k: usize, exchange: bool, to_right: bool, limits: &Limits) -> Option<()> {
         let (r, s, t) = (self.ranks[k], self.ranks[k + 1], self.ranks[k + 2]);
         let (a, b) = (self.lengths[k], self.lengths[k + 1]);
+        let (m, n) = if exchange { (r * b, a * t) } else { (r * a, b * t) };
+        let cost = SVD * m as f64 * n as f64 * m.min(n) as f64;
+        if self.work + cost > WORK || !limits.stop.has_time_for(cost) {
+            return None;
+        }
+        self.work += cost;
         let mut block = vec![T::ZERO; r * a * b * t];
         let left = Factor::row_major(&self.cores[k], s);
         let right = Factor::row_major(&self.cores[k + 1], b * t);
         matmul((r * a, b * t, s), &mut block, left, right);
-        let (mut m, mut n) = (r * a, b * t);
         if exchange {
             let mut turned = vec![T::ZERO; block.len()];
             AxisPlan::new(&[r, a, b, t], &[0, 2, 1, 3]).apply(&block, &mut turned);
-            (block, m, n) = (turned, r * b, a * t);
-            self.modes.swap(k, k + 1);
-            self.lengths.swap(k, k + 1);
+            block = turned;
         }
-        self.work += SVD * (m * n * m.min(n)) as f64;
         // The orthonormal side is made of singular vectors: of the block, or of the transposed one.
         let (rows, columns) = if to_right { (m, n) } else { (n, m) };
         let turned;
@@ -160,6 +165,10 @@ impl<T: Scalar> Train<T> {
             }
         };
         let (values, vectors) = left_singular(matrix, rows, columns)?;
+        if exchange {
+            self.modes.swap(k, k + 1);
+            self.lengths.swap(k, k + 1);
+        }
         let squares: Vec<f64> = values.iter().map(|s| s * s).collect();
         let rank = within(&squares, FINER * self.share);
         // Singular vectors lie column after column.
@@ -183,27 +192,27 @@ impl<T: Scalar> Train<T> {
     }
 
     /// Brings the centre to a place.
-    fn centre_to(&mut self, place: usize) -> Option<()> {
+    fn centre_to(&mut self, place: usize, limits: &Limits) -> Option<()> {
         while self.centre < place {
-            self.renew(self.centre, false, true)?;
+            self.renew(self.centre, false, true, limits)?;
         }
         while self.centre > place {
-            self.renew(self.centre - 1, false, false)?;
+            self.renew(self.centre - 1, false, false, limits)?;
         }
         Some(())
     }
 
     /// The train with one mode put down where that makes it smallest; none where it stands best as it is.
     fn carried(&mut self, place: usize, limits: &Limits) -> Option<Self> {
-        self.centre_to(place)?;
+        self.centre_to(place, limits)?;
         let here = self.cost();
-        let (mut least, mut best) = (here * (1.0 - GAIN), None);
+        let (mut least, mut best) = (here * (1.0 - GAIN), None::<Self>);
         for to_right in [false, true] {
             let mut at = self.clone();
             let places = if to_right { self.modes.len() - 1 - place } else { place };
             for step in 0..places {
                 let k = if to_right { place + step } else { place - 1 - step };
-                if limits.stop.is_set() || at.renew(k, true, to_right).is_none() {
+                if at.renew(k, true, to_right, limits).is_none() {
                     break;
                 }
                 let cost = at.cost();
@@ -214,9 +223,9 @@ impl<T: Scalar> Train<T> {
                     break;
                 }
             }
-            self.work = self.work.max(at.work);
+            self.work = at.work;
         }
-        best
+        best.map(|best| Train { work: self.work, ..best })
     }
 
     /// The parameters, with ranks that change smoothly with the singular values.
@@ -313,7 +322,7 @@ mod tests {
         let given = [0, 1, 2, 3, 4];
         let mut train = Train::new(x, &given, 1e-12, &Limits::none()).unwrap().unwrap();
         for (k, to_right) in [(0, true), (1, true), (2, false), (1, false), (0, true), (1, true)] {
-            train.renew(k, true, to_right).unwrap();
+            train.renew(k, true, to_right, &Limits::none()).unwrap();
             // Each bond's singular values are those of its unfolding.
             let left = &train.modes[..=k];
             let axes: Vec<usize> =

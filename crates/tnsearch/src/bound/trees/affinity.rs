@@ -10,11 +10,11 @@ use crate::decompose::{Limits, path_order};
 use crate::dispatch;
 use crate::linalg::{eigenvalues, gram};
 use crate::problem::Stop;
-use crate::tensor::{AxisPlan, Scalar, Tensor};
+use crate::tensor::{AxisPlan, Kind, Scalar, Tensor};
 use crate::threads;
 
-/// Of longer modes the densities of pairs take too long, and the given order is taken for a good one.
-const LONGEST: usize = 16;
+/// Where the density of a pair of modes would be larger, the given order is taken for a good one.
+const LARGEST: usize = 4096;
 
 /// A good order of the modes: what belongs together by the entropies that pairs share, then improved along a path
 /// ([`path_order`]).
@@ -24,10 +24,15 @@ pub(crate) fn order<'s>(spectra: &'s Spectra, stop: &Stop) -> &'s [usize] {
 
 fn found(spectra: &Spectra, stop: &Stop) -> Vec<usize> {
     let given: Vec<usize> = (0..spectra.order()).collect();
-    if spectra.target().dims().iter().any(|&d| d > LONGEST) {
+    let mut dims = spectra.target().dims().to_vec();
+    dims.sort_unstable();
+    let wide = if spectra.target().kind().is_complex() { Kind::C64 } else { Kind::F64 };
+    let copy = (spectra.target().entries() * wide.bytes()) as f64;
+    if dims.iter().rev().take(2).product::<usize>() > LARGEST || copy > spectra.room {
         return given;
     }
-    let shared = dispatch!(spectra.target().tensor(), x => shared(x, stop));
+    let at_once = (spectra.room / copy) as usize;
+    let shared = dispatch!(spectra.target().tensor(), x => shared(x, at_once, stop));
     let Some(shared) = shared else { return given };
     let chain = chain(&shared);
     // How far apart what belongs together stands; the given order is taken where it is about as good.
@@ -36,25 +41,30 @@ fn found(spectra: &Spectra, stop: &Stop) -> Vec<usize> {
         places.map(|(i, j)| shared[order[i]][order[j]] * (i - j) as f64).sum()
     };
     let start = if spread(&given) <= 1.02 * spread(&chain) { given } else { chain };
-    let limits = Limits { stop: stop.clone(), ..Limits::none() };
+    let max_bytes = spectra.room.is_finite().then_some(spectra.room as u64);
+    let limits = Limits { stop: stop.clone(), max_bytes };
     path_order(spectra.target(), &start, spectra.matters(), &limits).unwrap_or(start)
 }
 
-/// What each two modes share; none if it was told to stop.
-fn shared<T: Scalar>(x: &Tensor<T>, stop: &Stop) -> Option<Vec<Vec<f64>>> {
+/// What each two modes share, with at most so many copies of the tensor at once; none if it was told to stop.
+fn shared<T: Scalar>(x: &Tensor<T>, at_once: usize, stop: &Stop) -> Option<Vec<Vec<f64>>> {
     let dims = x.dims();
     let blocks = grouped(dims, &(0..dims.len()).collect::<Vec<_>>());
     let pairs: Vec<(usize, usize)> = match blocks.len() {
         1 => vec![(0, 0)],
         n => (0..n).flat_map(|a| (0..a).map(move |b| (b, a))).collect(),
     };
-    let found: Vec<Vec<(usize, usize, f64)>> = threads::each(pairs, |(a, b)| {
+    let of_pair = |(a, b): (usize, usize)| {
         let mut modes = blocks[a].clone();
         if a != b {
             modes.extend(&blocks[b]);
         }
         if stop.is_set() { Vec::new() } else { entropies(x, &modes) }
-    });
+    };
+    let found: Vec<Vec<(usize, usize, f64)>> = match at_once < threads::count() {
+        true => pairs.into_iter().map(of_pair).collect(),
+        false => threads::each(pairs, of_pair),
+    };
     if stop.is_set() {
         return None;
     }
@@ -176,7 +186,7 @@ mod tests {
             let values = spectra.of(set).unwrap().values();
             values.iter().map(|p| if *p > 0.0 { -p * p.ln() } else { 0.0 }).sum::<f64>()
         };
-        let shared = shared(target.tensor().as_f64().unwrap(), &Stop::new()).unwrap();
+        let shared = shared(target.tensor().as_f64().unwrap(), 1, &Stop::new()).unwrap();
         for (a, row) in shared.iter().enumerate() {
             for (b, found) in row.iter().enumerate().take(a) {
                 let want = entropy(1 << a) + entropy(1 << b) - entropy(1 << a | 1 << b);
