@@ -1,11 +1,12 @@
 //! What a search begins with: the structures that direct methods give in each of its templates.
 
 use super::cuts::Cuts;
+use super::ring::RingIn;
 use super::unfolded::unfolded;
 use super::{Aim, incumbents, net};
 use crate::bound::{BoundLimits, CutBound, MAX_MODES, Spectra, needs_svd};
-use crate::decompose::{Goal, Limits, tt_svd};
-use crate::graph::{Structure, Template};
+use crate::decompose::{Decomposition, Goal, Limits, tr_svd, tree_svd, tt_svd};
+use crate::graph::{ModeGraph, Structure, Template};
 use crate::problem::{CheckedObjective, Target};
 use crate::tensor::size;
 use std::sync::Arc;
@@ -54,7 +55,8 @@ pub fn starts(
     }
     all.extend(templates.iter().flat_map(of));
     if let Some(eps) = objective.max_error().filter(|_| target.entries() <= TAKEN_APART) {
-        all.extend(trains(target, templates, eps, max_rank, limits));
+        let more = taken_apart(target, templates, eps, max_rank, limits, &all);
+        all.extend(more);
     }
     all
 }
@@ -62,20 +64,55 @@ pub fn starts(
 /// Larger tensors are not taken apart before a search: it takes more than a few seconds.
 const TAKEN_APART: usize = 1 << 22;
 
-/// The structure of a TT-SVD in the tensor's own order, in each of these templates that holds it.
-fn trains(
+/// And by all methods only these.
+const BY_ALL: usize = 1 << 20;
+
+/// The structure of a TT-SVD in the tensor's own order, in each of these templates that holds it; and those that truncated
+/// SVDs on the templates give in that order, where they are smaller than all that there are: they lower their ranks for as
+/// long as the error is kept, which the tails of cuts do not know.
+fn taken_apart(
     target: &Target,
     templates: &[Arc<Template>],
     eps: f64,
     max_rank: usize,
     limits: &Limits,
+    others: &[Structure],
 ) -> Vec<Structure> {
-    let order: Vec<usize> = (0..target.dims().len()).collect();
-    let made = Goal::max_rse(eps).and_then(|goal| tt_svd(target, &order, &goal, limits));
-    let Ok(made) = made else { return Vec::new() };
-    let (graph, _) = made.network.to_mode_graph();
-    if graph.edges().iter().any(|edge| edge.2 > max_rank) {
-        return Vec::new();
+    let Ok(goal) = Goal::max_rse(eps) else { return Vec::new() };
+    let (dims, order) = (target.full_dims(), target.dims().len());
+    let own: Vec<usize> = (0..order).collect();
+    let graph_of = |made: Decomposition| {
+        let graph = made.network.to_mode_graph().0;
+        (!graph.edges().iter().any(|edge| edge.2 > max_rank)).then_some(graph)
+    };
+    let train = tt_svd(target, &own, &goal, limits).ok().and_then(graph_of);
+    let hold = |graph: &ModeGraph| -> Vec<Structure> {
+        templates.iter().filter_map(|t| Structure::in_template(t, graph)).collect()
+    };
+    let mut found: Vec<Structure> = train.iter().flat_map(hold).collect();
+    if target.entries() > BY_ALL {
+        return found;
     }
-    templates.iter().filter_map(|template| Structure::in_template(template, &graph)).collect()
+    let mut least = others.iter().chain(&found).map(|s| s.params(dims)).min().unwrap_or(u128::MAX);
+    for template in templates {
+        let external = template.external_vertices();
+        let edges = template.edges().len();
+        let is_tree = edges + 1 == template.vertices() && external.len() == order;
+        let made = match is_tree {
+            // The path has its train.
+            true if found.iter().any(|s| s.template() == template) => continue,
+            true => tree_svd(target, template, &external, &goal, limits),
+            false if edges == order && RingIn::in_template(template).is_some() => {
+                tr_svd(target, &own, &goal, limits)
+            }
+            false => continue,
+        };
+        let graph = made.ok().and_then(graph_of);
+        let Some(made) = graph.and_then(|g| Structure::in_template(template, &g)) else { continue };
+        if made.params(dims) < least {
+            least = made.params(dims);
+            found.push(made);
+        }
+    }
+    found
 }
