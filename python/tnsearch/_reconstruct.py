@@ -56,6 +56,10 @@ def reconstruct(
     True
     """
     unexpected("reconstruct", options, known_options(reconstruct))
-    asked = {"output": None if output is None else os.fspath(output), "max_memory": max_memory}
+    asked = {
+        "input": os.fspath(network) if isinstance(network, (str, os.PathLike)) else None,
+        "output": None if output is None else os.fspath(output),
+        "max_memory": max_memory,
+    }
     made: NDArray[Any] | None = _core.reconstruct(network_of(network, max_memory), asked)
     return made

@@ -88,6 +88,24 @@ def test_inputs_of_layers_and_a_loss(model, command, tmp_path):
         tnsearch.compress_model(model, max_loss=lambda path: 1 / 0)
 
 
+def test_no_file_is_written_over_another(model, tmp_path):
+    file, part, acts = (tmp_path / name for name in ("m.safetensors", "z.part", "acts.safetensors"))
+    for path in (file, part, acts):
+        write_weights(path, model)
+    before = file.read_bytes()
+    calls = [
+        (lambda: tnsearch.compress_model(file, output=file), "output and the model are the same file, .*m.safetensors"),
+        (lambda: tnsearch.compress_model(file, dense=file), "dense and the model are the same file, .*m.safetensors"),
+        (lambda: tnsearch.compress_model(model, output=acts, calibration=acts), "same file, .*acts.safetensors"),
+        (lambda: tnsearch.compress_model(part, output=tmp_path / "z"), "same file, .*z.part"),
+        (lambda: tnsearch.decompress_model(file, output=file), "output and the model are the same file, .*m.safetensors"),
+    ]
+    for call, words in calls:
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert all(path.read_bytes() == before for path in (file, part, acts))
+
+
 def test_types_that_numpy_has_not(model, tmp_path):
     weights = tnsearch.Weights({"w": model["embed"]}, metadata={"format": "pt"}, stored={"w": "BF16"})
     write_weights(tmp_path / "b.safetensors", weights)
