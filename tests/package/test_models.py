@@ -116,12 +116,30 @@ def test_types_that_numpy_has_not(model, tmp_path):
     assert (tmp_path / "c.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
     made = tnsearch.compress_model(tmp_path / "b.safetensors", keep_re=0.2)
     assert tnsearch.decompress_model(made).stored == {"w": "BF16"}
+    # Eight bits are carried along.
+    eight = tnsearch.Weights(
+        {"w": model["embed"], "e": np.arange(6, dtype="uint8")}, stored={"e": "F8_E4M3"}, shapes={"e": (2, 3)}
+    )
+    write_weights(tmp_path / "e.safetensors", eight)
+    read = read_weights(tmp_path / "e.safetensors")
+    assert read.stored == {"e": "F8_E4M3"} and read.shapes == {"e": (2, 3)}
+    write_weights(tmp_path / "f.safetensors", read)
+    assert (tmp_path / "f.safetensors").read_bytes() == (tmp_path / "e.safetensors").read_bytes()
+    back = tnsearch.decompress_model(tnsearch.compress_model(read, keep_re=0.2))
+    assert back.shapes == {"e": (2, 3)} and np.array_equal(back["e"], eight["e"])
 
 
 def test_a_state_dict_of_torch(model, torch):
     state = {name: torch.from_numpy(array).clone() for name, array in model.items()}
     made, same_made = tnsearch.compress_model(state, keep_re=0.2), tnsearch.compress_model(model, keep_re=0.2)
     assert all(np.array_equal(made.weights[name], same_made.weights[name]) for name in same_made.weights)
+    # What it calls bfloat16 stays that.
+    state = {"w": torch.from_numpy(model["embed"]).to(torch.bfloat16)}
+    dense = tnsearch.decompress_model(tnsearch.compress_model(state, keep_re=0.2))
+    assert dense.stored == {"w": "BF16"}
+    if hasattr(torch, "float8_e4m3fn"):
+        with pytest.raises(TypeError, match="'w' is of type float8_e4m3fn, which arrays cannot hold"):
+            tnsearch.compress_model({"w": state["w"].to(torch.float8_e4m3fn)})
 
 
 def test_what_is_wrong_is_said(model, tmp_path):
