@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def network_of(given: Any, max_memory: Any = None) -> Network:
+def network_of(given: Any, max_memory: int | str | None = None) -> Network:
     """A network, or that of a file or of a result."""
     if isinstance(given, (str, os.PathLike)):
-        return Network.load(given, max_memory=max_memory if isinstance(max_memory, int) else None)
+        return Network.load(given, max_memory=max_memory)
     found = given if isinstance(given, Network) else getattr(given, "network", None)
     if not isinstance(found, Network):
         raise TypeError(f"a {type(given).__name__} is no Network")
