@@ -88,7 +88,7 @@ pub fn compress_model<'py>(
         let measured = evaluate.is_some().then_some(&mut measured as Evaluate<'_>);
         models::compress_model(&order, begun, measured, &mut |event| match event {
             Event::Warning(said) => warnings.push(said.to_owned()),
-            Event::Trial(trial) => warnings.extend(trial.failed.clone()),
+            Event::Trial(trial) => warnings.extend(trial.warning()),
             _ => {}
         })
     })?;

@@ -164,12 +164,8 @@ impl Display {
             Event::Measuring { re } if *re > 0.0 => format!("measuring the model at RE {re:.3}"),
             Event::Measuring { .. } => "measuring the uncompressed model".to_owned(),
             Event::Trial(trial) => {
-                if let Some(said) = &trial.failed {
-                    let text = format!(
-                        "the evaluation command failed at RE {:.3}, which counts as too much: {said}",
-                        trial.re
-                    );
-                    terminal::note("warning", &text);
+                if let Some(said) = trial.warning() {
+                    terminal::note("warning", &said);
                 }
                 match trial.loss {
                     Some(loss) => format!("loss {loss} at RE {:.3}", trial.re),
