@@ -84,6 +84,14 @@ def test_inputs_of_layers_and_a_loss(model, command, tmp_path):
     made = tnsearch.compress_model(model, max_loss=loss, allow=0.2)
     assert seen[0] == 0.0 and [t["loss"] for t in made.summary["trials"]] == seen
     assert made.summary["goal"] == {"max_loss": 0.2} and made.summary["params"] < made.summary["params_before"]
+    told = []
+
+    def fails(path):
+        told.append(path)
+        return float("inf") if len(told) == 3 else 0.0
+
+    with pytest.warns(UserWarning, match=r"failed at RE 0\.\d+, which counts as too much: the loss is inf"):
+        tnsearch.compress_model(model, max_loss=fails)
     with pytest.raises(ZeroDivisionError):
         tnsearch.compress_model(model, max_loss=lambda path: 1 / 0)
 

@@ -34,9 +34,7 @@ def model(data):
 
 def same(values, report):
     of_the_run = {"input", "output", "model", "seconds", "version"}
-    assert {k: v for k, v in values.items() if k not in of_the_run} == {
-        k: v for k, v in report.items() if k not in of_the_run
-    }
+    assert {k: v for k, v in values.items() if k not in of_the_run} == {k: v for k, v in report.items() if k not in of_the_run}
     assert values["version"] == report["version"]
 
 

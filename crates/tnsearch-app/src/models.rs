@@ -9,7 +9,7 @@ use tnsearch::problem::Stop;
 use tnsearch_io::weights::{PartFile, WeightsFile, journal_path, part_path};
 use tnsearch_models::job::Evaluate;
 use tnsearch_models::{
-    AskedModel, Calibration, Event, Job, ModelError, Summary, command, layers, restore,
+    AskedModel, Calibration, Event, Job, ModelError, Summary, command, layers, restore, trial_path,
 };
 
 /// Other files that the caller writes, and what they are for: no file of a model may be one of them.
@@ -51,11 +51,15 @@ pub fn compress_model(
     let mut inputs = vec![("the model", order.model)];
     inputs.extend(order.calibration.map(|path| ("--calibration", path)));
     let (part, journal) = (part_path(output), journal_path(output));
+    let trial = asked.max_loss.is_some().then(|| trial_path(output));
+    let dense_part = order.dense.map(part_path);
     let files = [
         ("--output", Some(output)),
         ("the file in which --output grows", Some(&*part)),
         ("the journal of --output", Some(&*journal)),
+        ("the file that --max-loss measures", trial.as_deref()),
         ("--dense", order.dense),
+        ("the file in which --dense grows", dense_part.as_deref()),
     ];
     distinct(&inputs, &[&files, order.others].concat())?;
     let settings = asked.settings(order.calibration.is_some())?;
