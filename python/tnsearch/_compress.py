@@ -158,7 +158,7 @@ def compress(
     return Compressed(**fields(values, network, shape=tuple(values["shape"])))
 
 
-def decompress(network: Network | str | os.PathLike[str], *, max_memory: int | None = None) -> NDArray[Any]:
+def decompress(network: Network | str | os.PathLike[str], *, max_memory: int | str | None = None) -> NDArray[Any]:
     """The array that was compressed, with its shape and dtype; of a picture its samples, 0 to 255 or 65535.
 
     Parameters
@@ -166,7 +166,7 @@ def decompress(network: Network | str | os.PathLike[str], *, max_memory: int | N
     network
         The network of :func:`compress`, or a file that it was saved to.
     max_memory
-        Refuse what needs more bytes.
+        Refuse what needs more, in bytes or as ``"4GB"``.
 
     Examples
     --------

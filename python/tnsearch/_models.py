@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +36,9 @@ _TYPES = {
     "F64": "float64",
     "C64": "complex64",
 }
-_STORED = {name: stored for stored, name in _TYPES.items()}
+_STORED = {name: stored for stored, name in _TYPES.items()} | {"bfloat16": "BF16"}
+#: Types of PyTorch and JAX that no type of NumPy stands for; float32 would be another file.
+_UNKNOWN = re.compile(r"float[468]_|complex32$|u?int[1-7]$")
 
 
 class Weights(dict[str, "NDArray[Any]"]):
@@ -47,13 +50,22 @@ class Weights(dict[str, "NDArray[Any]"]):
         The texts that the file notes.
     stored
         The types of tensors that NumPy has none for, as the format calls them: a ``BF16`` tensor is held as float32, any
-        other as its bytes.
+        other (``F8_E4M3``) as its bytes.
+    shapes
+        The shapes of those that are held as their bytes.
     """
 
-    def __init__(self, *tensors: Any, metadata: Mapping[str, str] | None = None, stored: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        *tensors: Any,
+        metadata: Mapping[str, str] | None = None,
+        stored: Mapping[str, str] | None = None,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+    ):
         super().__init__(*tensors)
         self.metadata = dict(metadata or {})
         self.stored = dict(stored or {})
+        self.shapes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
 
 
 #: A model: a safetensors file, or its tensors by their names (arrays, PyTorch tensors).
@@ -99,6 +111,7 @@ def read_weights(path: str | os.PathLike[str]) -> Weights:
             made[name] = wide.view("<f4").reshape(shape)
         else:
             made[name] = np.frombuffer(data, "uint8").copy()
+            made.shapes[name] = tuple(shape)
     return made
 
 
@@ -106,21 +119,29 @@ def write_weights(path: str | os.PathLike[str], weights: Mapping[str, Any]) -> N
     """Writes tensors by their names as a safetensors file, in their order."""
     kinds = weights.stored if isinstance(weights, Weights) else {}
     notes = weights.metadata if isinstance(weights, Weights) else {}
+    shapes = weights.shapes if isinstance(weights, Weights) else {}
     tensors = []
     for name, tensor in weights.items():
         if not isinstance(name, str):
             raise TypeError(f"a tensor is called {name!r}; names must be text")
+        # As the library of the tensor calls it: NumPy gets bfloat16 as float32.
+        given = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+        if _UNKNOWN.match(given):
+            raise TypeError(f"tensor {name!r} is of type {given}, which arrays cannot hold; give its file, or make it bfloat16")
         array = np.asarray(shared(tensor))
-        stored = kinds.get(name) or _STORED.get(array.dtype.name)
+        shape = array.shape
+        stored = kinds.get(name) or _STORED.get(given) or _STORED.get(array.dtype.name)
         if stored == "BF16":
             bits = np.ascontiguousarray(array, "<f4").view("<u4")
             # To the nearest, of two to the even one.
             data = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes()
         elif stored in _TYPES:
             data = array.astype(np.dtype(_TYPES[stored]).newbyteorder("<"), copy=False).tobytes()
+        elif name in shapes and array.dtype == np.uint8:
+            shape, data = shapes[name], array.tobytes()
         else:
             raise TypeError(f"tensor {name!r} is of type {stored or array.dtype}, which arrays cannot hold; give its file")
-        tensors.append((name, stored, list(array.shape), data))
+        tensors.append((name, stored, list(shape), data))
     _core.write_weights(os.fspath(path), tensors, list(notes.items()))
 
 

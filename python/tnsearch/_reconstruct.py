@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def network_of(given: Any, max_memory: Any = None) -> Network:
+def network_of(given: Any, max_memory: int | str | None = None) -> Network:
     """A network, or that of a file or of a result."""
     if isinstance(given, (str, os.PathLike)):
-        return Network.load(given, max_memory=max_memory if isinstance(max_memory, int) else None)
+        return Network.load(given, max_memory=max_memory)
     found = given if isinstance(given, Network) else getattr(given, "network", None)
     if not isinstance(found, Network):
         raise TypeError(f"a {type(given).__name__} is no Network")
@@ -56,6 +56,10 @@ def reconstruct(
     True
     """
     unexpected("reconstruct", options, known_options(reconstruct))
-    asked = {"output": None if output is None else os.fspath(output), "max_memory": max_memory}
+    asked = {
+        "input": os.fspath(network) if isinstance(network, (str, os.PathLike)) else None,
+        "output": None if output is None else os.fspath(output),
+        "max_memory": max_memory,
+    }
     made: NDArray[Any] | None = _core.reconstruct(network_of(network, max_memory), asked)
     return made

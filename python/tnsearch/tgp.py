@@ -117,6 +117,8 @@ class Model:
             As on the command line; ``tune=False`` is ``--no-tune``.
         max_seconds
             It ends then with the best so far; 120 by default.
+        max_memory
+            Refuse a table that needs more, in bytes or as ``"4GB"``.
 
         Returns
         -------
@@ -124,7 +126,7 @@ class Model:
             The smaller model, or this one where nothing smaller is good enough (``summary["target_reached"]``).
         """
         unexpected("compress", options, known_options(Model.compress))
-        table = self._table if X is None else _table(X, y, self._process.names)
+        table = self._table if X is None else _table(X, y, self._process.names, max_memory)
         if table is None:
             raise TypeError("the rows that the model was trained with are needed: give X and y")
         given = {
@@ -174,7 +176,8 @@ def train(
     X, y
         Rows of features, and the response of each; or a CSV file with a header, the response last, and no ``y``.
     names
-        What the columns are called, the response last; by default ``x0, x1, ..., y``, or as the table of pandas has them.
+        What the columns are called, in their order, the response last; by default ``x0, x1, ..., y``, or as the table of
+        pandas or the file has them.
     resume
         A model to go on with; it is returned where nothing better is found.
     inducing
@@ -185,7 +188,11 @@ def train(
         What it may use.
     """
     unexpected("train", options, known_options(train))
-    table = _table(X, y, names)
+    table = _table(X, y, names, max_memory)
+    if names is not None:
+        if len(names) != len(table[0]):
+            raise ValueError(f"names has {len(names)} names; the table has {len(table[0])} columns, the response included")
+        table = [str(name) for name in names], table[1]
     given = {
         "settings": {
             "inducing": list(inducing) if isinstance(inducing, (Sequence, np.ndarray)) else [inducing],
@@ -206,16 +213,21 @@ def train(
     return Model(process, summary, table)
 
 
-def load(path: str | os.PathLike[str], *, max_memory: int | None = None) -> Model:
+def load(path: str | os.PathLike[str], *, max_memory: int | str | None = None) -> Model:
     """A model from its file, as ``tnsearch tgp`` and :meth:`Model.save` write it."""
     process = _core.Process.load(os.fspath(path), max_memory)
     return Model(process, process.figures or {})
 
 
-def _rows(X: Rows, features: Sequence[str] | None, needed: Sequence[str] | None = None) -> _Table:
+def _rows(
+    X: Rows,
+    features: Sequence[str] | None,
+    needed: Sequence[str] | None = None,
+    max_memory: int | str | None = None,
+) -> _Table:
     """Names and rows of a table; of an array by the names given, or x0, x1, ..."""
     if isinstance(X, (str, os.PathLike)):
-        names, rows = _core.read_table(os.fspath(X), None if needed is None else list(needed), None)
+        names, rows = _core.read_table(os.fspath(X), None if needed is None else list(needed), max_memory)
         if needed is not None:
             kept = [k for k, name in enumerate(names) if name in needed]
             names, rows = [names[k] for k in kept], rows[:, kept]
@@ -233,14 +245,14 @@ def _rows(X: Rows, features: Sequence[str] | None, needed: Sequence[str] | None 
     return list(features), rows
 
 
-def _table(X: Rows, y: ArrayLike | None, names: Sequence[str] | None) -> _Table:
+def _table(X: Rows, y: ArrayLike | None, names: Sequence[str] | None, max_memory: int | str | None) -> _Table:
     """The table that a model is trained with: the features, and the response last."""
     if y is None:
         if not isinstance(X, (str, os.PathLike)):
             raise TypeError("y is missing: the response of each row of X")
-        return _rows(X, None)
+        return _rows(X, None, None, max_memory)
     response = np.asarray(shared(y))
-    found, rows = _rows(X, None if names is None else list(names)[:-1])
+    found, rows = _rows(X, None if names is None else list(names)[:-1], None, max_memory)
     if response.shape != (rows.shape[0],):
         raise ValueError(f"y has shape {list(response.shape)}; X has {rows.shape[0]} rows, so it needs {[rows.shape[0]]}")
     named = getattr(y, "name", None)

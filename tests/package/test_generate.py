@@ -80,7 +80,7 @@ def test_a_picture_comes_back_as_its_pixels(colours, command, tmp_path):
     assert np.array_equal(tnsearch.reconstruct(made), back)
 
 
-def test_a_network_of_no_picture_gives_its_tensor():
+def test_a_network_of_no_picture_gives_its_tensor(tmp_path):
     tensor, network = tnsearch.generate(order=4)
     assert np.array_equal(tnsearch.reconstruct(network), network.to_dense())
     calls = [
@@ -91,6 +91,12 @@ def test_a_network_of_no_picture_gives_its_tensor():
     for call, error, words in calls:
         with pytest.raises(error, match=words):
             call()
+    net = tmp_path / "net.safetensors"
+    network.save(net)
+    before = net.read_bytes()
+    with pytest.raises(ValueError, match="output and the network are the same file, .*net.safetensors"):
+        tnsearch.reconstruct(net, output=net)
+    assert net.read_bytes() == before
     broken = tnsearch.Network(network.structure, [np.full(c.shape, 1e200) for c in network.cores], rse=0.0)
     with pytest.raises(ValueError, match="not a finite number"):
         tnsearch.reconstruct(broken)

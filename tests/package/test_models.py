@@ -84,8 +84,34 @@ def test_inputs_of_layers_and_a_loss(model, command, tmp_path):
     made = tnsearch.compress_model(model, max_loss=loss, allow=0.2)
     assert seen[0] == 0.0 and [t["loss"] for t in made.summary["trials"]] == seen
     assert made.summary["goal"] == {"max_loss": 0.2} and made.summary["params"] < made.summary["params_before"]
+    told = []
+
+    def fails(path):
+        told.append(path)
+        return float("inf") if len(told) == 3 else 0.0
+
+    with pytest.warns(UserWarning, match=r"failed at RE 0\.\d+, which counts as too much: the loss is inf"):
+        tnsearch.compress_model(model, max_loss=fails)
     with pytest.raises(ZeroDivisionError):
         tnsearch.compress_model(model, max_loss=lambda path: 1 / 0)
+
+
+def test_no_file_is_written_over_another(model, tmp_path):
+    file, part, acts = (tmp_path / name for name in ("m.safetensors", "z.part", "acts.safetensors"))
+    for path in (file, part, acts):
+        write_weights(path, model)
+    before = file.read_bytes()
+    calls = [
+        (lambda: tnsearch.compress_model(file, output=file), "output and the model are the same file, .*m.safetensors"),
+        (lambda: tnsearch.compress_model(file, dense=file), "dense and the model are the same file, .*m.safetensors"),
+        (lambda: tnsearch.compress_model(model, output=acts, calibration=acts), "same file, .*acts.safetensors"),
+        (lambda: tnsearch.compress_model(part, output=tmp_path / "z"), "same file, .*z.part"),
+        (lambda: tnsearch.decompress_model(file, output=file), "output and the model are the same file, .*m.safetensors"),
+    ]
+    for call, words in calls:
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert all(path.read_bytes() == before for path in (file, part, acts))
 
 
 def test_types_that_numpy_has_not(model, tmp_path):
@@ -98,12 +124,30 @@ def test_types_that_numpy_has_not(model, tmp_path):
     assert (tmp_path / "c.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
     made = tnsearch.compress_model(tmp_path / "b.safetensors", keep_re=0.2)
     assert tnsearch.decompress_model(made).stored == {"w": "BF16"}
+    # Eight bits are carried along.
+    eight = tnsearch.Weights(
+        {"w": model["embed"], "e": np.arange(6, dtype="uint8")}, stored={"e": "F8_E4M3"}, shapes={"e": (2, 3)}
+    )
+    write_weights(tmp_path / "e.safetensors", eight)
+    read = read_weights(tmp_path / "e.safetensors")
+    assert read.stored == {"e": "F8_E4M3"} and read.shapes == {"e": (2, 3)}
+    write_weights(tmp_path / "f.safetensors", read)
+    assert (tmp_path / "f.safetensors").read_bytes() == (tmp_path / "e.safetensors").read_bytes()
+    back = tnsearch.decompress_model(tnsearch.compress_model(read, keep_re=0.2))
+    assert back.shapes == {"e": (2, 3)} and np.array_equal(back["e"], eight["e"])
 
 
 def test_a_state_dict_of_torch(model, torch):
     state = {name: torch.from_numpy(array).clone() for name, array in model.items()}
     made, same_made = tnsearch.compress_model(state, keep_re=0.2), tnsearch.compress_model(model, keep_re=0.2)
     assert all(np.array_equal(made.weights[name], same_made.weights[name]) for name in same_made.weights)
+    # What it calls bfloat16 stays that.
+    state = {"w": torch.from_numpy(model["embed"]).to(torch.bfloat16)}
+    dense = tnsearch.decompress_model(tnsearch.compress_model(state, keep_re=0.2))
+    assert dense.stored == {"w": "BF16"}
+    if hasattr(torch, "float8_e4m3fn"):
+        with pytest.raises(TypeError, match="'w' is of type float8_e4m3fn, which arrays cannot hold"):
+            tnsearch.compress_model({"w": state["w"].to(torch.float8_e4m3fn)})
 
 
 def test_what_is_wrong_is_said(model, tmp_path):

@@ -105,6 +105,9 @@ def test_files_are_checked_before_the_search(tmp_path):
         tnsearch.search(tensor(), report=tmp_path / "none" / "page.html")
     with pytest.raises(ValueError, match="certificate_cases"):
         tnsearch.search(tensor(), certificate=tmp_path / "a", certificate_cases=0)
+    for function in (tnsearch.search, tnsearch.certify):
+        with pytest.raises(ValueError, match="certificate_cases is 5; it needs certificate"):
+            function(tensor(), max_re=0.01, certificate_cases=5)
 
 
 def test_no_certificate_is_said(tmp_path):

@@ -34,9 +34,8 @@ def model(data):
 
 def same(values, report):
     of_the_run = {"input", "output", "model", "seconds", "version"}
-    assert {k: v for k, v in values.items() if k not in of_the_run} == {
-        k: v for k, v in report.items() if k not in of_the_run | {"order"}
-    }
+    assert {k: v for k, v in values.items() if k not in of_the_run} == {k: v for k, v in report.items() if k not in of_the_run}
+    assert values["version"] == report["version"]
 
 
 def test_it_is_that_of_the_command_line(data, table, model, command, tmp_path):
@@ -65,6 +64,16 @@ def test_it_is_that_of_the_command_line(data, table, model, command, tmp_path):
         assert less.params == report["params"] <= model.params
 
 
+def test_names_are_taken(data, table):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(data[0], columns=["a", "b"])
+    for given in ((*data,), (frame, data[1]), (table,)):
+        made = tnsearch.tgp.train(*given, names=["p", "q", "r"], **OPTIONS)
+        assert (made.features, made.response) == (["p", "q"], "r")
+        with pytest.raises(ValueError, match="names has 2 names; the table has 3 columns"):
+            tnsearch.tgp.train(*given, names=["p", "q"], **OPTIONS)
+
+
 def test_what_a_model_says(data, model):
     assert (model.features, model.response) == (["a", "b"], "y")
     assert model.params == 5 * 3 * 2 and model.network.structure.template == "path"
@@ -83,7 +92,7 @@ def test_tables_of_pandas(data, model):
     assert np.array_equal(made.predict(frame[["b", "a"]].assign(z="text")).mean, want.mean)
 
 
-def test_what_is_wrong_is_said(data, model, tmp_path):
+def test_what_is_wrong_is_said(data, table, model, tmp_path):
     X, y = data
     broken = np.where(np.arange(300).reshape(150, 2) == 5, np.nan, X)
     calls = [
@@ -101,6 +110,10 @@ def test_what_is_wrong_is_said(data, model, tmp_path):
         (lambda: model.compress(max_mse_loss=0), ValueError, "max.mse.loss is 0"),
         (lambda: model.compress(X[:50], y[:50]), ValueError, "not the table that the model was trained with"),
         (lambda: tnsearch.tgp.load(tmp_path / "none"), FileNotFoundError, "no such file"),
+        (lambda: tnsearch.tgp.train(table, max_memory="1KB"), MemoryError, "allowed by max_memory"),
+        (lambda: model.compress(max_memory="1KB"), MemoryError, "allowed by max_memory"),
+        (lambda: model.compress(table, max_memory="1KB"), MemoryError, "allowed by max_memory"),
+        (lambda: tnsearch.tgp.load(tmp_path / "none", max_memory="much"), ValueError, "much"),
     ]
     for call, error, words in calls:
         with pytest.raises(error, match=words):

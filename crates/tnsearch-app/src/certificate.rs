@@ -3,6 +3,7 @@
 use crate::load::Data;
 use std::sync::Arc;
 use thiserror::Error;
+use tnsearch::SettingError;
 use tnsearch::certificate::{Certificate, NoCertificate};
 use tnsearch::graph::Template;
 use tnsearch_io::output::{Output, OutputError};
@@ -10,6 +11,16 @@ use tnsearch_io::verify::{rendered, says};
 
 /// Cases that a certificate, or a proof that is made for a claim, may have where nothing is said.
 pub const CASES: usize = 200_000;
+
+/// The cases that a certificate may have. None at all are refused, and a number where no certificate is asked for.
+pub fn cases(given: Option<usize>, wanted: bool) -> Result<usize, SettingError> {
+    let refused = |cases, why| Err(SettingError::new("certificate-cases", cases, why));
+    match given {
+        Some(cases) if !wanted => refused(cases, "it needs --certificate"),
+        Some(0) => refused(0, "it must be at least 1"),
+        given => Ok(given.unwrap_or(CASES)),
+    }
+}
 
 /// Why a certificate could not be written.
 #[derive(Debug, Error)]

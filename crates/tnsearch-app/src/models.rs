@@ -1,15 +1,19 @@
 //! Models made smaller, and dense again: their files, threads, and what is said about them.
 
+use crate::outputs::check_distinct;
 use crate::threads::pool;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 use tnsearch::problem::Stop;
-use tnsearch_io::weights::{PartFile, WeightsFile};
+use tnsearch_io::weights::{PartFile, WeightsFile, journal_path, part_path};
 use tnsearch_models::job::Evaluate;
 use tnsearch_models::{
-    AskedModel, Calibration, Event, Job, ModelError, Summary, command, layers, restore,
+    AskedModel, Calibration, Event, Job, ModelError, Summary, command, layers, restore, trial_path,
 };
+
+/// Other files that the caller writes, and what they are for: no file of a model may be one of them.
+pub type Others<'a> = &'a [(&'a str, Option<&'a Path>)];
 
 /// A model that is to be compressed.
 #[derive(Debug)]
@@ -22,6 +26,8 @@ pub struct ModelOrder<'a> {
     pub calibration: Option<&'a Path>,
     /// Where the dense weights go, too.
     pub dense: Option<&'a Path>,
+    /// What else is written.
+    pub others: Others<'a>,
     /// How.
     pub asked: &'a AskedModel,
     /// Whether to go on with a run that was ended.
@@ -42,6 +48,20 @@ pub fn compress_model(
     tell: &mut (dyn FnMut(Event<'_>) + Send),
 ) -> Result<Summary, ModelError> {
     let ModelOrder { output, asked, stop, max_bytes, .. } = *order;
+    let mut inputs = vec![("the model", order.model)];
+    inputs.extend(order.calibration.map(|path| ("--calibration", path)));
+    let (part, journal) = (part_path(output), journal_path(output));
+    let trial = asked.max_loss.is_some().then(|| trial_path(output));
+    let dense_part = order.dense.map(part_path);
+    let files = [
+        ("--output", Some(output)),
+        ("the file in which --output grows", Some(&*part)),
+        ("the journal of --output", Some(&*journal)),
+        ("the file that --max-loss measures", trial.as_deref()),
+        ("--dense", order.dense),
+        ("the file in which --dense grows", dense_part.as_deref()),
+    ];
+    distinct(&inputs, &[&files, order.others].concat())?;
     let settings = asked.settings(order.calibration.is_some())?;
     PartFile::check(output)?;
     order.dense.map(PartFile::check).transpose()?;
@@ -76,6 +96,10 @@ pub fn compress_model(
     Ok(Summary::new(&settings, &file, &outcome, begun.elapsed().as_secs_f64()))
 }
 
+fn distinct(inputs: &[(&str, &Path)], outputs: Others<'_>) -> Result<(), ModelError> {
+    check_distinct(inputs, outputs).map_err(|e| ModelError::SameFile(e.to_string()))
+}
+
 /// What is said about a model that is dense again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
@@ -93,9 +117,13 @@ pub struct Restored {
 pub fn decompress_model(
     model: &Path,
     output: &Path,
+    others: Others<'_>,
     max_bytes: u64,
     stop: &Stop,
 ) -> Result<Restored, ModelError> {
+    let part = part_path(output);
+    let files = [("--output", Some(output)), ("the file in which --output grows", Some(&*part))];
+    distinct(&[("the model", model)], &[&files, others].concat())?;
     PartFile::check(output)?;
     let file = WeightsFile::open(model)?;
     let manifest = restore(&file, output, max_bytes, stop, &mut |_| ())?;

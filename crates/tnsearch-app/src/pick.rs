@@ -65,7 +65,7 @@ struct Point {
 }
 
 /// Why a point of a search by another loss is not made.
-const BY_ANOTHER: &str = "it is by another loss than the squared error; use 'search --pareto', or 'fit --loss' with its structure";
+const BY_ANOTHER: &str = "it is by another loss than the squared error; let the search itself keep the networks of its front, or fit the structure by that loss";
 
 /// A search on record.
 #[derive(Debug)]
@@ -161,9 +161,10 @@ impl Recorded {
     pub fn source(&self) -> Result<Source, LoadError> {
         match self.input.as_ref().filter(|input| *input != ARRAY) {
             Some(input) => Ok(Source::File(input.clone())),
-            None => {
-                Err(LoadError::of(self.path.display(), "it does not name its tensor; give --x"))
-            }
+            None => Err(LoadError::of(
+                self.path.display(),
+                "it does not name its tensor; give that, too",
+            )),
         }
     }
 

@@ -28,6 +28,9 @@ pub enum ModelError {
     /// The output.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// Two files that have to be different are one.
+    #[error("{0}")]
+    SameFile(String),
     /// Cores that do not go with their description.
     #[error("{0}")]
     Term(#[from] TermError),

@@ -75,6 +75,17 @@ pub struct Trial {
     pub failed: Option<String>,
 }
 
+impl Trial {
+    /// What is said about one that failed.
+    pub fn warning(&self) -> Option<String> {
+        let said = self.failed.as_ref()?;
+        let re = self.re;
+        Some(format!(
+            "the evaluation command failed at RE {re:.3}, which counts as too much: {said}"
+        ))
+    }
+}
+
 /// A tensor that was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Done {

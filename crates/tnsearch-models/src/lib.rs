@@ -35,6 +35,7 @@ pub use error::ModelError;
 pub use job::{Event, Job, Trial, forget, layers};
 pub use layer::{Cost, Goal, LAYER_CAP, Layer, LeftAlone, MOST_LOST, Settings, Weigh, Why};
 pub use manifest::Manifest;
+pub use measure::trial_path;
 pub use outcome::{Outcome, Written};
 pub use restore::restore;
 pub use summary::Summary;

@@ -13,8 +13,8 @@ use tnsearch_io::weights::{self, PartFile, header_bytes};
 /// Models that are measured at most, the uncompressed one not counted.
 const TRIALS: usize = 8;
 
-/// The file that is measured.
-pub(super) fn trial_path(output: &Path) -> PathBuf {
+/// The file that is measured, beside the output.
+pub fn trial_path(output: &Path) -> PathBuf {
     let mut name = output.as_os_str().to_owned();
     name.push(".trial.safetensors");
     name.into()

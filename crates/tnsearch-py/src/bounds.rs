@@ -18,7 +18,7 @@ use tnsearch::geometry::{Internal, Space, SpaceReport};
 use tnsearch::graph::{Family, Template, family_list};
 use tnsearch::problem::AskedObjective;
 use tnsearch::search::Budget;
-use tnsearch_app::certificate::{self, CASES};
+use tnsearch_app::certificate;
 use tnsearch_io::output::Output;
 
 /// Cuts that are listed.
@@ -107,6 +107,7 @@ pub fn certify<'py>(
         return Err(PyValueError::new_err(text));
     }
     let output = asked.certificate.as_deref().map(Output::check).transpose().map_err(raise)?;
+    let cases = certificate::cases(asked.certificate_cases, output.is_some()).map_err(raise)?;
     let net = net.map(Given::of).transpose()?;
     let known = net.as_ref().and_then(|net| net.reshape.as_ref());
     let data = asked.data.load_whole(x, known)?;
@@ -131,12 +132,11 @@ pub fn certify<'py>(
         s.max_rank = asked.max_rank.unwrap_or(s.max_rank);
         s.nodes = asked.nodes.unwrap_or(s.nodes);
         s.shrink = !asked.no_shrink;
-        s.cases = output.as_ref().map(|_| asked.certificate_cases.unwrap_or(CASES));
+        s.cases = output.as_ref().map(|_| cases);
         s.limits = limits;
     });
-    if settings.max_rank == 0 || settings.nodes == 0 || settings.cases == Some(0) {
-        let text = "max_rank, nodes and certificate_cases must be at least 1";
-        return Err(PyValueError::new_err(text));
+    if settings.max_rank == 0 || settings.nodes == 0 {
+        return Err(PyValueError::new_err("max_rank and nodes must be at least 1"));
     }
     let compared = net.as_ref().map(|net| match &net.network {
         Some(network) => Compared::Network(&network.get().network),
@@ -150,10 +150,12 @@ pub fn certify<'py>(
         (Err(_), Some(signal)) => return Err(signal),
         (proof, _) => proof.map_err(raise)?,
     };
-    if let (Some(output), Some(made)) = (&output, &proof.certificate)
-        && let Some(said) = certificate::write(output, made, &template, &data).map_err(raise)?
-    {
-        py.import("warnings")?.call_method1("warn", (pythonic(&said),))?;
+    if let (Some(output), Some(made)) = (&output, &proof.certificate) {
+        // A file that fails must not take the proof with it.
+        let said = certificate::write(output, made, &template, &data);
+        if let Some(said) = said.unwrap_or_else(|e| Some(e.to_string())) {
+            py.import("warnings")?.call_method1("warn", (pythonic(&said),))?;
+        }
     }
     let values = json!({
         "template": template.to_ref(),

@@ -3,6 +3,7 @@
 use crate::data::{DataOptions, reshaped};
 use crate::errors::raise;
 use crate::network::PyNetwork;
+use crate::options::Memory;
 use crate::reconstruct::of_network;
 use crate::report::{add, structure_values};
 use crate::structure::from_json;
@@ -207,9 +208,9 @@ pub fn compress<'py>(
 pub fn decompress<'py>(
     py: Python<'py>,
     net: &Bound<'py, PyNetwork>,
-    max_memory: Option<u64>,
+    max_memory: Option<Memory>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (inside, limit) = (net.get(), MemoryLimit::new(max_memory));
+    let (inside, limit) = (net.get(), max_memory.unwrap_or_default().limit()?);
     let done = work::interruptible(py, |_| {
         let (reshape, origin) = (inside.reshape.as_ref(), inside.origin);
         match reconstruct::decompress(&inside.network, reshape, origin, false, limit) {

@@ -61,6 +61,7 @@ pub fn compress_model<'py>(
             output: &output,
             calibration: asked.calibration.as_deref(),
             dense: asked.dense.as_deref(),
+            others: &[],
             asked: &asked.asked,
             resume: asked.resume,
             threads: asked.threads,
@@ -87,7 +88,7 @@ pub fn compress_model<'py>(
         let measured = evaluate.is_some().then_some(&mut measured as Evaluate<'_>);
         models::compress_model(&order, begun, measured, &mut |event| match event {
             Event::Warning(said) => warnings.push(said.to_owned()),
-            Event::Trial(trial) => warnings.extend(trial.failed.clone()),
+            Event::Trial(trial) => warnings.extend(trial.warning()),
             _ => {}
         })
     })?;
@@ -112,8 +113,9 @@ pub fn decompress_model<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: Options = options::read(given)?;
     let limit = asked.max_memory.limit()?.bytes();
-    let done =
-        work::interruptible(py, |stop| models::decompress_model(&model, &output, limit, stop))?;
+    let done = work::interruptible(py, |stop| {
+        models::decompress_model(&model, &output, &[], limit, stop)
+    })?;
     from_json(py, &ended(done)?)
 }
 

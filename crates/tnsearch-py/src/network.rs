@@ -1,6 +1,7 @@
 //! `tnsearch.Network`: a structure with its cores.
 
 use crate::errors::raise;
+use crate::options::Memory;
 use crate::structure::{PyStructure, from_json, to_json};
 use crate::{array, index, work};
 use pyo3::exceptions::PyValueError;
@@ -83,8 +84,9 @@ impl PyNetwork {
     /// Reads a network file, such as the command line writes.
     #[staticmethod]
     #[pyo3(signature = (path, *, max_memory=None))]
-    fn load(py: Python<'_>, path: PathBuf, max_memory: Option<u64>) -> PyResult<Self> {
-        let done = work::interruptible(py, |_| file::read(&path, MemoryLimit::new(max_memory)))?;
+    fn load(py: Python<'_>, path: PathBuf, max_memory: Option<Memory>) -> PyResult<Self> {
+        let limit = max_memory.unwrap_or_default().limit()?;
+        let done = work::interruptible(py, |_| file::read(&path, limit))?;
         done.interrupted.map_or(Ok(()), Err)?;
         let stored = done.result.map_err(raise)?;
         Ok(PyNetwork {

@@ -42,6 +42,15 @@ impl Memory {
     }
 }
 
+impl<'py> FromPyObject<'_, 'py> for Memory {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Memory::deserialize(item(&object, 0)?)
+            .map_err(|wrong| PyTypeError::new_err(format!("max_memory: {}", wrong.text)))
+    }
+}
+
 /// A plain value.
 enum Item {
     None,

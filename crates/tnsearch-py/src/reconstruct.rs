@@ -11,12 +11,15 @@ use pyo3::types::PyDict;
 use serde::Deserialize;
 use std::path::PathBuf;
 use tnsearch::tensor::Reshape;
+use tnsearch_app::outputs::check_distinct;
 use tnsearch_app::reconstruct::{self as app, ReconstructError};
 use tnsearch_io::{Picture, output::Output, write_tensor};
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Options {
+    /// The file that the network is from.
+    input: Option<PathBuf>,
     output: Option<PathBuf>,
     max_memory: Memory,
 }
@@ -37,6 +40,8 @@ pub fn reconstruct<'py>(
     given: &Bound<'py, PyDict>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let asked: Options = options::read(given)?;
+    let input = asked.input.as_deref().map(|path| ("the network", path));
+    check_distinct(input.as_slice(), &[("--output", asked.output.as_deref())]).map_err(raise)?;
     let (inside, limit) = (net.get(), asked.max_memory.limit()?);
     let output = asked.output.as_deref().map(Output::check).transpose().map_err(raise)?;
     let reshape = inside.reshape.as_ref();

@@ -13,14 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
-use tnsearch::SettingError;
 use tnsearch::graph::Template;
 use tnsearch::problem::{Loss, SquaredError, Stop};
 use tnsearch::search::wire::Job;
 use tnsearch::search::{
     AskedSearch, Evaluation, FromWorkers, Search, SearchSettings, all_strategies,
 };
-use tnsearch_app::certificate::{self, CASES};
+use tnsearch_app::certificate;
 use tnsearch_app::load::ARRAY;
 use tnsearch_app::outputs::check_distinct;
 use tnsearch_app::page::PageListener;
@@ -58,7 +57,8 @@ pub struct Order {
     template: Option<Arc<Template>>,
     settings: SearchSettings,
     options: Options,
-    certificate: Option<Output>,
+    /// With the cases that it may have.
+    certificate: Option<(Output, usize)>,
     report: Option<Output>,
 }
 
@@ -105,9 +105,8 @@ impl Order {
         let output = |path: &Option<PathBuf>| path.as_deref().map(Output::check).transpose();
         let certificate = output(&options.certificate).map_err(raise)?;
         let report = output(&options.report).map_err(raise)?;
-        if options.certificate_cases == Some(0) {
-            return Err(raise(SettingError::new("certificate-cases", 0, "it must be at least 1")));
-        }
+        let cases = certificate::cases(options.certificate_cases, certificate.is_some());
+        let certificate = certificate.zip(Some(cases.map_err(raise)?));
         let data = options.data.load(x, mask.as_ref(), None, None)?;
         let dims = data.target.dims();
         let named = |graph| template::template(&graph, dims.len()).map(Arc::new);
@@ -168,15 +167,18 @@ impl Order {
         let prepared = search.listen(&mut trials).prepare()?;
         let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
         let result = prepared.run()?;
-        let summary = serde_json::to_string(&asked.summary(&result, &data, ARRAY, None)?)?;
-        // A file that fails must not take the answer with it.
-        if let Some(output) = &certificate {
-            let cases = options.certificate_cases.unwrap_or(CASES);
-            let (made, about) = asked.certificate(&result, bound.as_ref(), cases, stop)?;
-            match certificate::write(output, &made, &about, &data) {
-                Ok(said) => warnings.extend(said),
-                Err(e) => warnings.push(e.to_string()),
-            }
+        // What fails from here on must not take the answer with it.
+        let summary = asked.summary(&result, &data, ARRAY, None);
+        let summary = summary.and_then(|said| serde_json::to_string(&said)).unwrap_or_else(|e| {
+            warnings.push(format!("there is no summary: {e}"));
+            "{}".to_owned()
+        });
+        if let Some((output, cases)) = certificate {
+            let made = asked.certificate(&result, bound.as_ref(), cases, stop);
+            let written = made.map_err(Failure::from).and_then(|(made, about)| {
+                certificate::write(&output, &made, &about, &data).map_err(Failure::from)
+            });
+            warnings.extend(written.unwrap_or_else(|e| Some(e.to_string())));
         }
         if let (Some(output), Some(shown)) = (&report, shown) {
             let name = options.journal.as_deref().and_then(Path::file_name);

@@ -3,7 +3,6 @@
 use crate::errors::raise;
 use crate::network::PyNetwork;
 use crate::options::Memory;
-use crate::report::{add, structure_values};
 use crate::structure::from_json;
 use crate::{array, options, template, work};
 use pyo3::exceptions::PyValueError;
@@ -13,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tnsearch::tensor::{AnyTensor, Kind, Tensor};
+use tnsearch_app::fields::StructureReport;
 use tnsearch_app::tgp::{self, Means, ProcessError};
 use tnsearch_io::output::Output;
-use tnsearch_io::{MemoryLimit, Table, table};
+use tnsearch_io::{Table, table};
 use tnsearch_tgp::{CompressSettings, Model, TrainSettings};
 
 /// A trained model.
@@ -48,17 +48,22 @@ fn table_of(names: Vec<String>, rows: &Bound<'_, PyAny>) -> PyResult<Table> {
 }
 
 /// What is said about a model: its structure, and what came about.
-fn values<'py>(
+#[derive(Serialize)]
+struct Summary<'a, S> {
+    #[serde(flatten)]
+    structure: StructureReport,
+    #[serde(flatten)]
+    summary: &'a S,
+    version: &'a str,
+}
+
+fn values<'py, S: Serialize>(
     py: Python<'py>,
     model: &Model,
-    summary: &impl Serialize,
+    summary: &S,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut all = structure_values(model.mean.structure(), model.mean.dims());
-    // The structure as the command says it: its fields among the others.
-    let structure = all.as_object_mut().and_then(|all| all.remove("structure"));
-    add(&mut all, &structure)?;
-    add(&mut all, summary)?;
-    from_json(py, &all)
+    let structure = StructureReport::new(model.mean.structure(), model.mean.dims());
+    from_json(py, &Summary { structure, summary, version: env!("CARGO_PKG_VERSION") })
 }
 
 /// What work gave, or why nothing; where Ctrl-C ended it before there was a model, that.
@@ -125,6 +130,9 @@ pub fn tgp_compress<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, PyProcess)> {
     let asked: Options<CompressSettings> = options::read(given)?;
     let table = table_of(names, rows)?;
+    // As the command does when it reads the table.
+    let fits = asked.max_memory.limit()?.check(table.cells.len() as u128, Kind::F64);
+    fits.map_err(|e| raise(e.of("the table")))?;
     let model = &model.get().0;
     let order = model.mean.dims().len();
     let graph = graph.map(|graph| template::template(graph, order).map(Arc::new)).transpose()?;
@@ -144,10 +152,10 @@ pub fn read_table<'py>(
     py: Python<'py>,
     path: PathBuf,
     needed: Option<Vec<String>>,
-    max_memory: Option<u64>,
+    max_memory: Option<Memory>,
 ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
-    let read = table::read_for(&path, MemoryLimit::new(max_memory), needed.as_deref());
-    let read = read.map_err(raise)?;
+    let limit = max_memory.unwrap_or_default().limit()?;
+    let read = table::read_for(&path, limit, needed.as_deref()).map_err(raise)?;
     let dims = vec![read.rows(), read.columns()];
     let rows = Tensor::new(dims, read.cells).map_err(raise)?;
     Ok((read.names, array::array(py, rows.into())?))
@@ -158,8 +166,9 @@ impl PyProcess {
     /// Reads a model file, such as the command line writes.
     #[staticmethod]
     #[pyo3(signature = (path, max_memory))]
-    fn load(path: PathBuf, max_memory: Option<u64>) -> PyResult<Self> {
-        Model::read(&path, MemoryLimit::new(max_memory)).map(PyProcess).map_err(raise)
+    fn load(path: PathBuf, max_memory: Option<Memory>) -> PyResult<Self> {
+        let limit = max_memory.unwrap_or_default().limit()?;
+        Model::read(&path, limit).map(PyProcess).map_err(raise)
     }
 
     /// Writes the model as the command line does.

@@ -4,7 +4,7 @@ mod shown;
 
 use super::declared::Options;
 use super::options::{count, memory};
-use super::outputs::{ReportOptions, check_distinct};
+use super::outputs::ReportOptions;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tnsearch_app::models::{ModelOrder, compress_model};
-use tnsearch_io::weights::{journal_path, part_path, shown as named};
+use tnsearch_io::weights::{journal_path, shown as named};
 use tnsearch_io::{MemoryLimit, output::Output};
 use tnsearch_models::{AskedModel, Event, ModelError, Summary};
 
@@ -78,19 +78,6 @@ struct Reported<'a> {
 
 pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
     let begun = Instant::now();
-    let mut inputs = vec![("the model", args.model.as_path())];
-    inputs.extend(args.calibration.as_deref().map(|path| ("--calibration", path)));
-    check_distinct(
-        &inputs,
-        &[
-            ("--output", Some(&args.output)),
-            ("the file in which --output grows", Some(&part_path(&args.output))),
-            ("the journal of --output", Some(&journal_path(&args.output))),
-            ("--dense", args.dense.as_deref()),
-            ("--report", args.page.as_deref()),
-            ("--json", args.summary.json_path()),
-        ],
-    )?;
     let report = args.summary.check()?;
     let page = args.page.as_deref().map(Output::check).transpose()?;
     let stop = interrupt::on_ctrl_c();
@@ -99,6 +86,7 @@ pub fn run(args: &CompressModel) -> anyhow::Result<Exit> {
         output: &args.output,
         calibration: args.calibration.as_deref(),
         dense: args.dense.as_deref(),
+        others: &[("--report", args.page.as_deref()), ("--json", args.summary.json_path())],
         asked: &args.asked.0,
         resume: args.resume,
         threads: args.threads,
@@ -176,12 +164,8 @@ impl Display {
             Event::Measuring { re } if *re > 0.0 => format!("measuring the model at RE {re:.3}"),
             Event::Measuring { .. } => "measuring the uncompressed model".to_owned(),
             Event::Trial(trial) => {
-                if let Some(said) = &trial.failed {
-                    let text = format!(
-                        "the evaluation command failed at RE {:.3}, which counts as too much: {said}",
-                        trial.re
-                    );
-                    terminal::note("warning", &text);
+                if let Some(said) = trial.warning() {
+                    terminal::note("warning", &said);
                 }
                 match trial.loss {
                     Some(loss) => format!("loss {loss} at RE {:.3}", trial.re),

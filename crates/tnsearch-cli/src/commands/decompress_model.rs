@@ -2,14 +2,13 @@
 
 use super::describe::line;
 use super::options::memory;
-use super::outputs::{ReportOptions, check_distinct};
+use super::outputs::ReportOptions;
 use crate::{Exit, interrupt};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use tnsearch_app::models::{Restored, decompress_model};
 use tnsearch_io::MemoryLimit;
-use tnsearch_io::weights::part_path;
 use tnsearch_models::ModelError;
 
 /// Write the dense weights of a compressed model: names, types and order as they were.
@@ -43,18 +42,10 @@ struct Summary<'a> {
 }
 
 pub fn run(args: &DecompressModel) -> anyhow::Result<Exit> {
-    check_distinct(
-        &[("the model", &args.model)],
-        &[
-            ("--output", Some(&args.output)),
-            ("the file in which --output grows", Some(&part_path(&args.output))),
-            ("--json", args.report.json_path()),
-        ],
-    )?;
     let report = args.report.check()?;
     let limit = MemoryLimit::new(args.max_memory).bytes();
-    let restored = match decompress_model(&args.model, &args.output, limit, &interrupt::on_ctrl_c())
-    {
+    let (others, stop) = ([("--json", args.report.json_path())], interrupt::on_ctrl_c());
+    let restored = match decompress_model(&args.model, &args.output, &others, limit, &stop) {
         Err(ModelError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };
