@@ -3,7 +3,7 @@
 use super::mutual::{circle, line, mutual};
 use super::*;
 use crate::bound::SpectraSettings;
-use crate::decompose::forest_svd;
+use crate::decompose::{Goal, forest_svd, hosvd, ht_svd, tr_svd, tt_svd};
 use crate::graph::Family;
 use crate::network::Network;
 use crate::rng;
@@ -198,6 +198,37 @@ fn a_stop_ends_it_with_what_there_is() {
     let spectra = Spectra::new(&target, SpectraSettings::default()).stoppable(&limits.stop);
     let found = incumbents(&target, &spectra, &ring, Objective::MaxError(1e-3), 9, &limits);
     assert!(found.is_empty());
+}
+
+#[test]
+fn no_direct_method_is_smaller_than_the_starts() {
+    let dims = vec![7, 6, 5, 4];
+    let of = |f: &dyn Fn([f64; 4]) -> f64| {
+        let entry = |k: usize| {
+            let at = crate::tensor::unflatten(k, &dims);
+            f(std::array::from_fn(|n| at[n] as f64 / (dims[n] - 1) as f64))
+        };
+        Target::new(Tensor::new(dims.clone(), (0..840).map(entry).collect()).unwrap()).unwrap()
+    };
+    let step = of(&|[x, y, z, w]| f64::from(u8::from(x + y > z + w)));
+    let smooth = of(&|[x, y, z, w]| (-(x - y) * (x - y) - z * w).exp());
+    let wave =
+        of(&|[x, y, z, w]| (4.0 * x * z).sin() + y * w + 0.01 * (97.0 * (x + 3.0 * y)).sin());
+    let formats = usual_formats(4);
+    let (own, limits) = ([0, 1, 2, 3], Limits::none());
+    for target in [step, smooth, wave] {
+        for eps in [1e-8, 1e-4, 1e-2, 0.04] {
+            let objective = Objective::MaxError(eps).check().unwrap();
+            let found = starts(&target, None, (&formats, true), objective, 99, &limits);
+            let least = found.iter().map(|s| s.params(&dims)).min().unwrap();
+            let goal = Goal::max_rse(eps).unwrap();
+            for method in [tt_svd, tr_svd, ht_svd, hosvd] {
+                let made = method(&target, &own, &goal, &limits).unwrap().network.params();
+                // As large as the tensor itself is no network.
+                assert!(least <= made || made >= 840, "{least} against {made} at {eps}");
+            }
+        }
+    }
 }
 
 #[test]
