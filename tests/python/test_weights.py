@@ -18,7 +18,7 @@ from test_documentation import table
 def read_model():
     """The reader of docs/weights.md, taken from the page itself."""
     text = (ROOT / "docs" / "weights.md").read_text(encoding="utf-8")
-    [code] = re.findall(r"```python\n(.*?)```", text, re.S)
+    [code] = [code for code in re.findall(r"```python\n(.*?)```", text, re.S) if "def read_model" in code]
     names = {}
     exec(code, names)
     return names["read_model"]
