@@ -130,7 +130,7 @@ def write_weights(path: str | os.PathLike[str], weights: Mapping[str, Any]) -> N
             raise TypeError(f"tensor {name!r} is of type {given}, which arrays cannot hold; give its file, or make it bfloat16")
         array = np.asarray(shared(tensor))
         shape = array.shape
-        stored = kinds.get(name) or _STORED.get(given) or _STORED.get(array.dtype.name)
+        stored = kinds.get(name) or _STORED.get(given) or _STORED.get(array.dtype.name, "")
         if stored == "BF16":
             bits = np.ascontiguousarray(array, "<f4").view("<u4")
             # To the nearest, of two to the even one.

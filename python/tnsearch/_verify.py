@@ -178,14 +178,14 @@ def verify(
         "strict": strict,
         "max_seconds": max_seconds,
     }
-    values = _core.verify(X, net, contents(summary), contents(certificate), mask, asked)
+    said = None if summary is None else contents(summary)
+    proof = None if certificate is None else contents(certificate)
+    values = _core.verify(X, net, said, proof, mask, asked)
     return Verified(values["verdict"], [Claim(**claim) for claim in values["claims"]])
 
 
-def contents(given: Result | Mapping[str, Any] | str | os.PathLike[str] | None) -> str | Path | None:
+def contents(given: Result | Mapping[str, Any] | str | os.PathLike[str]) -> str | Path:
     """JSON, or the file that it is in."""
-    if given is None:
-        return None
     if isinstance(given, Result):
         return given._summary
     return json.dumps(dict(given)) if isinstance(given, Mapping) else Path(given)
