@@ -188,7 +188,7 @@ def train(
         What it may use.
     """
     unexpected("train", options, known_options(train))
-    table = _table(X, y, names, max_memory)
+    table = _table(X, y, None, max_memory)
     if names is not None:
         if len(names) != len(table[0]):
             raise ValueError(f"names has {len(names)} names; the table has {len(table[0])} columns, the response included")
