@@ -50,7 +50,7 @@ pub struct AskedShape {
 /// What is asked about the shape, read before a large file is.
 #[derive(Debug)]
 pub struct Wanted {
-    what: Option<Way>,
+    what: Option<NewShape>,
     pictures: Option<Tensorise>,
     text: String,
     column_major: bool,
@@ -58,7 +58,7 @@ pub struct Wanted {
 }
 
 #[derive(Debug)]
-enum Way {
+enum NewShape {
     Split(Split),
     Shape(Vec<usize>),
 }
@@ -94,9 +94,9 @@ impl AskedShape {
     /// Refuses words that are no split or shape.
     pub fn check(&self) -> Result<Wanted, LoadError> {
         let (what, text) = match (&self.split, &self.reshape) {
-            (Some(text), _) => (Some(Way::Split(named("--split", text, text.parse())?)), text),
+            (Some(text), _) => (Some(NewShape::Split(named("--split", text, text.parse())?)), text),
             (_, Some(text)) => {
-                (Some(Way::Shape(named("--reshape", text, parse_shape(text))?)), text)
+                (Some(NewShape::Shape(named("--reshape", text, parse_shape(text))?)), text)
             }
             _ if self.column_major => {
                 return Err(LoadError::Asked(
@@ -131,10 +131,10 @@ impl Wanted {
         let (text, column_major) = (&self.text, self.column_major);
         match &self.what {
             None => Ok(None),
-            Some(Way::Split(split)) => {
+            Some(NewShape::Split(split)) => {
                 named("--split", text, Reshape::split(dims, split, column_major))
             }
-            Some(Way::Shape(to)) => {
+            Some(NewShape::Shape(to)) => {
                 named("--reshape", text, Reshape::shape(dims, to.clone(), column_major))
             }
         }

@@ -13,7 +13,7 @@ const LINE_EVERY: Duration = Duration::from_secs(2);
 
 /// Shows how a search comes along.
 pub struct Display {
-    way: Way,
+    shown: Shown,
     measure: Measure,
     objective: Objective,
     max_evaluations: Option<u64>,
@@ -27,7 +27,7 @@ pub struct Display {
     doing: Option<String>,
 }
 
-enum Way {
+enum Shown {
     Hidden,
     Bar(ProgressBar),
     Lines { last: Instant },
@@ -42,8 +42,8 @@ impl Display {
         objective: Objective,
         measure: &Measure,
     ) -> Self {
-        let way = if quiet {
-            Way::Hidden
+        let shown = if quiet {
+            Shown::Hidden
         } else if std::io::stderr().is_terminal() {
             let style = ProgressStyle::with_template("{spinner} [{bar:24}] {percent}% {msg}");
             let bar = ProgressBar::new(1000);
@@ -52,14 +52,14 @@ impl Display {
             }
             bar.set_message("starting");
             bar.enable_steady_tick(Duration::from_millis(200));
-            Way::Bar(bar)
+            Shown::Bar(bar)
         } else if asked {
-            Way::Lines { last: Instant::now() }
+            Shown::Lines { last: Instant::now() }
         } else {
-            Way::Hidden
+            Shown::Hidden
         };
         Display {
-            way,
+            shown,
             measure: measure.clone(),
             objective,
             max_evaluations: budget.max_evaluations,
@@ -79,7 +79,7 @@ impl Display {
 
     /// Clears the bar.
     pub fn finish(&mut self) {
-        if let Way::Bar(bar) = &self.way {
+        if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
     }
@@ -138,14 +138,14 @@ impl Display {
 
     /// Says what the search is busy with: at once, since that may take long.
     fn say(&mut self, doing: String) {
-        match &self.way {
-            Way::Hidden => {}
-            Way::Bar(bar) => bar.set_message(doing.clone()),
+        match &self.shown {
+            Shown::Hidden => {}
+            Shown::Bar(bar) => bar.set_message(doing.clone()),
             // What begins and ends at every turn is said with the next line.
-            Way::Lines { last } if self.resumed.is_some() && last.elapsed() < LINE_EVERY => {}
-            Way::Lines { .. } => {
+            Shown::Lines { last } if self.resumed.is_some() && last.elapsed() < LINE_EVERY => {}
+            Shown::Lines { .. } => {
                 terminal::note("progress", &doing);
-                self.way = Way::Lines { last: Instant::now() };
+                self.shown = Shown::Lines { last: Instant::now() };
             }
         }
         self.doing = Some(doing);
@@ -163,16 +163,16 @@ impl Listener for Display {
             _ => return Ok(()),
         };
         self.resumed.get_or_insert(progress.counts.evaluations.saturating_sub(1));
-        match &self.way {
-            Way::Hidden => {}
-            Way::Bar(bar) => {
+        match &self.shown {
+            Shown::Hidden => {}
+            Shown::Bar(bar) => {
                 bar.set_position((1000.0 * self.fraction(progress)) as u64);
                 bar.set_message(self.line(progress));
             }
-            Way::Lines { last } if last.elapsed() < LINE_EVERY => {}
-            Way::Lines { .. } => {
+            Shown::Lines { last } if last.elapsed() < LINE_EVERY => {}
+            Shown::Lines { .. } => {
                 terminal::note("progress", &self.line(progress));
-                self.way = Way::Lines { last: Instant::now() };
+                self.shown = Shown::Lines { last: Instant::now() };
             }
         }
         Ok(())

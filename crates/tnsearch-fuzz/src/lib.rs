@@ -83,7 +83,7 @@ fn kept(target: &str) -> Vec<Vec<u8>> {
 }
 
 /// Tries a target: first all good files and all that once failed as they are, then changes of them.
-pub fn run(target: &Target, plan: &Budget) -> Tried {
+pub fn run(target: &Target, budget: &Budget) -> Tried {
     let begun = Instant::now();
     // In memory where there is such a place: a million inputs are a million files.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
@@ -91,10 +91,10 @@ pub fn run(target: &Target, plan: &Budget) -> Tried {
     let mut seeds = (target.good)();
     let own = seeds.len() as u64;
     seeds.extend(kept(target.name));
-    let mut rng = ChaCha8Rng::seed_from_u64(plan.seed ^ target.name.len() as u64);
+    let mut rng = ChaCha8Rng::seed_from_u64(budget.seed ^ target.name.len() as u64);
     let mut tried = Tried::default();
-    for number in 0..plan.inputs.max(seeds.len() as u64) {
-        if plan.time.is_some_and(|time| begun.elapsed() > time) || tried.findings.len() >= MOST {
+    for number in 0..budget.inputs.max(seeds.len() as u64) {
+        if budget.time.is_some_and(|time| begun.elapsed() > time) || tried.findings.len() >= MOST {
             break;
         }
         let input = match seeds.get(number as usize) {

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
 }
 
 fn tried() -> Result<bool, String> {
-    let (mut names, mut plan, mut keep) =
+    let (mut names, mut budget, mut keep) =
         (Vec::new(), Budget { seed: 0, inputs: 20_000, time: None }, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(word) = arguments.next() {
@@ -24,9 +24,9 @@ fn tried() -> Result<bool, String> {
         let number =
             |text: String| text.parse::<u64>().map_err(|_| format!("{text:?} is no whole number"));
         match word.as_str() {
-            "--inputs" => plan.inputs = number(value()?)?,
-            "--seconds" => plan.time = Some(Duration::from_secs(number(value()?)?)),
-            "--seed" => plan.seed = number(value()?)?,
+            "--inputs" => budget.inputs = number(value()?)?,
+            "--seconds" => budget.time = Some(Duration::from_secs(number(value()?)?)),
+            "--seed" => budget.seed = number(value()?)?,
             "--keep" => keep = Some(value()?),
             name => names.push(name.to_owned()),
         }
@@ -42,7 +42,7 @@ fn tried() -> Result<bool, String> {
     for target in TARGETS.iter().filter(|t| names.is_empty() || names.contains(&t.name.to_owned()))
     {
         let begun = Instant::now();
-        let tried = run(target, &plan);
+        let tried = run(target, &budget);
         println!(
             "{:<12} {:>8} {:>12} {:>9.1} {:>12.1} {:>9.1} {:>7}",
             target.name,
@@ -64,9 +64,9 @@ fn tried() -> Result<bool, String> {
         );
         for finding in &tried.findings {
             good = false;
-            println!("  input {} of seed {}: {}", finding.number, plan.seed, finding.what);
+            println!("  input {} of seed {}: {}", finding.number, budget.seed, finding.what);
             if let Some(folder) = &keep {
-                let path = format!("{folder}/{}-{}-{}", target.name, plan.seed, finding.number);
+                let path = format!("{folder}/{}-{}-{}", target.name, budget.seed, finding.number);
                 std::fs::write(&path, &finding.input).map_err(|e| format!("{path}: {e}"))?;
             }
         }

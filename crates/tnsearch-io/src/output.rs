@@ -33,7 +33,7 @@ impl OutputError {
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
-    way: Destination,
+    destination: Destination,
 }
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Output {
         // A link stays a link: what it points to is replaced, or made.
         let target = target_of(path);
         let directory = folder_of(&target).to_owned();
-        let in_place = || Output { path: path.to_owned(), way: Destination::InPlace };
+        let in_place = || Output { path: path.to_owned(), destination: Destination::InPlace };
         match fs::metadata(&target) {
             Ok(about) if about.is_dir() => return Err(fail("it is a directory".into())),
             Ok(about) => {
@@ -80,8 +80,8 @@ impl Output {
             Err(e) => return Err(fail(io_text(&e))),
         }
         stale::remove(&directory);
-        let way = Destination::Replace { directory, target };
-        Ok(Output { path: path.to_owned(), way })
+        let destination = Destination::Replace { directory, target };
+        Ok(Output { path: path.to_owned(), destination })
     }
 
     /// The file as it was named.
@@ -100,7 +100,7 @@ impl Output {
     /// Removes what stands in its place, where nothing new can be written that would replace it: false where nothing did. A file
     /// in a sealed folder is emptied; devices and pipes are left alone.
     pub fn remove(&self) -> Result<bool, OutputError> {
-        let done = match &self.way {
+        let done = match &self.destination {
             Destination::Replace { target, .. } => match fs::remove_file(target) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
                 done => done.map(|()| true),
@@ -114,7 +114,7 @@ impl Output {
     }
 
     fn try_write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        match &self.way {
+        match &self.destination {
             Destination::InPlace if fs::metadata(&self.path).is_ok_and(|about| is_pipe(&about)) => {
                 let mut pipe = BufWriter::with_capacity(1 << 16, pipe::open(&self.path)?);
                 content(&mut pipe)?;

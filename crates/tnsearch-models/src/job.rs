@@ -268,19 +268,19 @@ impl Job<'_> {
                 fronts.push(front);
             }
         }
-        let plan = Selection::new(&self.settings, &layers, &fronts, &reaches);
+        let selection = Selection::new(&self.settings, &layers, &fronts, &reaches);
         let (mut chosen, cap) = match (self.settings.goal, evaluate) {
             (Goal::MaxLoss(rise), Some(evaluate)) => {
                 let measured =
-                    self.measured(&plan, rise, evaluate, (&mut trials, &mut journal), tell)?;
+                    self.measured(&selection, rise, evaluate, (&mut trials, &mut journal), tell)?;
                 (measured.0, self.settings.layer_cap(measured.1))
             }
-            (Goal::MaxCost(limit), _) => (plan.within_cost(limit as f64, rest)?, None),
-            (Goal::KeepRe(re), _) => (plan.within_re(re), self.settings.layer_cap(re)),
+            (Goal::MaxCost(limit), _) => (selection.within_cost(limit as f64, rest)?, None),
+            (Goal::KeepRe(re), _) => (selection.within_re(re), self.settings.layer_cap(re)),
             (Goal::MaxLoss(_), None) => (vec![Recipe::Dense; layers.len()], None),
         };
         let written = loop {
-            match self.write(&plan, (&chosen, cap), (&mut journal, done), tell)? {
+            match self.write(&selection, (&chosen, cap), (&mut journal, done), tell)? {
                 Ended::Whole(written) => break written,
                 // What was claimed is not what its cores give: the layer as it is loses nothing.
                 Ended::Over { layer: k, re } => {
@@ -296,7 +296,8 @@ impl Job<'_> {
             }
         };
         let rest = (rest, cap);
-        let outcome = self.outcome(&plan, &chosen, alone, (written, trials, memory_needed), rest);
+        let outcome =
+            self.outcome(&selection, &chosen, alone, (written, trials, memory_needed), rest);
         drop(journal);
         weights::discard(&path);
         Ok(outcome)
@@ -389,7 +390,7 @@ impl Job<'_> {
 
     fn outcome(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         chosen: &[Recipe],
         alone: Vec<LeftAlone>,
         (done, trials, memory_needed): (Vec<Done>, Vec<Trial>, u64),
@@ -407,19 +408,19 @@ impl Job<'_> {
             add(0, entry.count(), entry.count());
             add(1, entry.bytes(), entry.bytes());
         }
-        for (k, layer) in plan.layers.iter().enumerate() {
-            let front = &plan.fronts[k];
-            let point = plan.point(k, chosen[k]);
+        for (k, layer) in selection.layers.iter().enumerate() {
+            let front = &selection.fronts[k];
+            let point = selection.point(k, chosen[k]);
             let one = &done[layer.index];
             let part = |a: f64, b: f64| if b > 0.0 { (a / b).sqrt() } else { 0.0 };
-            sum += plan.counted(k, one.weighted);
+            sum += selection.counted(k, one.weighted);
             let compressed = chosen[k] != Recipe::Dense;
             let (dense, width) = (layer.entries(), layer.dtype.bytes() as u64);
             let now = if compressed { layer.cores.bytes() as u64 } else { width };
             add(0, dense, point.params);
             add(1, dense * width, point.params * now);
             add(2, dense, point.multiply_adds);
-            cost += plan.cost(k, &point);
+            cost += selection.cost(k, &point);
             layers.push(Written {
                 layer: layer.clone(),
                 format: front.name(chosen[k]),
@@ -430,7 +431,7 @@ impl Job<'_> {
                 weighted_re: front.weighted.then(|| part(one.weighted, front.norm)),
             });
         }
-        let re = plan.re_of(sum);
+        let re = selection.re_of(sum);
         let reached = match self.settings.goal {
             Goal::KeepRe(most) => {
                 let kept = |l: &Written| layer_cap.is_none_or(|cap| within(l.counted_re(), cap));

@@ -24,7 +24,7 @@ impl Job<'_> {
     /// Finds the largest error with which the measured loss rises by no more than it may: what is chosen, and the error.
     pub(super) fn measured(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         rise: f64,
         evaluate: Evaluate<'_>,
         (trials, journal): (&mut Vec<Trial>, &mut LinesFile),
@@ -59,11 +59,11 @@ impl Job<'_> {
         };
         tell(Event::Trial(&first));
         let (mut good, mut bad) = (FINEST, 1.0f64);
-        let mut best = vec![Recipe::Dense; plan.layers.len()];
+        let mut best = vec![Recipe::Dense; selection.layers.len()];
         for trial in 0..TRIALS {
             // The finest first: where that is too much, nothing will do.
             let re = if trial == 0 { FINEST } else { (good * bad).sqrt() };
-            let chosen = plan.within_re(re);
+            let chosen = selection.within_re(re);
             // What is known to do is not measured again.
             if chosen == best {
                 good = re;
@@ -71,7 +71,7 @@ impl Job<'_> {
             }
             let path = trial_path(self.output);
             let made = || {
-                self.write_dense(plan, &chosen, &path)?;
+                self.write_dense(selection, &chosen, &path)?;
                 Ok(path.clone())
             };
             let found = measure(re, &made, trials, tell);
@@ -90,13 +90,13 @@ impl Job<'_> {
     /// Writes the model with the layers as they would be: dense.
     fn write_dense(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         chosen: &[Recipe],
         path: &Path,
     ) -> Result<(), ModelError> {
         let header = header_bytes(self.file.entries(), self.file.notes());
         let mut part = PartFile::begin(path, &header)?;
-        match self.fill_dense(plan, chosen, &mut part) {
+        match self.fill_dense(selection, chosen, &mut part) {
             Ok(()) => Ok(part.finish()?),
             Err(e) => {
                 part.discard();
@@ -107,18 +107,18 @@ impl Job<'_> {
 
     fn fill_dense(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         chosen: &[Recipe],
         part: &mut PartFile,
     ) -> Result<(), ModelError> {
         for index in 0..self.file.entries().len() {
-            let at = plan.layers.iter().position(|l| l.index == index);
+            let at = selection.layers.iter().position(|l| l.index == index);
             match at.filter(|&k| chosen[k] != Recipe::Dense) {
                 None => self.copy(index, part)?,
                 Some(k) => {
-                    let bytes = match plan.layers[k].is_wide() {
-                        true => self.dense_bytes::<f64>(plan, k, chosen[k])?,
-                        false => self.dense_bytes::<f32>(plan, k, chosen[k])?,
+                    let bytes = match selection.layers[k].is_wide() {
+                        true => self.dense_bytes::<f64>(selection, k, chosen[k])?,
+                        false => self.dense_bytes::<f32>(selection, k, chosen[k])?,
                     };
                     part.write_all(&bytes).map_err(|e| part.failed(&e))?;
                 }
@@ -129,11 +129,11 @@ impl Job<'_> {
 
     fn dense_bytes<T: Scalar>(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         k: usize,
         recipe: Recipe,
     ) -> Result<Vec<u8>, ModelError> {
-        let terms = self.terms::<T>(plan, k, recipe)?;
-        dense_bytes(&terms, plan.layers[k].entries() as usize, plan.layers[k].dtype)
+        let terms = self.terms::<T>(selection, k, recipe)?;
+        dense_bytes(&terms, selection.layers[k].entries() as usize, selection.layers[k].dtype)
     }
 }

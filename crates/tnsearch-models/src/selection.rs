@@ -25,13 +25,16 @@ impl<'a> Selection<'a> {
     ) -> Self {
         let all = layers.iter().zip(fronts);
         let points: Vec<Vec<Point>> = all.map(|(l, f)| f.points(l, settings.cost)).collect();
-        let mut plan = Selection { settings, layers, fronts, reaches, points, choices: Vec::new() };
-        let choice =
-            |k: usize, p: &Point| Choice { cost: plan.cost(k, p), error: plan.counted(k, p.error) };
+        let mut selection =
+            Selection { settings, layers, fronts, reaches, points, choices: Vec::new() };
+        let choice = |k: usize, p: &Point| Choice {
+            cost: selection.cost(k, p),
+            error: selection.counted(k, p.error),
+        };
         let choices =
-            (0..layers.len()).map(|k| plan.points[k].iter().map(|p| choice(k, p)).collect());
-        plan.choices = choices.collect();
-        plan
+            (0..layers.len()).map(|k| selection.points[k].iter().map(|p| choice(k, p)).collect());
+        selection.choices = choices.collect();
+        selection
     }
 
     pub fn cost(&self, k: usize, point: &Point) -> f64 {

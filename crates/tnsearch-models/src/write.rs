@@ -19,17 +19,17 @@ impl Job<'_> {
     /// The terms of a layer, their cores rounded as they are written.
     pub(super) fn terms<T: Scalar>(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         k: usize,
         recipe: Recipe,
     ) -> Result<Vec<Term<T>>, ModelError> {
-        let layer = &plan.layers[k];
+        let layer = &selection.layers[k];
         let metric = self.metric::<T>(layer)?;
         let w: Vec<T> = self.file.read(layer.index)?;
-        let how = (&plan.fronts[k], recipe, plan.reaches[k]);
+        let how = (&selection.fronts[k], recipe, selection.reaches[k]);
         let terms = front::terms(w, layer, metric.as_ref(), &self.settings, how, self.stop);
         let mut terms = terms.ok_or_else(|| self.ended(layer))?;
-        let shapes = plan.fronts[k].terms(recipe, layer);
+        let shapes = selection.fronts[k].terms(recipe, layer);
         let planned = shapes.iter().flat_map(|t| &t.cores);
         let mut count = 0;
         for (core, planned) in terms.iter_mut().flat_map(|t| &mut t.cores).zip(planned) {
@@ -78,13 +78,15 @@ impl Job<'_> {
     /// one whose cores lose more than the cap ends the writing.
     pub(super) fn write(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         (chosen, cap): (&[Recipe], Option<f64>),
         (journal, done): (&mut LinesFile, Vec<Done>),
         tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, ModelError> {
-        let shapes: Vec<(&Layer, Vec<TermShape>)> = (0..plan.layers.len())
-            .map(|k| (&plan.layers[k], plan.fronts[k].terms(chosen[k], &plan.layers[k])))
+        let shapes: Vec<(&Layer, Vec<TermShape>)> = (0..selection.layers.len())
+            .map(|k| {
+                (&selection.layers[k], selection.fronts[k].terms(chosen[k], &selection.layers[k]))
+            })
             .collect();
         let (manifest, entries) = Manifest::plan(self.file, &shapes);
         let mut notes = self.file.notes().clone();
@@ -97,17 +99,26 @@ impl Job<'_> {
         };
         let count = self.file.entries().len();
         for index in done.len()..count {
-            let at = plan.layers.iter().position(|l| l.index == index);
+            let at = selection.layers.iter().position(|l| l.index == index);
             let mut one = Done { index, length: 0, error: 0.0, weighted: 0.0, norm: 0.0 };
             match at {
                 None => self.copy(index, &mut part)?,
                 Some(k) => {
-                    let layer = &plan.layers[k];
-                    tell(Event::Layer { layer, number: k, of: plan.layers.len(), writing: true });
+                    let layer = &selection.layers[k];
+                    tell(Event::Layer {
+                        layer,
+                        number: k,
+                        of: selection.layers.len(),
+                        writing: true,
+                    });
                     let how = (chosen[k], cap);
                     let confirmed = match layer.is_wide() {
-                        true => self.write_layer::<f64>(plan, k, how, (&mut part, &mut one))?,
-                        false => self.write_layer::<f32>(plan, k, how, (&mut part, &mut one))?,
+                        true => {
+                            self.write_layer::<f64>(selection, k, how, (&mut part, &mut one))?
+                        }
+                        false => {
+                            self.write_layer::<f32>(selection, k, how, (&mut part, &mut one))?
+                        }
                     };
                     if let Err(re) = confirmed {
                         return Ok(Ended::Over { layer: k, re });
@@ -143,17 +154,17 @@ impl Job<'_> {
     /// they lose, and writes nothing.
     fn write_layer<T: Scalar>(
         &self,
-        plan: &Selection<'_>,
+        selection: &Selection<'_>,
         k: usize,
         (recipe, cap): (Recipe, Option<f64>),
         (part, one): (&mut PartFile, &mut Done),
     ) -> Result<Result<(), f64>, ModelError> {
-        let (layer, front) = (&plan.layers[k], &plan.fronts[k]);
+        let (layer, front) = (&selection.layers[k], &selection.fronts[k]);
         one.norm = norm_squared(&self.file.read::<T>(layer.index)?, None);
         if recipe == Recipe::Dense {
             return self.copy(layer.index, part).map(Ok);
         }
-        let mut terms = self.terms::<T>(plan, k, recipe)?;
+        let mut terms = self.terms::<T>(selection, k, recipe)?;
         let mut bytes = Vec::new();
         for core in terms.iter_mut().flat_map(|t| &mut t.cores) {
             let start = bytes.len();
@@ -168,7 +179,7 @@ impl Job<'_> {
         one.weighted = norm_squared(&rest, metric.as_ref());
         drop(rest);
         // What rounding may add is far below; numbers too small for their type vanish.
-        if one.weighted > 2.0 * plan.point(k, recipe).error + 1e-3 * front.norm {
+        if one.weighted > 2.0 * selection.point(k, recipe).error + 1e-3 * front.norm {
             return Err(self.too_coarse(layer));
         }
         let re = if front.norm > 0.0 { (one.weighted / front.norm).sqrt() } else { 0.0 };
