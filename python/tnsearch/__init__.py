@@ -2,6 +2,7 @@
 
 from . import tgp
 from ._bounds import Bound, Certificate, Space, bound, certify, space
+from ._compare import Comparison, compare
 from ._complete import Completion, complete
 from ._compress import Compressed, compress, decompress
 from ._core import Network, Structure, __version__
@@ -26,6 +27,7 @@ __all__ = [
     "Budget",
     "Certificate",
     "Claim",
+    "Comparison",
     "Completion",
     "Compressed",
     "CompressedModel",
@@ -54,6 +56,7 @@ __all__ = [
     "__version__",
     "bound",
     "certify",
+    "compare",
     "complete",
     "compress",
     "compress_model",

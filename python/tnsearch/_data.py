@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -41,6 +42,28 @@ def data_options(
         "nan_missing": nan_missing,
         "max_memory": max_memory,
     }
+
+
+def ket_shape(array: Any, split: Split | None, reshape: Shape | None) -> Shape | None:
+    """The shape asked for; of a ket, 2^n entries in a vector or a single column, that of its n sites, with a note.
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     ket_shape(np.ones((8, 1)), None, None), ket_shape(np.ones(12), None, None), ket_shape(np.ones(8), None, "2x4")
+    ((2, 2, 2), None, '2x4')
+    """
+    shape = getattr(array, "shape", None)
+    if split is not None or reshape is not None or not isinstance(shape, tuple):
+        return reshape
+    entries = shape[0] if len(shape) == 1 or (len(shape) == 2 and shape[1] == 1) else 0
+    if not isinstance(entries, int) or entries < 4 or entries & (entries - 1):
+        return reshape
+    sites = entries.bit_length() - 1
+    warnings.warn(
+        f"X of shape {shape} is taken as a state of {sites} sites of dimension 2; reshape= takes it in another shape",
+        stacklevel=3,
+    )
+    return (2,) * sites
 
 
 def kind_name(dtype: Any) -> str | None:

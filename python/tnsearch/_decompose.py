@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from ._core import Network, Structure
-from ._data import Shape, Split, data_options, whole
+from ._data import Shape, Split, data_options, ket_shape, whole
 from ._keywords import known_options, unexpected
 from ._result import fields, missed_text
 
@@ -142,7 +142,7 @@ def decompose(
         The tensor; see :func:`tnsearch.search`.
     method
         By truncated SVDs ``"tt-svd"``, ``"tr-svd"``, ``"tr-lm"``, ``"ht-svd"``, ``"hosvd"``, ``"tree-svd"`` (which needs
-        ``template``); by iteration ``"tr-als"``, ``"tr-als-ar"``, ``"bayes-tr"``.
+        ``template``); by iteration ``"tr-als"``, ``"tr-als-ar"``, ``"bayes-tr"``, ``"cp-als"`` (a sum of products of vectors).
     max_re, max_rse, ranks
         The error, by default ``max_re=0.01``, or the ranks: along the path or ring, the closing edge last, of other
         trees in the order of the template's edges; one number for all alike.
@@ -168,6 +168,7 @@ def decompose(
     [2, 2]
     """
     unexpected("decompose", options, known_options(decompose))
+    reshape = ket_shape(X, split, reshape)
     asked = {
         "data": data_options(
             split=split, reshape=reshape, column_major=column_major, dtype=dtype, max_memory=max_memory

@@ -44,16 +44,26 @@ def incident(structure: Structure) -> list[list[int]]:
 # quimb
 
 
-def to_quimb(network: Network, outer: str) -> Any:
+def to_quimb(network: Network, outer: str, kind: str | None = None) -> Any:
     """See :meth:`Network.to_quimb`."""
+    if kind not in (None, "mps"):
+        raise ValueError(f"kind is {kind!r}; it must be 'mps' (a MatrixProductState), or None (a TensorNetwork)")
     qtn = needed("quimb.tensor", "to_quimb()", "quimb")
     if len({outer.format(n) for n in range(2)}) < 2:
         raise ValueError(f"outer is {outer!r}; it must have {{}} where the number of the mode goes")
+    if kind == "mps":
+        from ._mps import train
+
+        return qtn.MatrixProductState(train(network), shape="lrp", site_ind_id=outer)
     structure = network.structure
-    bonds = [f"b{u}_{v}" for u, v, _ in structure.edges]
+    # A hyperedge is one index on all its tensors; its hub is none of them.
+    cp = structure.template == "cp"
+    bonds = ["b" if cp else f"b{u}_{v}" for u, v, _ in structure.edges]
     tensors = []
     parts = zip(network.cores, incident(structure), structure.modes, strict=True)
     for vertex, (core, edges, modes) in enumerate(parts):
+        if cp and not modes:
+            continue
         inds = [bonds[e] for e in edges] + [outer.format(n) for n in modes]
         tags = [f"CORE{vertex}"] + [f"I{n}" for n in modes]
         tensors.append(qtn.Tensor(core, inds=inds, tags=tags))
@@ -66,9 +76,9 @@ def from_quimb(tn: Any, outer: Sequence[str] | None, rse: float | None) -> Netwo
     if not hasattr(tn, "ind_map") or not hasattr(tn, "tensors"):
         raise TypeError(f"tn is a {type(tn).__name__}; it must be a quimb.tensor.TensorNetwork")
     modes = outer_order(tn.outer_inds(), outer)
-    for ind, holders in tn.ind_map.items():
-        if len(holders) > 2:
-            raise ValueError(f"index {ind!r} is on {len(holders)} tensors; an edge joins two")
+    wide = [ind for ind, holders in tn.ind_map.items() if len(holders) > 2]
+    if wide:
+        return of_hyperedge(tn, wide, modes, rse)
     arrays, inds = [], []
     scale: Any = 10.0 ** float(getattr(tn, "exponent", 0.0))
     for tensor in tn.tensors:
@@ -85,6 +95,38 @@ def from_quimb(tn: Any, outer: Sequence[str] | None, rse: float | None) -> Netwo
     if scale != 1.0:
         arrays[0] = arrays[0] * scale
     return of_graph(arrays, inds, modes, rse)
+
+
+def of_hyperedge(tn: Any, wide: list[str], modes: list[str], rse: float | None) -> Network:
+    """A network whose tensors all share one index: a CP."""
+    ind = wide[0]
+    tensors = {}
+    scale: Any = 10.0 ** float(getattr(tn, "exponent", 0.0))
+    for tensor in tn.tensors:
+        own = [name for name in tensor.inds if name != ind]
+        if len(tensor.inds) == 0:
+            scale = scale * np.asarray(tensor.data)
+        elif len(own) != 1 or own[0] not in modes or ind not in tensor.inds or own[0] in tensors:
+            holders = len(tn.ind_map[ind])
+            raise ValueError(
+                f"index {ind!r} is on {holders} tensors; an edge joins two, or one index joins a matrix for each mode (a CP)"
+            )
+        else:
+            tensors[own[0]] = np.asarray(tensor.data).transpose([tensor.inds.index(ind), tensor.inds.index(own[0])])
+    factors = [tensors[mode] for mode in modes]
+    factors[0] = factors[0] * scale
+    return of_cp(factors, list(range(len(factors))), rse)
+
+
+def of_cp(factors: list[Any], places: list[int], rse: float | None) -> Network:
+    """A CP of factors of R rows each, in the order of the modes, which stand at these vertices."""
+    order, rank = len(factors), factors[0].shape[0]
+    kind = np.result_type(*factors)
+    cores: list[Any] = [None] * order
+    for factor, place in zip(factors, places, strict=True):
+        cores[place] = np.ascontiguousarray(factor, dtype=kind)
+    structure = Structure("cp", places, [[v, order, rank] for v in range(order)])
+    return Network(structure, [*cores, np.ones(rank, dtype=kind)], rse)
 
 
 def outer_order(there: Iterable[str], outer: Sequence[str] | None) -> list[str]:
@@ -175,6 +217,10 @@ def to_tensorly(network: Network) -> tuple[Any, list[int]]:
     needed("tensorly", "to_tensorly()")
     structure, cores = network.structure, network.cores
     modes, edges = structure.modes, structure.edges
+    if structure.template == "cp":
+        factors = [cores[v].T for v in structure.permutation]
+        made = needed("tensorly.cp_tensor", "to_tensorly()").CPTensor
+        return made((None, factors)), list(range(structure.order))
     inner = [v for v, at in enumerate(modes) if not at]
     if len(inner) == 1 and len(edges) == len(modes) - 1 and all(inner[0] in e[:2] for e in edges):
         if all(len(at) <= 1 for at in modes):
@@ -182,7 +228,7 @@ def to_tensorly(network: Network) -> tuple[Any, list[int]]:
     line = None if inner or any(len(at) > 1 for at in modes) else walk(structure)
     if line is None:
         raise ValueError(
-            f"to_tensorly() takes paths, rings and Tucker networks with one mode on each vertex, not {network!r}; "
+            f"to_tensorly() takes paths, rings, Tucker networks and CPs with one mode on each vertex, not {network!r}; "
             "to_quimb() takes any network"
         )
     order, ring = line
@@ -240,6 +286,18 @@ def walk(structure: Structure) -> tuple[list[int], bool] | None:
 def from_tensorly(factors: Any, permutation: Sequence[int] | None, rse: float | None) -> Network:
     """See :meth:`Network.from_tensorly`."""
     kind = type(factors).__name__
+    if kind == "CPTensor":
+        weights, matrices = factors
+        arrays = [as_array(matrix) for matrix in matrices]
+        if any(a.ndim != 2 or a.shape[1] != arrays[0].shape[1] for a in arrays):
+            raise ValueError("the factors of a CPTensor must be matrices of one number of columns")
+        if weights is not None:
+            arrays[0] = arrays[0] * as_array(weights)
+        order = len(arrays)
+        places = list(range(order)) if permutation is None else [int(p) for p in permutation]
+        if sorted(places) != list(range(order)):
+            raise ValueError(f"permutation is {permutation}; it must name each of the {order} factors once")
+        return of_cp([arrays[p].T for p in places], list(range(order)), rse)
     if kind == "TuckerTensor" or is_tucker(factors):
         core, matrices = factors
         arrays = [as_array(core), *map(as_array, matrices)]
@@ -266,7 +324,7 @@ def from_tensorly(factors: Any, permutation: Sequence[int] | None, rse: float | 
             arrays[0], arrays[-1] = arrays[0][0], arrays[-1][:, :, 0]
             inds[0], inds[-1] = inds[0][1:], inds[-1][:2]
     else:
-        raise TypeError(f"factors is a {kind}; it must be a TTTensor, TRTensor or TuckerTensor, or a list of cores")
+        raise TypeError(f"factors is a {kind}; it must be a TTTensor, TRTensor, TuckerTensor or CPTensor, or a list of cores")
     places = list(range(order)) if permutation is None else [int(p) for p in permutation]
     if sorted(places) != list(range(order)):
         raise ValueError(f"permutation is {places}; it must have each of 0 to {order - 1} once")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union, cast
 
 from ._core import Job, Network, Structure, Worker, describe_request, own_answer
@@ -21,7 +21,7 @@ class Measured:
     needs_data = True
 
     def __init__(self, loss: OwnLoss) -> None:
-        self.loss = loss
+        self.loss = self.function = loss
 
     def evaluate(self, worker: Worker | None, request: bytes, waited: float) -> bytes:
         """The answer to a request."""
@@ -38,7 +38,7 @@ class Evaluated:
     needs_data = False
 
     def __init__(self, evaluation: OwnEvaluation) -> None:
-        self.evaluation = evaluation
+        self.evaluation = self.function = evaluation
 
     def evaluate(self, worker: Worker | None, request: bytes, waited: float) -> bytes:
         """The answer to a request."""
@@ -127,7 +127,7 @@ def evaluate_own(key: str, source: Any, batch: Sequence[tuple[bytes, float]], ow
     return Done(answers, time.perf_counter() - begun)
 
 
-def fingerprint_of(work: Measured | Evaluated | None, journal: Any, resume: bool) -> str | None:
+def fingerprint_of(work: Measured | Evaluated | Proposing | None, journal: Any, resume: bool) -> str | None:
     """What a function of the user calls itself, by which a journal knows it: its attribute ``fingerprint``. Without one
     nothing tells whether a journal was made with this function, so it is not gone on with.
 
@@ -144,7 +144,7 @@ def fingerprint_of(work: Measured | Evaluated | None, journal: Any, resume: bool
     """
     if work is None:
         return None
-    function = work.loss if isinstance(work, Measured) else work.evaluation
+    function = work.function
     text: object = getattr(function, "fingerprint", None)
     if not (text is None or isinstance(text, str)):
         raise TypeError(f"{work.name}.fingerprint is a {type(text).__name__}; it must be a text")
@@ -154,6 +154,53 @@ def fingerprint_of(work: Measured | Evaluated | None, journal: Any, resume: bool
             f"does, as in {work.name}.fingerprint = 'perplexity, v2'"
         )
     return text
+
+
+class Proposing:
+    """A strategy of the user's own: an object that has ``ask()`` and ``tell()``, or a function.
+
+    A function is called with a list of all outcomes so far, and returns the structures to be evaluated next.
+
+    >>> def once(outcomes): return None if outcomes else "a structure"
+    >>> strategy = Proposing(once)
+    >>> strategy.name, strategy.ask()
+    ('once', 'a structure')
+    >>> strategy.tell([{"loss": 1.0}]); strategy.ask()
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        has = all(callable(getattr(function, name, None)) for name in ("ask", "tell"))
+        self.name = str(getattr(function, "name", None) or getattr(function, "__name__", type(function).__name__))
+        self.object = function if has else None
+        self.outcomes: list[dict[str, Any]] = []
+
+    def ask(self) -> Any:
+        """What is to be evaluated next."""
+        return self.function(list(self.outcomes)) if self.object is None else self.object.ask()
+
+    def tell(self, outcomes: list[dict[str, Any]]) -> None:
+        """What became of it."""
+        self.outcomes += outcomes
+        if self.object is not None:
+            self.object.tell(outcomes)
+
+
+def own_strategy(strategy: Any, runs: int | None, options: Mapping[str, Any]) -> Proposing | None:
+    """The strategy of the user, if there is one."""
+    if strategy is None or isinstance(strategy, str):
+        return None
+    if isinstance(strategy, type) or not (callable(strategy) or hasattr(strategy, "ask")):
+        text = "a name, a tnsearch.Strategy such as Tnls(), an object with ask() and tell(), or a function"
+        shown = " ".join(repr(strategy).split())
+        raise TypeError(f"strategy is {shown:.80}; it must be {text}")
+    if not callable(strategy) and not hasattr(strategy, "tell"):
+        raise TypeError(f"strategy is a {type(strategy).__name__} with ask() but without tell()")
+    if runs not in (None, 1):
+        raise ValueError(f"runs is {runs}; a strategy of your own is one run")
+    for name in options:
+        raise TypeError(f"{name} is an option of a strategy by name; give it to your own strategy itself")
+    return Proposing(strategy)
 
 
 def own_work(loss: Any, evaluate: Any) -> Measured | Evaluated | None:

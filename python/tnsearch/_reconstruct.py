@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._core import Network
 from ._keywords import known_options, unexpected
+from ._labels import as_it_was
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +30,7 @@ def reconstruct(
     output: str | os.PathLike[str] | None = None,
     max_memory: int | str | None = None,
     **options: Any,
-) -> NDArray[Any] | None:
+) -> Any:
     """The tensor of a network, in the mode order and shape that it had; of a picture the picture.
 
     Parameters
@@ -45,7 +46,8 @@ def reconstruct(
     -------
     numpy.ndarray or None
         Where the network came from a picture, its pixels: H x W or H x W x 3 of uint8, numbers below 0 and above 1 cut
-        off, as the ``.png`` has them. Else the tensor. None where a file was written.
+        off, as the ``.png`` has them. Else the tensor: of the result of a search of a ``DataArray`` or a ``DataFrame``, one
+        of these with the same labels. None where a file was written.
 
     Examples
     --------
@@ -62,4 +64,4 @@ def reconstruct(
         "max_memory": max_memory,
     }
     made: NDArray[Any] | None = _core.reconstruct(network_of(network, max_memory), asked)
-    return made
+    return made if made is None else as_it_was(made, getattr(network, "_labels", None))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ._core import Network, Structure
+from ._labels import Labels, as_pandas, as_xarray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,11 +113,31 @@ class Result:
     rounding: str | None = None
     _trials: list[dict[str, Any]] = field(default_factory=list)
     _summary: str = "{}"
+    _labels: Labels | None = None
 
     @property
     def log10_cr(self) -> float | None:
         """The logarithm of the compression ratio: entries of the tensor over params."""
         return None if self.phi is None else -math.log10(self.phi)
+
+    @property
+    def fidelity(self) -> float | None:
+        """A fidelity that it has at least, ``1 - rse``: what it has where the network's length fits best."""
+        return None if self.rse is None else max(0.0, 1.0 - self.rse)
+
+    def to_xarray(self) -> Any:
+        """The tensor of the network as an ``xarray.DataArray``, with the dimensions, coordinates, name and attributes of the
+        one that was searched."""
+        return as_xarray(self._dense("to_xarray()"), self._labels)
+
+    def to_pandas(self) -> Any:
+        """The matrix of the network as a ``pandas.DataFrame``, with the index and columns of the one that was searched."""
+        return as_pandas(self._dense("to_pandas()"), self._labels)
+
+    def _dense(self, function: str) -> Any:
+        if self.network is None:
+            raise ValueError(f"{function}: there is no network")
+        return self.network.to_dense()
 
     def summary(self) -> dict[str, Any]:
         """What the command line writes with ``--json``: every claim and every record of the search, by the names there."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from ._conduct import Callback, conduct
-from ._core import Engine, strategy_options
-from ._data import Shape, Split, data_options
+from ._core import Engine, Structure, strategy_options
+from ._data import Shape, Split, data_options, ket_shape
 from ._groups import Budget, Fit, Strategy, ungrouped
 from ._keywords import known_options, unexpected
-from ._own import OwnEvaluation, OwnLoss, fingerprint_of, own_work
+from ._labels import labels_of
+from ._own import OwnEvaluation, OwnLoss, fingerprint_of, own_strategy, own_work
 from ._places import open_place
 from ._progress import Progress
 from ._result import Result
@@ -21,6 +23,20 @@ if TYPE_CHECKING:
 
 #: Where structures are evaluated: see :func:`search`.
 Parallel = Any
+
+
+class AskAndTell(Protocol):
+    """A strategy of one's own."""
+
+    def ask(self) -> Structure | Sequence[Structure] | None:
+        """What is to be evaluated next; None at its end."""
+        ...
+
+    def tell(self, outcomes: list[dict[str, Any]], /) -> None:
+        """What became of it."""
+
+
+OwnStrategy = Union[AskAndTell, Callable[[list[dict[str, Any]]], "Structure | Sequence[Structure] | None"]]
 
 
 def given(**values: Any) -> dict[str, Any]:
@@ -39,11 +55,14 @@ def order(
     s: dict[str, Any] = dict.fromkeys(known_options(search)) | dict(settings)
     objective = {name: s[name] for name in ("max_re", "max_rse", "max_params", "max_loss")}
     objective["lambda"] = s["lambda_"]
+    if s["fidelity"] is not None:
+        objective["max_rse"] = infidelity(s["fidelity"], objective)
+    proposing = own_strategy(s["strategy"], s["runs"], options)
     if not own:
         objective["loss"] = s["loss"]
     fit = {name: s[name] for name in FIT} | {"method": s["fit"]}
     plain = {name: s[name] for name in SEARCH}
-    strategy = given(name=s["strategy"], options={n.replace("_", "-"): v for n, v in options.items()})
+    strategy = given(name=s["strategy"] if proposing is None else "auto", options={n.replace("_", "-"): v for n, v in options.items()})
     template = s["template"]
     return {
         "search": given(
@@ -56,6 +75,7 @@ def order(
         "data": data_options(**given(**{name: s[name] for name in DATA})),
         "template": template,
         "mask": s["mask"],
+        "strategy": proposing,
         **{name: None if s[name] is None else os.fspath(s[name]) for name in FILES},
         "certificate_cases": s["certificate_cases"],
         "resume": bool(s["resume"]),
@@ -74,18 +94,37 @@ SEARCH = (
 DATA = "split reshape column_major dtype mask_marks nan_missing max_memory".split()
 
 
+def infidelity(fidelity: Any, others: Mapping[str, Any]) -> float:
+    """The largest RSE with which a fidelity is reached: ``F >= 1 - RSE``.
+
+    >>> infidelity(0.75, {"max_re": None})
+    0.25
+    >>> infidelity(1.5, {})
+    Traceback (most recent call last):
+        ...
+    ValueError: fidelity is 1.5; it must be above 0 and below 1
+    """
+    for name, value in others.items():
+        if value is not None and name != "loss":
+            raise ValueError(f"fidelity and {name} were both given; only one of them can be asked for")
+    if isinstance(fidelity, bool) or not 0 < fidelity < 1:
+        raise ValueError(f"fidelity is {fidelity!r}; it must be above 0 and below 1")
+    return 1.0 - float(fidelity)
+
+
 def search(
     X: ArrayLike,
     *,
     max_re: float | None = None,
     max_rse: float | None = None,
+    fidelity: float | None = None,
     max_params: int | None = None,
     lambda_: float | None = None,
     loss: str | OwnLoss | None = None,
     max_loss: float | None = None,
     template: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     max_rank: int | None = None,
-    strategy: str | Strategy = "auto",
+    strategy: str | Strategy | OwnStrategy = "auto",
     runs: int = 1,
     seed: int = 0,
     prune: bool = True,
@@ -135,10 +174,15 @@ def search(
     ----------
     X
         The tensor: a NumPy array of any dtype, strides and order, or anything with ``__dlpack__`` or ``__array__``
-        (PyTorch, JAX). Arrays of float64 or complex128 in C order are not copied; do not change them meanwhile.
+        (PyTorch, JAX, xarray, pandas). A ket, 2^n entries in a vector or a single column, is taken as n sites of
+        dimension 2. Arrays of float64 or complex128 in C order are not copied; do not change them meanwhile.
     max_re, max_rse, max_params, lambda_
         What is looked for, one of: the fewest params with a relative error of at most ``max_re`` (the default, 0.01),
         the same by its square, the smallest error with at most so many params, or the least ``phi + lambda_ * rse``.
+    fidelity
+        For states: the fewest params with ``|<X|Z>|^2 / (<X|X> <Z|Z>)`` of at least this. It is ``max_rse=1 - fidelity``:
+        the best multiple of Z is off by exactly ``1 - F``, so that ``F >= 1 - rse``, and both are equal where Z has the
+        length that fits best, as fitted networks have.
     loss, max_loss
         Another loss than the squared error (``"kl"``, ``"poisson"``, ``"huber:0.5"``), and the largest error by it. A
         function: networks are fitted by least squares, and their error is what it returns for a :class:`Network`.
@@ -152,7 +196,11 @@ def search(
         The largest rank of an edge.
     strategy, **options
         How structures are proposed (``"tnls"``, ``"tnale"``, ``"greedy"``, ``"exact"``, ...) and the options of that
-        strategy, such as ``samples=60``; or both as one object, ``tnsearch.Tnls(samples=60)``.
+        strategy, such as ``samples=60``; or both as one object, ``tnsearch.Tnls(samples=60)``. A strategy of your own is
+        an object whose ``ask()`` returns a :class:`Structure` or a list of them (None: it has ended), and whose
+        ``tell(outcomes)`` is given a list of dicts with ``structure``, ``loss``, ``error``, ``params`` and ``source``; or
+        a function that is given the outcomes so far and returns what ``ask()`` does. It must be a function of what it is
+        told alone.
     runs, seed
         Independent runs; same seed, same data, same settings: the same result, bit for bit, at any number of workers.
     prune, shrink, direct, certificate_nodes
@@ -208,17 +256,19 @@ def search(
     >>> np.allclose(found.network.to_dense(), i + 2 * j + 4 * k + 8 * l)
     True
     """
+    reshape = ket_shape(X, split, reshape)
     given_by_name = {name: value for name, value in locals().items() if name not in ("X", "options")}
     settings, options = ungrouped(given_by_name, options)
     own = own_work(loss, evaluate)
     bar = Progress(progress, max_evaluations=settings["max_evaluations"], max_seconds=settings["max_seconds"])
     asked = order("search", settings, options, own is not None)
-    asked.update(events=callback is not None, progress=bar.shown, fingerprint=fingerprint_of(own, journal, resume))
+    named = own if own is not None else asked["strategy"]
+    asked.update(events=callback is not None, progress=bar.shown, fingerprint=fingerprint_of(named, journal, resume))
     place = open_place(parallel, workers, own)
     if place.threads is not None and settings["threads"] is None:
         asked["search"]["threads"] = place.threads
     asked["workers"] = place.workers
     try:
-        return conduct(Engine(X, asked), callback, bar, place.make)
+        return replace(conduct(Engine(X, asked), callback, bar, place.make), _labels=labels_of(X))
     finally:
         place.close()

@@ -52,8 +52,7 @@ class Study:
     Parameters
     ----------
     shape
-        The shape of the tensor, or the tensor itself. Of a shape alone a tensor of ones is made, so it must fit into
-        memory.
+        The shape of the tensor, of any size: its entries are not needed. Or the tensor itself.
     max_loss, max_params, lambda_
         What is looked for, as in :func:`search`; errors are those told.
     workers
@@ -94,7 +93,10 @@ class Study:
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
         asked["workers"] = workers
-        self._engine = Engine(_tensor(shape), asked)
+        dims = _shape_alone(shape)
+        if dims is not None:
+            asked["shape"] = dims
+        self._engine = Engine(shape, asked)
         self._inbox: deque[tuple[Any, ...]] = deque()
         self._waiting: dict[int, bytes] = {}
         self._open: dict[int, Trial] = {}
@@ -167,8 +169,15 @@ class Study:
         self.stop()
 
 
-def _tensor(shape: Any) -> Any:
-    """A tensor of that shape: its entries count for nothing."""
+def _shape_alone(shape: Any) -> list[int] | None:
+    """The sides of a shape; None where it is a tensor.
+
+    >>> _shape_alone((4,) * 3), _shape_alone(np.ones((2, 2)))
+    ([4, 4, 4], None)
+    """
     if isinstance(shape, Sequence) and all(isinstance(side, (int, np.integer)) for side in shape):
-        return np.broadcast_to(1.0, tuple(int(side) for side in shape))
-    return shape
+        wrong = [int(side) for side in shape if side < 1]
+        if wrong:
+            raise ValueError(f"shape is {tuple(shape)}; every side is at least 1")
+        return [int(side) for side in shape]
+    return None

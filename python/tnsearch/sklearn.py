@@ -169,6 +169,9 @@ class TensorCompressor(ClassNamePrefixFeaturesOutMixin, _Estimator):  # type: ig
         asked: dict[str, Any] = {"progress": False, **(self.options or {})}
         if self.template is not None:
             asked["template"] = self.template
+        # The samples stay the first mode.
+        if "reshape" not in asked:
+            asked.setdefault("split", "none")
         self.result_ = search(array, max_re=self.max_re, seed=self.random_state, **asked)
         # What no network makes smaller is decomposed all the same, so that the error is kept.
         network = self.result_.network if self.result_.target_reached else None

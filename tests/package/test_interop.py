@@ -9,7 +9,7 @@ import pytest
 import quimb.tensor as qtn
 import tensorly as tl
 from conftest import STRUCTURES, dense, graph, large, random_network
-from tensorly.decomposition import tensor_ring, tensor_train, tucker
+from tensorly.decomposition import parafac, tensor_ring, tensor_train, tucker
 
 import tnsearch
 from tnsearch import Network
@@ -111,7 +111,7 @@ def test_quimb_networks_of_odd_shape():
 
 
 def test_what_is_no_network_of_ours_is_refused():
-    hyper = qtn.TensorNetwork([qtn.Tensor(np.ones((2, 2)), inds=["x", f"k{n}"]) for n in range(3)])
+    hyper = qtn.TensorNetwork([qtn.Tensor(np.ones((2, 2, 2)), inds=["x", f"k{n}", f"l{n}"]) for n in range(3)])
     with pytest.raises(ValueError, match="index 'x' is on 3 tensors"):
         Network.from_quimb(hyper)
     with pytest.raises(TypeError, match="tn is a list"):
@@ -138,7 +138,7 @@ TENSORLY = {
 def test_tensorly_has_the_same_tensor(kind):
     net = random_network(*STRUCTURES[kind])
     if kind not in TENSORLY:
-        with pytest.raises(ValueError, match="takes paths, rings and Tucker networks"):
+        with pytest.raises(ValueError, match="takes paths, rings, Tucker networks and CPs"):
             net.to_tensorly()
         return
     factors, permutation = net.to_tensorly()
@@ -146,6 +146,56 @@ def test_tensorly_has_the_same_tensor(kind):
     np.testing.assert_allclose(made, dense(net), **TOLERANCE)
     back = Network.from_tensorly(factors, permutation)
     np.testing.assert_allclose(back.to_dense(), dense(net), **TOLERANCE)
+
+
+def cp_network(dtype="float64"):
+    rng = np.random.default_rng(5)
+    dims, rank = [2, 3, 4], 5
+    entries = [rng.standard_normal((rank, d)) + 1j * rng.standard_normal((rank, d)) for d in (4, 2, 3)]
+    factors = [(e if "complex" in dtype else e.real).astype(dtype) for e in entries]
+    structure = tnsearch.Structure("cp", [1, 2, 0], [[v, 3, rank] for v in range(3)])
+    net = Network(structure, [*factors, np.ones(rank, dtype)])
+    return net, np.einsum("rc,ra,rb->abc", *factors), dims
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_a_cp_goes_to_tensorly_and_quimb_and_back(dtype, tmp_path):
+    net, expected, dims = cp_network(dtype)
+    assert (net.params, net.dims) == (5 * sum(dims), dims)
+    tolerance = {"rtol": 1e-4, "atol": 1e-4} if dtype in ("float32", "complex64") else TOLERANCE
+    np.testing.assert_allclose(net.to_dense(), expected, **tolerance)
+    factors, permutation = net.to_tensorly()
+    made = tl.cp_to_tensor(factors).transpose(permutation)
+    np.testing.assert_allclose(made, expected, **tolerance)
+    tn = net.to_quimb()
+    np.testing.assert_allclose(quimb_dense(tn, 3), expected, **tolerance)
+    for back in [Network.from_tensorly(factors, permutation), Network.from_quimb(tn)]:
+        assert (back.params, back.dims, back.structure.template) == (net.params, dims, "cp")
+        np.testing.assert_allclose(back.to_dense(), expected, **tolerance)
+    net.save(tmp_path / "net.safetensors")
+    again = Network.load(tmp_path / "net.safetensors")
+    np.testing.assert_allclose(again.to_dense(), expected, **tolerance)
+
+
+def test_weights_of_a_cp_are_taken_into_a_factor():
+    rng = np.random.default_rng(6)
+    matrices = [rng.standard_normal((d, 2)) for d in (3, 4, 5)]
+    weighted = tl.cp_tensor.CPTensor((np.array([2.0, -3.0]), matrices))
+    expected = tl.cp_to_tensor(weighted)
+    np.testing.assert_allclose(Network.from_tensorly(weighted).to_dense(), expected, **TOLERANCE)
+    turned = Network.from_tensorly(weighted, [2, 0, 1]).to_dense()
+    np.testing.assert_allclose(turned, expected.transpose([2, 0, 1]), **TOLERANCE)
+    with pytest.raises(ValueError, match="must name each of the 3 factors once"):
+        Network.from_tensorly(weighted, [0, 0, 1])
+
+
+def test_cp_als_is_no_worse_than_parafac():
+    rng = np.random.default_rng(7)
+    x = np.einsum("ar,br,cr->abc", *(rng.standard_normal((d, 3)) for d in (5, 6, 7)))
+    x += 0.01 * rng.standard_normal(x.shape)
+    theirs = tl.cp_to_tensor(parafac(x, 3, init="svd", n_iter_max=200))
+    ours = tnsearch.decompose(x, "cp-als", ranks=3)
+    assert ours.re <= np.linalg.norm(x - theirs) / np.linalg.norm(x) * 1.01
 
 
 def test_a_long_ring_and_a_path_of_two():

@@ -93,6 +93,7 @@ STRATEGIES = {
     "population": ("tnga-plus", 3), "elimination": ("tnga-plus", 0.9), "reproduction": ("tnga-plus", 0), "alpha": ("tnga-plus", 1.0),
     "beta": ("tnga-plus", 5.0), "mutation": ("tnga-plus", 0.9), "temperature": ("annealing", 10.0), "cooling": ("annealing", 0.1),
     "steps": ("walk", 1), "width": ("walk", 1), "patience": ("walk", 1), "trees": ("auto", 2),
+    "terms": ("auto", 2),
 }  # fmt: skip
 
 #: For each function what an option is tried with: options that come to those of `CALLS`, or take their places (None: it goes).
@@ -231,7 +232,7 @@ ONLY_PYTHON = {
     "search": {
         "journal": "files: tests/package/test_search.py resumes those of the command", "resume": "see journal",
         "front": "--pareto writes them", "callback": "a function", "progress": "what is shown, not what is found",
-        "evaluate": "a function", "parallel": "--cluster", "workers": "of parallel",
+        "evaluate": "a function", "fidelity": "max_rse=1 - fidelity: tests/package/test_states.py", "parallel": "--cluster", "workers": "of parallel",
         "budget": "options of both in one object: tests/package/test_groups.py",
     },
     "space": {"dims": "--x reads a tensor"},
@@ -289,7 +290,7 @@ def test_every_function_is_here():
     here = {"decompress"} | set(CALLS)
     functions = {n for n in tnsearch.__all__ if inspect.isfunction(getattr(tnsearch, n)) and not n.startswith("plot")}
     # These have tests of their own.
-    assert functions - here <= {"verify", "pick", "compress_model", "decompress_model", "generate", "reconstruct"}
+    assert functions - here <= {"verify", "pick", "compare", "compress_model", "decompress_model", "generate", "reconstruct"}
 
 
 def arguments(options, folder):

@@ -45,7 +45,7 @@ def test_certify_writes_the_same(command, told, tmp_path):
 def timeless(value):
     """A summary without what differs from one search to the next, and what is called by another name."""
     if isinstance(value, dict):
-        left = ("seconds", "speculative", "input", "max_bytes", "max_memory")
+        left = ("seconds", "stages", "speculative", "input", "max_bytes", "max_memory")
         return {name: timeless(part) for name, part in value.items() if name not in left}
     return [timeless(part) for part in value] if isinstance(value, list) else value
 

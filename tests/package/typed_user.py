@@ -19,6 +19,9 @@ if found.network is not None:
 structure = tnsearch.Structure("ring", [0, 1, 2, 3], [[0, 1, 2], [1, 2, 2]])
 ranks: list[int] = structure.ranks
 rows: list[dict[str, Any]] = found.trials()
+compared: tnsearch.Comparison = tnsearch.compare(x, max_re=0.1, methods=["default", "tt-svd"])
+best: list[str] = compared.winners
+state: tnsearch.Result = tnsearch.search(x, fidelity=0.99, strategy=lambda told: None if told else structure)
 lowest: float = tnsearch.bound(x, structure).rse
 fitted: tnsearch.Network = tnsearch.fit(x, structure, restarts=2).network
 filled = tnsearch.complete(x, missing=0.5).tensor

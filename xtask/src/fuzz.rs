@@ -70,14 +70,15 @@ fn readers(asked: &Asked) -> Result<()> {
 }
 
 /// Commands that may take long, and can be told not to.
-const LONG: [&str; 6] = ["search", "fit", "decompose", "complete", "certify", "bound"];
+const LONG: [&str; 7] = ["search", "fit", "decompose", "compare", "complete", "certify", "bound"];
 
 /// Words that options and files are made of.
-const WORDS: [&str; 46] = [
+const WORDS: [&str; 47] = [
     "verify",
     "search",
     "fit",
     "decompose",
+    "compare",
     "complete",
     "compress",
     "decompress",

@@ -1,124 +1,147 @@
-//! An answer beside what direct methods give.
+//! Every method of the box on one tensor, side by side: params, error, seconds, who won.
 
-use crate::facts::LEAST_ERROR;
-use std::sync::Arc;
-use tnsearch::bound::CutBound;
-use tnsearch::decompose::{
-    DecomposeError, Decomposition, Goal, Limits, ht_svd, tr_svd, tree_svd, tt_svd,
-};
-use tnsearch::fit::{FitSettings, Request, Run, fit};
-use tnsearch::graph::{Structure, Template};
+mod contender;
+mod direct;
+mod peers;
+mod row;
+mod table;
+
+pub use contender::{Contender, contenders};
+pub(crate) use peers::{original_order, peers};
+pub use row::{Row, Sort};
+
+use std::time::Instant;
+use tnsearch::SettingError;
+use tnsearch::decompose::Limits;
 use tnsearch::problem::{Objective, Stop, Target};
+use tnsearch::search::AskedSearch;
 use tnsearch_io::MemoryLimit;
-use tnsearch_report::page::{Facts, Found, Peer};
 
-/// Larger tensors are not decomposed for a page.
-const MAX_ENTRIES: usize = 20_000_000;
+/// Seconds that each method has where neither seconds nor evaluations are said.
+pub const SECONDS: f64 = 10.0;
 
-/// Methods without a search in the original order, to the error of the answer; where that is not what was asked for,
-/// to the error asked for.
-pub(crate) fn peers(
-    facts: &mut Facts,
-    target: &Target,
+/// What is to be compared.
+#[derive(Debug, Clone, Default)]
+pub struct AskedComparison {
+    /// What is looked for and what each method may use, as of a search. Its strategy is each in turn.
+    pub search: AskedSearch,
+    /// The methods by their names; empty: all.
+    pub methods: Vec<String>,
+}
+
+/// A comparison whose settings were checked.
+#[derive(Debug, Clone)]
+pub struct Compare {
+    search: AskedSearch,
     objective: Objective,
-    found: &Found,
+    contenders: Vec<Contender>,
     limit: MemoryLimit,
-    interrupt: &Stop,
-) {
-    let asked = objective.max_error().filter(|eps| found.error > *eps);
-    let eps = asked.unwrap_or(found.error.max(LEAST_ERROR));
-    if target.entries() > MAX_ENTRIES {
-        let most = MAX_ENTRIES / 1_000_000;
-        facts.notes.push(format!(
-            "TT-SVD and its kin are left out: the tensor has more than {most} million entries."
-        ));
-        return;
-    }
-    let Ok(goal) = Goal::max_rse(eps) else {
-        facts.notes.push("TT-SVD and its kin are left out: the answer has an error of 1.".into());
-        return;
-    };
-    let order: Vec<usize> = (0..target.dims().len()).collect();
-    let limits = Limits::none().with(|l| {
-        l.max_bytes = Some(limit.bytes());
-        l.stop = interrupt.clone();
-    });
-    type Method = fn(&Target, &[usize], &Goal, &Limits) -> Result<Decomposition, DecomposeError>;
-    let methods: [(&str, Method); 4] =
-        [("TT-SVD", tt_svd), ("TR-SVD", tr_svd), ("HT-SVD", ht_svd), ("Tucker (HOSVD)", tucker)];
-    for (name, method) in methods {
-        match method(target, &order, &goal, &limits) {
-            Ok(made) if made.interrupted => {
-                facts.notes.push(format!("{name} is left out: the time was up."));
-            }
-            Ok(made) => facts.peers.push(Peer {
-                name: name.to_owned(),
-                how: match asked {
-                    Some(_) => "to the error asked for, modes in the original order",
-                    None => "to the error of the answer, modes in the original order",
+}
+
+/// How far a comparison is.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'s> {
+    /// A method begins, the first is number 1.
+    Begin {
+        /// Its number.
+        number: usize,
+        /// Of how many.
+        of: usize,
+        /// Its name.
+        method: &'s str,
+    },
+    /// A method has ended.
+    End(&'s Row),
+}
+
+/// Methods side by side.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// What was looked for.
+    pub objective: Objective,
+    /// The methods: those that are what was asked for first, the best of them at the top; then those that missed it, then
+    /// those that failed.
+    pub rows: Vec<Row>,
+    /// Whether it was ended before every method had had its turn.
+    pub interrupted: bool,
+}
+
+impl AskedComparison {
+    /// Refuses numbers out of range, and names of no method.
+    pub fn check(&self, limit: MemoryLimit) -> Result<Compare, SettingError> {
+        let mut search = self.search.clone();
+        // Seconds are those of finding, not of proving.
+        search.certificate_nodes = 0;
+        if search.max_seconds.is_none() && search.max_evaluations.is_none() {
+            search.max_seconds = Some(SECONDS);
+        }
+        let objective = search.settings(limit.bytes())?.objective;
+        if let Objective::Lambda(lambda) = objective {
+            let expected = "methods are compared at an error or at a number of params: use max-re or max-params";
+            return Err(SettingError::new("lambda", lambda, expected));
+        }
+        let mut chosen = Vec::new();
+        for name in &self.methods {
+            for contender in Contender::named(name)? {
+                if !chosen.contains(&contender) {
+                    chosen.push(contender);
                 }
-                .to_owned(),
-                params: made.network.structure().params(target.full_dims()),
-                error: made.rse,
-                least_error: None,
-            }),
-            Err(e) => facts.notes.push(format!("{name} is left out: {e}.")),
+            }
         }
+        let contenders = if chosen.is_empty() { contenders() } else { chosen };
+        Ok(Compare { search, objective, contenders, limit })
     }
 }
 
-fn tucker(
-    target: &Target,
-    permutation: &[usize],
-    goal: &Goal,
-    limits: &Limits,
-) -> Result<Decomposition, DecomposeError> {
-    let template = Arc::new(Template::tucker(target.dims().len())?);
-    tree_svd(target, &template, permutation, goal, limits)
-}
+impl Compare {
+    /// What each method may use.
+    pub fn search(&self) -> &AskedSearch {
+        &self.search
+    }
 
-/// The answer's ranks with the modes in the original order.
-pub(crate) fn original_order(
-    facts: &mut Facts,
-    target: &Target,
-    bound: Option<&CutBound>,
-    objective: Objective,
-    found: &Found,
-    limit: MemoryLimit,
-    interrupt: &Stop,
-) {
-    // Which modes share a vertex is no order.
-    if found.structure.is_grouped() {
-        return;
-    }
-    let template = found.structure.template().clone();
-    // A graph that was made for its modes has no original order.
-    if found.format.is_some() && template.family().is_none() {
-        return;
-    }
-    let Ok(identity) = Structure::identity(template, found.structure.ranks().to_vec()) else {
-        return;
-    };
-    let graph = identity.canonical().graph;
-    if graph == found.structure.canonical().graph {
-        return;
-    }
-    let mut settings = FitSettings::default().with(|s| s.max_bytes = Some(limit.bytes()));
-    if let Some(eps) = objective.max_error() {
-        settings.enough_rse = eps;
-    }
-    let Ok(settings) = settings.check() else { return };
-    match fit(target, &Request::new(graph.clone(), settings, 0), &Run::until(interrupt)) {
-        Ok(fitted) if fitted.interrupted => {
-            facts.notes.push("The original order was not fitted: the time was up.".into());
+    /// Runs one method after the other. A stop ends it with the rows so far; a method that fails is a row with the reason.
+    pub fn run(&self, target: &Target, stop: &Stop, mut hear: impl FnMut(Step<'_>)) -> Comparison {
+        let mut rows = Vec::new();
+        let of = self.contenders.len();
+        for (k, contender) in self.contenders.iter().enumerate() {
+            if stop.is_set() {
+                break;
+            }
+            let method = contender.name();
+            hear(Step::Begin { number: k + 1, of, method: &method });
+            let row = self.row(contender, method, target, stop);
+            // What was interrupted before it had anything is no row.
+            if row.params.is_none() && stop.is_set() {
+                break;
+            }
+            hear(Step::End(&row));
+            rows.push(row);
         }
-        Ok(fitted) => facts.peers.push(Peer {
-            name: "original order".to_owned(),
-            how: "the same ranks, modes in the original order, fitted by ALS".to_owned(),
-            params: identity.params(target.full_dims()),
-            error: fitted.error,
-            least_error: Some(bound.map_or(0.0, |b| b.rse(&graph, f64::INFINITY))),
-        }),
-        Err(e) => facts.notes.push(format!("The original order was not fitted: {e}.")),
+        let interrupted = stop.is_set();
+        row::rank(&mut rows, self.objective);
+        Comparison { objective: self.objective, rows, interrupted }
+    }
+
+    fn row(&self, contender: &Contender, method: String, target: &Target, stop: &Stop) -> Row {
+        let begun = Instant::now();
+        let bytes = self.limit.bytes();
+        let found = match contender {
+            Contender::Decompose(..) => {
+                let seconds = self.search.max_seconds.unwrap_or(f64::INFINITY);
+                let limits = Limits::none().with(|l| {
+                    l.max_bytes = target.left_of(Some(bytes));
+                    l.stop = stop.within_seconds(seconds);
+                });
+                contender.decompose(target, self.objective, self.search.seed, &limits)
+            }
+            _ => contender.search(target, &self.search, bytes, stop),
+        };
+        let found = found.and_then(|found| {
+            let confirmed = target.confirm(&found.network, found.rse, Some(bytes));
+            confirmed.map_err(|e| e.to_string())?;
+            Ok(found)
+        });
+        let seconds = begun.elapsed().as_secs_f64();
+        Row::new(contender.sort(), method, found, target.full_dims(), seconds, self.objective)
     }
 }

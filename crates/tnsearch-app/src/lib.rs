@@ -2,7 +2,7 @@
 //! hidden networks; what is made of a search (its summary, its certificate, its page); claims checked; and compression.
 
 pub mod certificate;
-mod compare;
+pub mod compare;
 pub mod compress;
 pub mod examples;
 pub mod facts;

@@ -16,6 +16,7 @@ use std::path::Path;
 use tnsearch::MemoryError;
 use tnsearch::network::{Network, NetworkError};
 use tnsearch::problem::{Holed, Measure, Target};
+use tnsearch::search::CheckedSearch;
 use tnsearch::tensor::{
     AnyTensor, Kind, ModeNames, Reshape, ReshapeError, Split, parse_shape, size,
 };
@@ -37,7 +38,7 @@ pub enum Note {
 /// Another shape for the tensor, in the words of users.
 #[derive(Debug, Clone, Default)]
 pub struct AskedShape {
-    /// Split modes into factors: `auto`, `primes`, `4`, or one entry per mode such as `4x4,8`.
+    /// Split modes into factors: `auto`, `primes`, `none`, `4`, or one entry per mode such as `4x4,8`.
     pub split: Option<String>,
     /// Take the tensor in another shape of as many entries, such as `4^8` or `16x16x3`.
     pub reshape: Option<String>,
@@ -74,6 +75,8 @@ pub struct Data {
     pub holed: Option<Holed>,
     /// What its file holds.
     pub origin: Origin,
+    /// Whether a shape was asked for, its own included.
+    pub shape_asked: bool,
     /// What was asked for that changed nothing.
     pub idle: Option<String>,
     /// What should be said about its file.
@@ -176,7 +179,8 @@ impl Wanted {
         let known = self.holes.as_ref().map(|holes| holes.known(tensor.dims(), limit));
         let known = known.transpose()?;
         let data = Data::new(tensor, reshape, known, limit).map_err(|e| e.within(&path))?;
-        Ok(Data { origin, idle, notes, ..data })
+        let shape_asked = self.what.is_some() || self.pictures.is_some() || data.reshape.is_some();
+        Ok(Data { origin, shape_asked, idle, notes, ..data })
     }
 
     /// The tensor of a file; of a picture, or an array that is to be taken as one, after what is done to it first.
@@ -261,7 +265,29 @@ impl Data {
             None => (Target::new(reshaped(tensor, reshape.as_ref(), limit)?)?, None),
         };
         let origin = Origin { picture: false, dtype };
-        Ok(Data { target, reshape, holed, origin, idle: None, notes: Vec::new(), limit })
+        let (shape_asked, idle, notes) = (reshape.is_some(), None, Vec::new());
+        Ok(Data { target, reshape, holed, origin, shape_asked, idle, notes, limit })
+    }
+
+    /// The same as a search takes it: in the split that it chose, where it did.
+    #[must_use]
+    pub fn searched_by(self, search: &CheckedSearch<'_>) -> Self {
+        match search.split() {
+            None => self,
+            Some(split) => {
+                let (target, reshape) = (search.target().clone(), Some(split.reshape.clone()));
+                Data { target, reshape, ..self }
+            }
+        }
+    }
+
+    /// A shape whose entries nobody needs.
+    pub fn of_shape(dims: Vec<usize>, limit: MemoryLimit) -> Result<Self, Problem> {
+        let (target, origin) =
+            (Target::of_shape(dims)?, Origin { picture: false, dtype: Dtype::F64 });
+        let (reshape, holed, idle, notes) = (None, None, None, Vec::new());
+        let shape_asked = false;
+        Ok(Data { target, reshape, holed, origin, shape_asked, idle, notes, limit })
     }
 
     /// The RSE of a network, which its file holds, whatever it was fitted by.

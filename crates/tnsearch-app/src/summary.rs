@@ -15,7 +15,7 @@ use tnsearch::graph::{GraphError, Template, TemplateRef};
 use tnsearch::problem::{LowerBound, Measure, Objective, Over, OverFile, StatementRecord, Stop};
 use tnsearch::search::{
     Budget, CheckedSearch, Counts, FormatBest, Graphs, HistoryPoint, NoAnswer, ParetoPoint,
-    Resolved, RunSummary, SearchResult, ShrunkSummary, StoppedBy, chosen_format,
+    Resolved, RunSummary, SearchResult, ShrunkSummary, Stages, StoppedBy, chosen_format,
 };
 use tnsearch::tensor::{Kind, Reshape};
 
@@ -35,6 +35,7 @@ pub struct Summary<'a> {
     counts: Counts,
     speculative: u64,
     seconds: f64,
+    stages: Stages,
     shrunk: Option<&'a ShrunkSummary>,
     stopped_by: StoppedBy,
     lower_bound: Named<&'a Option<LowerBound>>,
@@ -229,6 +230,7 @@ impl Asked {
             counts: result.counts,
             speculative: result.speculative,
             seconds: result.seconds,
+            stages: result.stages,
             shrunk: result.shrunk.as_ref(),
             stopped_by: result.stopped_by,
             lower_bound: Named::new(measure, &result.lower_bound)?,

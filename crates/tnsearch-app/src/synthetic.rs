@@ -137,7 +137,13 @@ impl Synthetic {
         refuse_large("the tensor", size(&self.dims))?;
 
         let mut rng = stream(seed, b"synthetic ranks");
-        let ranks = self.template.edges().iter().map(|_| rng.random_range(lo..=hi)).collect();
+        let mut ranks: Vec<usize> =
+            self.template.edges().iter().map(|_| rng.random_range(lo..=hi)).collect();
+        // A hyperedge has one rank, and its hub nothing that could be drawn.
+        let hub = self.template.copy_vertex();
+        if hub.is_some() {
+            ranks = vec![ranks[0]; ranks.len()];
+        }
         let permutation = match &self.permutation {
             Some(permutation) => permutation.clone(),
             None => shuffled(&self.template, seed),
@@ -151,6 +157,9 @@ impl Synthetic {
             refuse_large("a core", size(&dims))?;
             let mut core = Tensor::zeros(dims);
             core.data_mut().iter_mut().for_each(|x| *x = self.sigma * normal(&mut rng));
+            if hub == Some(v) {
+                core.data_mut().fill(1.0);
+            }
             cores.push(core);
         }
         let network = Network::new(structure, self.dims.clone(), cores)?;

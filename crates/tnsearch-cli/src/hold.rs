@@ -6,6 +6,7 @@
 //!
 //! - `preparation`: before the cuts of the tensor are computed (`search`, `certify`, `bound`);
 //! - `front N`, `cores N`: before layer N is looked at, or written (`compress-model`);
+//! - `method N`: before method N has its turn (`compare`);
 //! - `evaluation N`: the N-th evaluation of this process is on record (`search` with a journal).
 //!
 //! Only builds with debug assertions know the variable: there is nothing of it in a release.

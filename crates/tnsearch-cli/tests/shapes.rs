@@ -83,7 +83,7 @@ fn splits_that_cannot_be() {
         ("--split 0", "unknown split '0'"),
         ("--reshape 4^4", "shape 4 x 4 x 4 x 4 has 256 entries, but the tensor, 16 x 8, has 128"),
         ("--reshape four", "--reshape: unknown shape 'four'; use sides such as 4^8"),
-        ("--reshape 1^30x128", "31 modes after splitting; at most 24 are possible"),
+        ("--reshape 1^40x128", "41 modes after splitting; at most 32 are possible"),
         ("--column-major", "it needs --split or --reshape"),
         ("--split 4 --reshape 4^3x2", "cannot be used with"),
     ] {
@@ -99,10 +99,10 @@ fn splits_that_cannot_be() {
         }
     }
     place.refuses("search long.npy --split 2x2,1", "mode 0 has side 8192, but 2 x 2 = 4");
-    let ones = "1x".repeat(12);
+    let ones = "1x".repeat(20);
     place.refuses(
         &format!("search long.npy --split 2^13,{ones}1"),
-        "26 modes after splitting; at most 24 are possible",
+        "34 modes after splitting; at most 32 are possible",
     );
 }
 

@@ -86,7 +86,10 @@ fn halves(network: &Network) -> Vec<AnyTensor> {
         dispatch!(core, t => t.data().iter().map(|x| x.re()).collect())
     };
     let largest = |core: &AnyTensor| real(core).iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    let sizes: Vec<f64> = network.cores().iter().map(largest).collect();
+    // A hub has no numbers of its own.
+    let hub = network.structure().template().copy_vertex();
+    let factors = &network.cores()[..hub.unwrap_or(network.cores().len())];
+    let sizes: Vec<f64> = factors.iter().map(largest).collect();
     let logs: f64 = sizes.iter().map(|s| s.ln()).sum();
     let common = (logs / sizes.len().max(1) as f64).exp();
     let scaled = |(core, size): (&AnyTensor, &f64)| {
@@ -96,7 +99,8 @@ fn halves(network: &Network) -> Vec<AnyTensor> {
         let rounded = Tensor::new(core.dims().to_vec(), data);
         AnyTensor::from(rounded.unwrap_or_else(|e| unreachable!("as many entries: {e}")))
     };
-    network.cores().iter().zip(&sizes).map(scaled).collect()
+    let rest = network.cores()[factors.len()..].iter().cloned();
+    factors.iter().zip(&sizes).map(scaled).chain(rest).collect()
 }
 
 /// The bytes of real numbers as 16 bits each.

@@ -45,6 +45,7 @@ pub fn network(given: &Network) -> tnsearch_verify::Network {
         external: (0..template.vertices()).map(|v| template.is_external(v)).collect(),
         at: structure.permutation().to_vec(),
         edges: structure.edges(),
+        hub: template.copy_vertex(),
         cores: given.cores().iter().map(|core| array(core, 1.0)).collect(),
     }
 }
@@ -200,7 +201,8 @@ impl Tools for Prover<'_> {
     fn graph(&self, name: &str, order: usize) -> Option<Graph> {
         // A name, never a file: a summary does not say what is read.
         let template = Template::parse(name, order).ok()?;
-        if template.is_formats() || template.is_any_tree() || template.is_any() {
+        let several = template.is_formats() || template.is_any_tree() || template.is_any();
+        if several || template.copy_vertex().is_some() {
             return None;
         }
         let vertices = (0..template.vertices()).map(|v| Vertex { mode: template.is_external(v) });

@@ -1,9 +1,9 @@
 //! Errors of the libraries as Python exceptions of the right type, each with one clear sentence.
 
-use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError,
 };
+use pyo3::{PyErr, Python};
 use std::any::Any;
 use std::error::Error;
 use tnsearch::bound::BoundError;
@@ -31,6 +31,10 @@ use tnsearch_tgp::TgpError;
 pub fn raised(error: &(dyn Error + 'static)) -> PyErr {
     let mut inner = Some(error);
     while let Some(e) = inner {
+        // What a function of the user has raised.
+        if let Some(own) = e.downcast_ref::<PyErr>() {
+            return Python::attach(|py| own.clone_ref(py));
+        }
         if let Some(setting) = e.downcast_ref::<SettingError>() {
             return setting_error(setting);
         }

@@ -3,6 +3,7 @@
 
 mod array;
 mod bounds;
+mod compare;
 mod complete;
 mod compress;
 mod data;
@@ -18,6 +19,7 @@ mod network;
 mod options;
 mod outcome;
 mod own;
+mod own_strategy;
 mod pick;
 mod reconstruct;
 mod report;
@@ -38,6 +40,8 @@ mod _core {
 
     #[pymodule_export]
     use super::bounds::{bound, certify, space};
+    #[pymodule_export]
+    use super::compare::compare;
     #[pymodule_export]
     use super::complete::complete;
     #[pymodule_export]

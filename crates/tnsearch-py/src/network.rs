@@ -64,7 +64,11 @@ impl PyNetwork {
         let mut dims = vec![0; structure.0.permutation().len()];
         for (vertex, core) in cores.iter().enumerate() {
             let modes = structure.0.modes_at(vertex);
-            let edges = structure.0.template().incident(vertex).count();
+            // The hub of a CP is a vector of ones.
+            let edges = match structure.0.template().copy_vertex() == Some(vertex) {
+                true => 1,
+                false => structure.0.template().incident(vertex).count(),
+            };
             if core.order() != edges + modes.len() {
                 let (found, expected) = (core.order(), edges + modes.len());
                 let text = format!(
@@ -272,9 +276,17 @@ impl PyNetwork {
 
     /// A `quimb.tensor.TensorNetwork` of the cores: the outer indices `k0, k1, ...` are the modes in their order
     /// (those of `dims`), each core has the tag `CORE<vertex>` and the tag `I<mode>` of each of its modes.
-    #[pyo3(signature = (*, outer="k{}"))]
-    fn to_quimb<'py>(slf: &Bound<'py, Self>, outer: &str) -> PyResult<Bound<'py, PyAny>> {
-        part(slf.py(), "_interop")?.call_method1("to_quimb", (slf, outer))
+    ///
+    /// With `kind="mps"` it is a `quimb.tensor.MatrixProductState` whose sites are the modes in their order: for paths with
+    /// one mode on each vertex. Where the modes stand on the path in another order, neighbours are swapped by SVDs that
+    /// drop nothing.
+    #[pyo3(signature = (*, outer="k{}", kind=None))]
+    fn to_quimb<'py>(
+        slf: &Bound<'py, Self>,
+        outer: &str,
+        kind: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        part(slf.py(), "_interop")?.call_method1("to_quimb", (slf, outer, kind))
     }
 
     /// A network of the tensors of a `quimb.tensor.TensorNetwork`. `outer` are its outer indices in the order of the

@@ -43,6 +43,9 @@ impl Outcome {
     fn network(&self, py: Python<'_>, best: &Best) -> PyResult<PyNetwork> {
         let (data, measure) = (&self.data, &self.result.measure);
         let network = best.network(data.target.dims()).map_err(raise)?;
+        if !data.target.has_entries() {
+            return Ok(PyNetwork::new(network, None, None));
+        }
         let rse = py.detach(|| data.rse_of(&network, measure, best.score.error)).map_err(raise)?;
         let most = Some(data.limit.bytes());
         py.detach(|| data.target.confirm(&network, rse, most)).map_err(raise)?;

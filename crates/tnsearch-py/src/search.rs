@@ -5,6 +5,7 @@ use crate::engine::{Failure, Hub, Shipped, Teller};
 use crate::errors::raise;
 use crate::outcome::Outcome;
 use crate::own::OwnLoss;
+use crate::own_strategy::OwnStrategy;
 use crate::{options, template};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +18,7 @@ use tnsearch::graph::Template;
 use tnsearch::problem::{Loss, SquaredError, Stop};
 use tnsearch::search::wire::Job;
 use tnsearch::search::{
-    AskedSearch, Evaluation, FromWorkers, Search, SearchSettings, all_strategies,
+    AskedSearch, Evaluation, FromWorkers, Graphs, Search, SearchSettings, all_strategies,
 };
 use tnsearch_app::certificate;
 use tnsearch_app::load::ARRAY;
@@ -48,6 +49,8 @@ struct Options {
     own: bool,
     /// What that function calls itself.
     fingerprint: Option<String>,
+    /// The shape alone, where errors are told and no entry is needed.
+    shape: Option<Vec<usize>>,
 }
 
 /// A search that is asked for and whose data are there.
@@ -57,6 +60,8 @@ pub struct Order {
     template: Option<Arc<Template>>,
     settings: SearchSettings,
     options: Options,
+    /// A strategy of the user's own.
+    strategy: Option<OwnStrategy>,
     /// With the cases that it may have.
     certificate: Option<(Output, usize)>,
     report: Option<Output>,
@@ -88,6 +93,7 @@ impl Order {
             Ok(found)
         };
         let (graph, mask) = (taken("template")?, taken("mask")?);
+        let strategy = taken("strategy")?.map(|own| OwnStrategy::new(&own)).transpose()?;
         let mut options: Options = options::read(&given)?;
         if options.own {
             let objective = std::mem::take(&mut options.search.objective);
@@ -95,6 +101,7 @@ impl Order {
         }
         let limit = options.data.limit()?;
         let settings = options.search.settings(limit.bytes()).map_err(raise)?;
+        let settings = settings.with(|s| s.split = options.data.is_default());
         let named = [
             ("--journal", &options.journal),
             ("--report", &options.report),
@@ -107,11 +114,14 @@ impl Order {
         let report = output(&options.report).map_err(raise)?;
         let cases = certificate::cases(options.certificate_cases, certificate.is_some());
         let certificate = certificate.zip(Some(cases.map_err(raise)?));
-        let data = options.data.load(x, mask.as_ref(), None, None)?;
+        let data = match options.shape.take() {
+            Some(dims) => Data::of_shape(dims, limit).map_err(raise)?,
+            None => options.data.load(x, mask.as_ref(), None, None)?,
+        };
         let dims = data.target.dims();
         let named = |graph| template::template(&graph, dims.len()).map(Arc::new);
         let template = graph.map(named).transpose()?;
-        Ok(Order { begun, data, template, settings, options, certificate, report })
+        Ok(Order { begun, data, template, settings, options, strategy, certificate, report })
     }
 
     /// Runs the search, telling Python what happens.
@@ -121,8 +131,9 @@ impl Order {
         stop: &Stop,
         results: Receiver<FromWorkers>,
     ) -> Result<Outcome, Failure> {
-        let Order { begun, data, template, settings, options, certificate, report } = self;
-        let (target, reshape) = (&data.target, data.reshape.as_ref());
+        let Order { begun, data, template, settings, options, strategy, certificate, report } =
+            self;
+        let target = &data.target;
         let loss: Arc<dyn Loss> = match options.own {
             true => Arc::new(OwnLoss),
             false => options.search.objective.loss.for_target(target)?,
@@ -132,8 +143,14 @@ impl Order {
         let mut teller = Teller { hub: hub.clone(), events, progress };
         let (mut journal, mut shown, mut trials) = (None, None, Vec::<Evaluation>::new());
         let mut search = Search::new(target).settings(settings).stop(stop).begun(begun);
+        // Without a template a strategy of one's own may propose any graph, about which nothing is proven.
+        let graphs = if template.is_some() { Graphs::Template } else { Graphs::All };
         if let Some(template) = template {
             search = search.template(template);
+        }
+        if let Some(own) = &strategy {
+            let (own, any) = (own.until(stop), graphs == Graphs::All);
+            search = search.own_strategy(graphs, move |context, _| Ok(own.made_for(context, any)));
         }
         let mut search = search.loss(loss).front(options.front).listen(&mut teller);
         if let Some(workers) = options.workers {
@@ -146,6 +163,8 @@ impl Order {
             });
         }
         let mut search = search.check()?;
+        let data = data.searched_by(&search);
+        let (target, reshape) = (&data.target, data.reshape.as_ref());
         let mut warnings = Vec::new();
         if options.journal.is_some() || report.is_some() {
             let mut header = Header::of(&search, target, &measure, reshape)?;
@@ -167,6 +186,9 @@ impl Order {
         let prepared = search.listen(&mut trials).prepare()?;
         let (bound, searched) = (prepared.bound().cloned(), prepared.target().clone());
         let result = prepared.run()?;
+        if let Some(raised) = strategy.and_then(|own| own.raised()) {
+            return Err(raised.into());
+        }
         // What fails from here on must not take the answer with it.
         let summary = asked.summary(&result, &data, ARRAY, None);
         let summary = summary.and_then(|said| serde_json::to_string(&said)).unwrap_or_else(|e| {

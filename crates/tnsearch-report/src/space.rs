@@ -68,7 +68,12 @@ pub fn growth_figure(max_rank: usize) -> Result<String, GeometryError> {
         let mut last = None;
         for n in ORDERS {
             let Some(family) = nearest_to_square(description, n) else { continue };
-            let space = Space::new(Arc::new(family.build(n)?), max_rank, Internal::Free)?;
+            let template = Arc::new(family.build(n)?);
+            // Nothing to place, and one rank.
+            if template.copy_vertex().is_some() {
+                continue;
+            }
+            let space = Space::new(template, max_rank, Internal::Free)?;
             left.push((n as f64, log10(&space.structures)));
             right.push((n as f64, space.log10_size));
             last = Some((space.edges, space.log10_size, family.layout()));
@@ -137,7 +142,7 @@ mod tests {
             assert!(svg.starts_with("<svg ") && !svg.contains("NaN") && !svg.contains("inf"));
             assert_eq!(svg.matches(">modes N<").count(), if panels == 3 { 1 } else { 2 });
         }
-        for family in FAMILIES {
+        for family in FAMILIES.into_iter().filter(|family| family.name != "cp") {
             assert!(pictures()[1].contains(family.name), "{family:?}");
         }
     }

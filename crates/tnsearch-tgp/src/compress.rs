@@ -16,7 +16,7 @@ use tnsearch::declare_options;
 use tnsearch::graph::Template;
 use tnsearch::options::Takes;
 use tnsearch::problem::Stop;
-use tnsearch::search::{Resolved, SearchSettings};
+use tnsearch::search::{Resolved, SearchSettings, StrategySpec};
 use tnsearch_io::Table;
 
 declare_options! {
@@ -174,7 +174,14 @@ fn plain_settings(settings: &CompressSettings, order: usize) -> Result<PlainSett
         Some(template) => template.clone(),
         None => Arc::new(Template::parse("formats", order)?),
     };
+    if template.copy_vertex().is_some() {
+        let expected = "a model of a Gaussian process has cores only; use another template";
+        return Err(TgpError::Setting { name: "template", value: "'cp'".to_owned(), expected });
+    }
     let mut search = SearchSettings::default();
+    if template.is_formats() {
+        search.strategy = StrategySpec::new("formats").set("terms", 0);
+    }
     search.seed = settings.seed;
     search.max_rank = Some(settings.max_rank);
     search.max_phi = Some(Resolved::PAPER_PHI);

@@ -38,6 +38,9 @@ impl Network {
             let edges = self.edges_at(v).map(|e| self.dims.len() + e);
             edges.chain(self.modes(v)).collect::<Vec<usize>>()
         };
+        if let Some(hub) = self.hub {
+            return self.contract_around(hub, limits);
+        }
         let all: Vec<Vec<usize>> = (0..self.external.len()).map(axes).collect();
         let parts = if self.cores.iter().any(Array::is_complex) { 16 } else { 8 };
         let steps = self.plan(all.clone(), parts, limits)?;
@@ -65,6 +68,49 @@ impl Network {
             .map(|at| at.unwrap_or_else(|| unreachable!("every mode is an axis")))
             .collect();
         Ok(Contracted { array: last.array.reordered(&order), power })
+    }
+
+    /// The same where one hyperedge joins all: `sum over r of the products of the rows r`. The modes are taken together in two
+    /// halves, whose products are summed over at the end. The hub is never made.
+    fn contract_around(&self, hub: usize, limits: &Limits<'_>) -> Result<Contracted, Unchecked> {
+        let (order, rank) = (self.dims.len(), self.edges.first().map_or(1, |e| e[2]) as f64);
+        let size = |modes: std::ops::Range<usize>| -> f64 {
+            self.dims[modes].iter().map(|&d| d as f64).product()
+        };
+        let most = |half: usize| size(0..half).max(size(half..order));
+        let half = (1..order.max(2)).min_by(|&a, &b| most(a).total_cmp(&most(b))).unwrap_or(1);
+        let work = rank * size(0..order);
+        if work > MOST {
+            return Err(Unchecked::Long { operations: work });
+        }
+        let parts = if self.cores.iter().any(Array::is_complex) { 16.0 } else { 8.0 };
+        let held = 4.0 * rank * (size(0..half) + size(half..order)) + 3.0 * size(0..order);
+        limits.check((parts * held) as u128)?;
+        let mut power = 0;
+        // The terms come last, under one name.
+        let mut halves = Vec::new();
+        for modes in [0..half, half..order] {
+            let mut made: Option<Piece> = None;
+            for mode in modes {
+                limits.poll()?;
+                debug_assert_ne!(self.at[mode], hub);
+                let mut array = self.cores[self.at[mode]].reordered(&[1, 0]);
+                power += array.normalise();
+                let own = Piece { axes: vec![mode, order], array };
+                made = Some(match made {
+                    None => own,
+                    Some(before) => {
+                        let mut both = termwise(&before, &own);
+                        power += both.array.normalise();
+                        both
+                    }
+                });
+            }
+            halves.extend(made);
+        }
+        let [left, right] = &halves[..] else { unreachable!("a cp has two modes or more") };
+        let Piece { array, .. } = multiplied(left, right, limits)?;
+        Ok(Contracted { array, power })
     }
 
     /// Which two to contract when: always the pair that grows least. Refuses what would take too much.
@@ -127,6 +173,31 @@ fn joined(a: &[usize], b: &[usize]) -> Vec<usize> {
     [only(a, b), only(b, a)].concat()
 }
 
+/// Two pieces whose last axis is the same: every entry of one with every entry of the other, term by term.
+fn termwise(a: &Piece, b: &Piece) -> Piece {
+    let terms = a.array.dims.last().copied().unwrap_or(1);
+    let complex = a.array.is_complex() || b.array.is_complex();
+    let at = |part: &[f64], k: usize| part.get(k).copied().unwrap_or(0.0);
+    let (mut re, mut im) = (Vec::new(), Vec::new());
+    for i in 0..a.array.re.len() / terms {
+        for j in 0..b.array.re.len() / terms {
+            for r in 0..terms {
+                let (k, l) = (i * terms + r, j * terms + r);
+                let (p, q) = (a.array.re[k], at(&a.array.im, k));
+                let (s, t) = (b.array.re[l], at(&b.array.im, l));
+                re.push(p * s - q * t);
+                if complex {
+                    im.push(p * t + q * s);
+                }
+            }
+        }
+    }
+    let free = |x: &[usize]| x[..x.len() - 1].to_vec();
+    let dims = [free(&a.array.dims), b.array.dims.clone()].concat();
+    let axes = [free(&a.axes), b.axes.clone()].concat();
+    Piece { axes, array: Array { dims, re, im } }
+}
+
 /// Two pieces, summed over the axes they share.
 fn multiplied(a: &Piece, b: &Piece, limits: &Limits<'_>) -> Result<Piece, Unchecked> {
     let shared: Vec<usize> = a.axes.iter().filter(|x| b.axes.contains(x)).copied().collect();
@@ -184,7 +255,7 @@ mod tests {
     ) -> Result<Contracted, Unchecked> {
         let external = (0..=*at.iter().max().unwrap()).map(|v| at.contains(&v)).collect();
         let (dims, at, edges) = (dims.to_vec(), at.to_vec(), edges.to_vec());
-        let network = Network { dims, external, at, edges, cores: Vec::new() };
+        let network = Network { dims, external, at, edges, hub: None, cores: Vec::new() };
         network.contract(&Limits { bytes, stop: &|| false })
     }
 
@@ -211,6 +282,47 @@ mod tests {
     }
 
     #[test]
+    fn a_hyperedge_sums_products_of_rows() {
+        // Complex: every part of a product counts.
+        let core = |dim: usize, k: f64| {
+            let numbers = |k: f64| (0..2 * dim).map(move |n| (k + n as f64).sin()).collect();
+            Array::complex(vec![2, dim], numbers(k), numbers(k + 9.0)).unwrap()
+        };
+        let cp = Network {
+            dims: vec![2, 3, 2, 2],
+            external: vec![true, true, true, true, false],
+            at: vec![1, 0, 3, 2],
+            edges: (0..4).map(|v| [v, 4, 2]).collect(),
+            hub: Some(4),
+            cores: vec![
+                core(3, 1.0),
+                core(2, 2.0),
+                core(2, 3.0),
+                core(2, 4.0),
+                Array::real(vec![2], vec![1.0; 2]).unwrap(),
+            ],
+        };
+        assert_eq!(cp.check(), Ok(()));
+        let found = cp.contract(&Limits { bytes: 1 << 20, stop: &|| false }).unwrap().into_array();
+        for k in 0..24 {
+            let index = [k / 12, k / 4 % 3, k / 2 % 2, k % 2];
+            let (mut re, mut im) = (0.0, 0.0);
+            for r in 0..2 {
+                let (mut a, mut b) = (1.0, 0.0);
+                for (n, i) in index.into_iter().enumerate() {
+                    let core = &cp.cores[cp.at[n]];
+                    let at = r * cp.dims[n] + i;
+                    (a, b) = (a * core.re[at] - b * core.im[at], a * core.im[at] + b * core.re[at]);
+                }
+                (re, im) = (re + a, im + b);
+            }
+            assert!((found.re[k] - re).abs() < 1e-14 && (found.im[k] - im).abs() < 1e-14, "{k}");
+        }
+        let few = cp.contract(&Limits { bytes: 100, stop: &|| false });
+        assert!(matches!(few, Err(Unchecked::Memory { .. })));
+    }
+
+    #[test]
     fn what_takes_too_long_is_not_begun() {
         let wide = 100_000;
         let of = |rank: usize| planned(&[wide, wide], &[0, 1], &[[0, 1, rank]], 1);
@@ -232,6 +344,7 @@ mod tests {
             external: vec![true, true],
             at: vec![0, 1],
             edges: vec![[0, 1, 2]],
+            hub: None,
             cores: vec![left.clone(), right.clone()],
         };
         let limits = Limits { bytes: 16 * (6 + 12 + 2), stop: &|| false };

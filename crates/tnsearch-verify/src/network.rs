@@ -14,6 +14,9 @@ pub struct Network {
     pub at: Vec<usize>,
     /// Each edge with its rank.
     pub edges: Vec<[usize; 3]>,
+    /// The hub of a hyperedge, where there is one: it is 1 where the indices of all its edges agree, else 0. It carries no mode,
+    /// every other vertex has one edge, to it, and all have one rank. Its core is the diagonal, a vector of ones.
+    pub hub: Option<usize>,
     /// The core of each vertex: an axis for each of its edges, in their order, then one for each of its modes, in
     /// increasing order.
     pub cores: Vec<Array>,
@@ -49,6 +52,11 @@ pub enum Malformed {
         "edge [{0},{1},{2}] is none: its ends are two vertices, its rank at least 1, and it stands once"
     )]
     Edge(usize, usize, usize),
+    /// A hub that is none.
+    #[error(
+        "vertex {0} is no hub of a cp: it has no mode, an edge of one rank to every other vertex, and ones"
+    )]
+    Hub(usize),
     /// Not one core for each vertex.
     #[error("there are {found} cores for {expected} vertices")]
     Cores {
@@ -95,6 +103,10 @@ impl Network {
             if let Some(entry) = core.not_finite() {
                 return Err(Malformed::NotFinite { vertex, entry });
             }
+            let ones = core.re.iter().all(|x| *x == 1.0) && core.im.iter().all(|x| *x == 0.0);
+            if self.hub == Some(vertex) && !ones {
+                return Err(Malformed::Hub(vertex));
+            }
         }
         Ok(())
     }
@@ -124,7 +136,20 @@ impl Network {
                 return Err(Malformed::Edge(u, v, r));
             }
         }
-        Ok(())
+        match self.hub {
+            Some(hub) if !self.is_hub(hub) => Err(Malformed::Hub(hub)),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_hub(&self, hub: usize) -> bool {
+        let others = (0..self.external.len()).filter(|&v| v != hub);
+        let joined = |v: usize| self.edges_at(v).count() == 1;
+        self.external.get(hub) == Some(&false)
+            && self.one_mode_each()
+            && others.clone().all(|v| self.external[v] && joined(v))
+            && self.edges.len() == others.count()
+            && self.edges.iter().all(|e| e[..2].contains(&hub) && e[2] == self.edges[0][2])
     }
 
     /// Whether every vertex that may carry modes carries one.
@@ -144,13 +169,14 @@ impl Network {
 
     /// The shape of a core.
     pub fn core_dims(&self, vertex: usize) -> Vec<usize> {
-        let ranks = self.edges_at(vertex).map(|e| self.edges[e][2]);
+        let axes = if self.hub == Some(vertex) { 1 } else { usize::MAX };
+        let ranks = self.edges_at(vertex).map(|e| self.edges[e][2]).take(axes);
         ranks.chain(self.modes(vertex).map(|m| self.dims[m])).collect()
     }
 
-    /// The entries of all cores, as ranks and dimensions say; none beyond 2^128.
+    /// The entries of all cores but a hub's, as ranks and dimensions say; none beyond 2^128.
     pub fn params(&self) -> Option<u128> {
-        (0..self.external.len()).try_fold(0u128, |sum, v| {
+        (0..self.external.len()).filter(|v| self.hub != Some(*v)).try_fold(0u128, |sum, v| {
             let size =
                 self.core_dims(v).into_iter().try_fold(1u128, |n, d| n.checked_mul(d as u128))?;
             sum.checked_add(size)
@@ -164,7 +190,14 @@ mod tests {
 
     fn path() -> Network {
         let (dims, external, at) = (vec![2, 3, 4], vec![true; 3], vec![0, 1, 2]);
-        Network { dims, external, at, edges: vec![[0, 1, 5], [1, 2, 7]], cores: Vec::new() }
+        Network {
+            dims,
+            external,
+            at,
+            edges: vec![[0, 1, 5], [1, 2, 7]],
+            hub: None,
+            cores: Vec::new(),
+        }
     }
 
     #[test]
@@ -191,11 +224,37 @@ mod tests {
     }
 
     #[test]
+    fn a_hub_has_no_entries_of_its_own() {
+        let ones = Array::real(vec![2], vec![1.0; 2]).unwrap();
+        let factor = |dim: usize| Array::real(vec![2, dim], vec![0.5; 2 * dim]).unwrap();
+        let cp = Network {
+            dims: vec![2, 3, 4],
+            external: vec![true, true, true, false],
+            at: vec![1, 0, 2],
+            edges: vec![[0, 3, 2], [1, 3, 2], [2, 3, 2]],
+            hub: Some(3),
+            cores: vec![factor(3), factor(2), factor(4), ones],
+        };
+        assert_eq!((cp.check(), cp.params()), (Ok(()), Some(2 * 9)));
+        let refused = |change: &dyn Fn(&mut Network)| {
+            let mut other = cp.clone();
+            change(&mut other);
+            assert_eq!(other.check(), Err(Malformed::Hub(3)), "{other:?}");
+        };
+        refused(&|n| n.edges[1][2] = 3);
+        refused(&|n| n.edges[1] = [0, 1, 2]);
+        refused(&|n| n.cores[3].re[0] = 2.0);
+        // Without its mark it would be a core of eight entries.
+        let plain = Network { hub: None, ..cp };
+        assert!(matches!(plain.check(), Err(Malformed::Shape { vertex: 3, .. })));
+    }
+
+    #[test]
     fn params_are_counted_up_to_the_largest_number() {
         assert_eq!(path().params(), Some(5 * 2 + 5 * 7 * 3 + 7 * 4));
         let of = |dims: &[usize], at: &[usize], vertices: usize| {
             let (dims, at, external) = (dims.to_vec(), at.to_vec(), vec![true; vertices]);
-            Network { dims, external, at, edges: Vec::new(), cores: Vec::new() }.params()
+            Network { dims, external, at, edges: Vec::new(), hub: None, cores: Vec::new() }.params()
         };
         let most = usize::MAX;
         assert_eq!(of(&[most, most], &[0, 0], 1), Some((most as u128) * (most as u128)));

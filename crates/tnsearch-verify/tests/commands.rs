@@ -273,6 +273,7 @@ fn ring() -> Network {
         external: vec![true; 3],
         at: vec![0, 1, 2],
         edges: vec![[0, 1, 2], [0, 2, 2], [1, 2, 2]],
+        hub: None,
         cores: vec![core(), core(), core()],
     }
 }
@@ -805,7 +806,7 @@ fn a_front_falls_and_reaches_the_answer() {
 }
 
 #[test]
-fn what_was_searched_instead_lost_no_more_than_the_error() {
+fn what_wsearched_by_instead_lost_no_more_than_the_error() {
     let of = |shrunk: Value| {
         checked(&with(&searched(), &[("/shrunk", shrunk)]), Some(&certificate()), |_| ())
     };

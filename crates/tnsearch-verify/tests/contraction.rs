@@ -18,7 +18,7 @@ fn made(
     seed: u64,
 ) -> Network {
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut network = Network { dims, external, at, edges, cores: Vec::new() };
+    let mut network = Network { dims, external, at, edges, hub: None, cores: Vec::new() };
     for v in 0..network.external.len() {
         let dims = network.core_dims(v);
         let size = dims.iter().product();

@@ -20,6 +20,7 @@ pub mod graph;
 pub mod network;
 pub mod options;
 pub mod problem;
+mod range;
 mod registry;
 pub mod search;
 mod settings;

@@ -60,6 +60,7 @@ impl Case {
         let search = Search::new(&self.target).template(self.template.clone()).settings(settings);
         let mut result = search.resume(records).listen(journal).run().unwrap();
         (result.seconds, result.speculative) = (0.0, 0);
+        result.stages = Default::default();
         result.history.iter_mut().for_each(|p| p.seconds = 0.0);
         result.formats.iter_mut().for_each(|f| f.seconds = 0.0);
         result.best.iter_mut().for_each(|best| best.evaluation.seconds = 0.0);

@@ -9,6 +9,7 @@ use crate::terminal;
 use clap::Args;
 use std::ops::Deref;
 use tnsearch::network::Network;
+use tnsearch::search::CheckedSearch;
 use tnsearch::tensor::{Kind, Reshape};
 use tnsearch_app::load::{self, AskedShape, Holes, Note};
 use tnsearch_app::structures::Loaded;
@@ -18,8 +19,8 @@ use tnsearch_io::{Array, MemoryLimit};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Shape")]
 pub struct ReshapeOptions {
-    /// Split modes into factors: auto (large modes), primes, 4 (factors of 4 and the rest), or one entry per mode
-    /// such as 4x4,8
+    /// Split modes into factors: auto (large modes), primes, 4 (factors of 4 and the rest), one entry per mode such as
+    /// 4x4,8, or none
     #[arg(long, value_name = "SPLIT", conflicts_with = "reshape")]
     split: Option<String>,
     /// Take the tensor in another shape of as many entries, such as 4^8 or 16x16x3
@@ -99,6 +100,11 @@ impl Data {
             }
         }
         Data(data)
+    }
+
+    /// The same as a search takes it: in the split that it chose, where it did.
+    pub fn searched_by(self, search: &CheckedSearch<'_>) -> Self {
+        Data(self.0.searched_by(search))
     }
 
     /// Checks a network against what is said about it, before that is said or written.

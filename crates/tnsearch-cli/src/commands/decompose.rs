@@ -29,6 +29,7 @@ use tnsearch_io::{MemoryLimit, network, output::Output};
   tr-lm       the smallest ring of many such    bayes-tr    tensor ring, ranks shrunk by Bayesian
   ht-svd      hierarchical Tucker by SVDs                   inference
   hosvd       Tucker by SVDs                    tree-svd    any tree (--template) by SVDs
+  cp-als      sum of products of vectors (CP) by ALS
 
 Examples:
   tnsearch decompose X.npy --method tt-svd --max-rse 1e-4 -o net.safetensors
@@ -42,7 +43,7 @@ pub struct Decompose {
     numbers: DtypeOptions,
     #[command(flatten)]
     reshaping: ReshapeOptions,
-    /// tt-svd, tr-svd, tr-lm, ht-svd, hosvd, tree-svd, tr-als, tr-als-ar or bayes-tr
+    /// tt-svd, tr-svd, tr-lm, ht-svd, hosvd, tree-svd, tr-als, tr-als-ar, bayes-tr or cp-als
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Method,
     #[arg(long, value_name = "NAME|FILE", help = format!("The tree of tree-svd: {}, or a JSON file with a graph", tree_families()))]
@@ -65,7 +66,7 @@ pub struct Decompose {
     ranks: Vec<usize>,
     #[command(flatten)]
     iteration: Iteration,
-    /// The seed of the random starts (tr-als, tr-als-ar, bayes-tr)
+    /// The seed of the random starts (tr-als, tr-als-ar, bayes-tr, cp-als)
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, help_heading = "Fitting")]
     seed: u64,
     /// Refuse what needs more memory, e.g. 4GB [default: what is available]

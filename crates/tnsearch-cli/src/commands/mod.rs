@@ -3,6 +3,7 @@
 mod bound;
 mod certificate;
 mod certify;
+mod compare;
 mod complete;
 mod completions;
 mod compress;
@@ -50,6 +51,7 @@ use clap::{Parser, Subcommand};
     after_help = "Examples:
   tnsearch demo                                     see it work, within seconds
   tnsearch search X.npy --max-rse 1e-4 -o net.safetensors
+  tnsearch compare X.npy --max-re 0.1               all methods side by side
   tnsearch certify X.npy --max-rse 1e-4 --net net.safetensors
   tnsearch verify X.npy net.safetensors out.json    check every claim anew
   tnsearch space --template ring --order 8          how large a search would be
@@ -74,6 +76,7 @@ enum Command {
     Search(Box<search::Search>),
     Fit(fit::Fit),
     Decompose(decompose::Decompose),
+    Compare(Box<compare::Compare>),
     Complete(Box<complete::Complete>),
     Compress(Box<compress::Compress>),
     Decompress(decompress::Decompress),
@@ -103,6 +106,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Search(args) => search::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Decompose(args) => decompose::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Complete(args) => complete::run(&args),
         Command::Compress(args) => compress::run(&args),
         Command::Decompress(args) => decompress::run(&args),

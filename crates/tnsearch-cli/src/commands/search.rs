@@ -19,7 +19,6 @@ use crate::progress::Display;
 use crate::{Exit, hold, interrupt, terminal};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 use tnsearch::fit::Method;
 use tnsearch::problem::{Loss as _, Over};
@@ -178,8 +177,9 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let data = wanted.load(&args.tensor, args.numbers.dtype, None, limit)?;
     let target = &data.target;
     data.warn();
-    let name = args.template.as_deref().unwrap_or_else(|| settings.default_template());
-    let template = Arc::new(load_template(name, target.dims().len())?);
+    let settings = settings.with(|s| s.split = !data.shape_asked);
+    let template = args.template.as_deref();
+    let template = template.map(|name| load_template(name, target.dims().len())).transpose()?;
     let front = args.pareto.as_deref().map(Folder::check).transpose()?;
     let mut broker = match &args.cluster {
         Some(Where::Workers(place)) => Some(Broker::start(place)?),
@@ -191,7 +191,10 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let quiet = args.report.quiet;
     let loss = args.objective.loss.spec().for_target(target)?;
     let measure = loss.measure();
-    let search = Run::new(target).template(template).settings(settings.clone()).stop(&stop);
+    let mut search = Run::new(target).settings(settings.clone()).stop(&stop);
+    if let Some(template) = template {
+        search = search.template(template);
+    }
     let mut search = search.begun(begun).loss(loss).front(args.pareto.is_some());
     if let Some(broker) = &mut broker {
         search = search.executor_for(|target, loss| {
@@ -202,6 +205,11 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
         search = search.executor_for(|target, loss| (executor.make)(rest, target, loss));
     }
     let mut search = search.check()?;
+    let data = data.searched_by(&search);
+    if let (Some(split), false) = (search.split(), quiet) {
+        terminal::note("note", &split.text());
+    }
+    let target = &data.target;
     let template = search.template().clone();
     let about = Some(Over::new(&template, search.settings().max_rank));
     let shows = Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure);

@@ -135,7 +135,7 @@ pub fn entries(bytes: &[u8]) -> Vec<f64> {
 /// A summary without what depends on time and machine.
 pub fn timeless(mut summary: Value) -> Value {
     let fields = summary.as_object_mut().unwrap();
-    for name in ["seconds", "budgets", "output", "speculative"] {
+    for name in ["seconds", "stages", "budgets", "output", "speculative"] {
         fields.remove(name);
     }
     fields["fit"].as_object_mut().unwrap().remove("max_bytes");

@@ -6,6 +6,10 @@ use tnsearch::dispatch;
 use tnsearch::problem::Target;
 use tnsearch::tensor::Kind;
 
+/// A shape without entries counts as a tensor of ones of that shape, as it was one before version 0.4; beyond this, as one
+/// entry.
+const MOST_ONES: usize = 1 << 26;
+
 /// A fingerprint of a tensor's dimensions and entries (SHA-256 of their little-endian bytes), and of the kind of its
 /// numbers unless they are real ones of 64 bits, and of which are known where not all are.
 pub fn fingerprint(target: &Target) -> String {
@@ -17,12 +21,17 @@ pub fn fingerprint(target: &Target) -> String {
     if target.scale() != 1.0 {
         hash.update(target.scale().to_le_bytes());
     }
-    let dims = tensor.dims();
+    let dims = target.dims();
     hash.update((dims.len() as u64).to_le_bytes());
     for &d in dims {
         hash.update((d as u64).to_le_bytes());
     }
     let mut bytes = Vec::with_capacity(16 * 4096);
+    if !target.has_entries() && target.entries() <= MOST_ONES {
+        // All but the last, which stands for them.
+        let one = 1f64.to_le_bytes();
+        (1..target.entries()).for_each(|_| hash.update(one));
+    }
     dispatch!(tensor, tensor => for chunk in tensor.data().chunks(4096) {
         bytes.clear();
         push_bytes(chunk, &mut bytes);
@@ -40,6 +49,14 @@ mod tests {
     use super::*;
     use tnsearch::problem::Mask;
     use tnsearch::tensor::Tensor;
+
+    #[test]
+    fn a_shape_has_the_fingerprint_of_ones() {
+        let shape = |dims: Vec<usize>| fingerprint(&Target::of_shape(dims).unwrap());
+        let ones = Tensor::new(vec![3, 2, 4], vec![1.0; 24]).unwrap();
+        assert_eq!(shape(vec![3, 2, 4]), fingerprint(&Target::new(ones).unwrap()));
+        assert_ne!(shape(vec![4; 20]), shape(vec![4; 21]));
+    }
 
     #[test]
     fn the_fingerprint_sees_shape_and_entries() {

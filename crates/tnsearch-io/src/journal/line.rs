@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use tnsearch::fit::Effort;
     use tnsearch::problem::Objective;
-    use tnsearch::search::{Counts, StoppedBy};
+    use tnsearch::search::{Counts, Stages, StoppedBy};
 
     fn evaluation() -> Evaluation {
         Evaluation {
@@ -115,6 +115,7 @@ mod tests {
             statement: None,
             no_answer: None,
             max_rank: None,
+            stages: Some(Stages { walks: 1.25, ..Stages::default() }),
         };
         let text = |line: &dyn erased::Write| line.write();
         assert_eq!(Line::parse(&text(&generation(&state))).unwrap(), Line::Generation(state));

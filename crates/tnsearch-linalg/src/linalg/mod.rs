@@ -6,6 +6,7 @@
 //! and Cholesky factors ([`cholesky`], [`cholesky_solve`]). What fits do in their inner loop takes a workspace and allocates nothing.
 
 mod cholesky;
+mod general;
 mod kernels;
 mod narrow;
 #[cfg(any(miri, test))]
@@ -15,6 +16,7 @@ mod spectral;
 mod triangle;
 
 pub use cholesky::{Cholesky, Route, cholesky, cholesky_solve, inverse};
+pub use general::{eliminate, general_eigen, reciprocal};
 #[doc(hidden)]
 pub use kernels::Kernels;
 pub use narrow::narrowed;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The most modes that a tensor may have after it was reshaped.
-pub const MOST_MODES: usize = 24;
+pub const MOST_MODES: usize = 32;
 
 /// Why a tensor cannot be reshaped as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -8,12 +8,14 @@ const SMALL: usize = 8;
 /// `auto` stops where there are so many modes: all trees on 12 modes take seconds.
 const AUTO_MODES: usize = 12;
 
-const SPLITS: &str = "auto, primes, a number such as 4, or one entry per mode such as 4x4,8";
+const SPLITS: &str = "auto, primes, none, a number such as 4, or one entry per mode such as 4x4,8";
 const SHAPES: &str = "sides such as 4^8, 16x16x3 or 4^4x3";
 
 /// How modes are split into factors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Split {
+    /// No mode.
+    None,
     /// Large modes, the largest first, each into two factors that are as equal as possible, and again; as long as
     /// there are at most twelve modes.
     Auto,
@@ -28,11 +30,12 @@ pub enum Split {
 impl FromStr for Split {
     type Err = ReshapeError;
 
-    /// `auto`, `primes`, `4`, or `4x4,8,2^3`: one entry per mode.
+    /// `auto`, `primes`, `none`, `4`, or `4x4,8,2^3`: one entry per mode.
     fn from_str(text: &str) -> Result<Self, ReshapeError> {
         let unknown =
             || ReshapeError::Unknown { what: "split", text: text.to_owned(), expected: SPLITS };
         match text {
+            "none" => return Ok(Split::None),
             "auto" => return Ok(Split::Auto),
             "primes" => return Ok(Split::Primes),
             _ => {}
@@ -73,6 +76,7 @@ impl Split {
     /// The factors of each mode.
     pub(super) fn factors(&self, dims: &[usize]) -> Result<Vec<Vec<usize>>, ReshapeError> {
         match self {
+            Split::None => Ok(dims.iter().map(|&d| vec![d]).collect()),
             Split::Auto => Ok(auto(dims)),
             Split::Primes => Ok(dims.iter().map(|&d| primes(d)).collect()),
             Split::Each(each) => Ok(dims.iter().map(|&d| equal(d, *each)).collect()),
@@ -192,8 +196,8 @@ mod tests {
             ("4x4,8", &[16, 12][..], "mode 1 has side 12, but 8 = 8"),
             ("4x5,8", &[16, 8], "mode 0 has side 16, but 4 x 5 = 20"),
             ("4x4", &[16, 8], "1 entries for 2 modes of shape 16 x 8; give one entry per mode"),
-            ("primes", &[1 << 13, 1 << 13], "26 modes after splitting; at most 24 are possible"),
-            ("halves", &[16, 8], "unknown split 'halves'; use auto, primes, a number"),
+            ("primes", &[1 << 17, 1 << 16], "33 modes after splitting; at most 32 are possible"),
+            ("halves", &[16, 8], "unknown split 'halves'; use auto, primes, none, a number"),
             ("1", &[16], "unknown split '1'"),
             ("4x,8", &[16, 8], "unknown split '4x,8'"),
             ("4^-1", &[16, 8], "unknown split"),
@@ -213,8 +217,8 @@ mod tests {
             "shape 4 x 4 x 4 x 4 x 4 has 1024 entries, but the tensor, 16 x 16, has 256"
         );
         assert_eq!(
-            shape("2^25").unwrap_err().to_string(),
-            "25 modes after splitting; at most 24 are possible"
+            shape("2^33").unwrap_err().to_string(),
+            "33 modes after splitting; at most 32 are possible"
         );
         assert!(shape("2^1000000000").is_err());
         assert_eq!(shape("4^4"), Ok(()));

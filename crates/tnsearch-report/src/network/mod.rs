@@ -15,6 +15,8 @@ use tnsearch::tensor::ModeNames;
 /// Half the size of a vertex with a mode, and of one without.
 const MODE: f64 = 22.0;
 const INTERNAL: f64 = 14.0;
+/// The radius of the hub of a hyperedge.
+const HUB: f64 = 6.0;
 /// The space around a picture, and between two.
 const MARGIN: f64 = 32.0;
 const GAP: f64 = 36.0;
@@ -174,8 +176,22 @@ fn one(
         }
     }
     for (v, modes) in modes.iter().enumerate() {
-        vertex(out, v, modes, dims, names, at[v]);
+        match structure.template().copy_vertex() == Some(v) {
+            true => hub(out, v, at[v]),
+            false => vertex(out, v, modes, dims, names, at[v]),
+        }
     }
+}
+
+/// The hub of a hyperedge, which has no entries of its own: a dot.
+fn hub(out: &mut String, v: usize, (x, y): (f64, f64)) {
+    let _ = writeln!(
+        out,
+        "<g class=\"on\"><title>vertex {v}: the hyperedge that joins all modes, without parameters</title>\
+         <circle class=\"inner hub\" fill=\"#5f6f82\" cx=\"{}\" cy=\"{}\" r=\"{HUB}\"/></g>",
+        px(x),
+        px(y)
+    );
 }
 
 /// `mode 2`, `modes 0, 2`.
@@ -260,7 +276,9 @@ mod tests {
     use tnsearch::graph::Template;
 
     fn picture(template: Template, rank: impl Fn(usize) -> usize) -> String {
-        let ranks = (0..template.edges().len()).map(rank).collect();
+        // The edges of a copy vertex have one rank.
+        let copies = template.copy_vertex().is_some();
+        let ranks = (0..template.edges().len()).map(|e| rank(if copies { 0 } else { e })).collect();
         let dims: Vec<usize> = (0..template.order()).map(|n| n + 2).collect();
         network_svg(&Structure::identity(Arc::new(template), ranks).unwrap(), &dims)
     }
@@ -276,8 +294,10 @@ mod tests {
                 let (edges, internal) = (t.edges().len(), t.vertices() - order);
                 let name = t.name().to_owned();
                 let svg = picture(t, |e| e % 3 + 1);
-                let none = edges.div_ceil(3);
-                assert_eq!(count(&svg, "<circle "), order);
+                // The edges of a copy vertex have one rank: here 1.
+                let none = if name == "cp" { edges } else { edges.div_ceil(3) };
+                // And the vertex is a dot.
+                assert_eq!(count(&svg, "<circle "), order + usize::from(name == "cp"));
                 assert_eq!(count(&svg, "class=\"inner "), internal);
                 assert_eq!(count(&svg, "class=\"axis none\""), none);
                 assert_eq!(count(&svg, "class=\"edge\""), edges - none);

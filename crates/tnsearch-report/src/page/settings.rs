@@ -64,6 +64,10 @@ pub(super) fn section(digest: &Digest<'_>) -> String {
         },
     );
     row("seconds", format!("{:.3}", digest.seconds));
+    if let Some(stages) = journal.end.as_ref().and_then(|end| end.stages) {
+        let each = stages.each().map(|(stage, seconds)| format!("{stage} {seconds:.3}"));
+        row("seconds by stage", each.join(", "));
+    }
     row("tnsearch", header.tnsearch.clone());
     out += &table.folded();
     html_section("settings", "Settings", &out)

@@ -307,7 +307,7 @@ fn a_bound_over_trees_is_none_for_what_has_a_cycle() {
     // The ring found has an edge of rank 1: it is a tree, but others that are drawn are not.
     let tree = plain(&text);
     assert!(tree.contains(
-        "Every tree of any topology and ranks that reaches the error has at least 40 params"
+        "Every tree of any topology and ranks over these modes that reaches the error has at least 40 params"
     ));
     assert!(
         tree.contains("found is 1.200 times that")
@@ -338,7 +338,7 @@ fn a_bound_over_trees_is_none_for_what_has_a_cycle() {
             "could still be saved",
             "proven lower bound",
             "Left of the proven bound",
-            "proven: no tree of any topology and ranks below",
+            "proven: no tree of any topology and ranks over these modes below",
             "largest rank allowed",
         ] {
             assert!(!html.contains(never), "{never}");

@@ -4,6 +4,14 @@ use crate::certificate::{Class, Graph, Vertex};
 use crate::{Network, family};
 use serde_json::Value;
 
+/// The sum of products of vectors: one hyperedge.
+pub(crate) const CP: &str = "cp";
+
+/// The hub of a network on this template, whose vertices may carry modes or not: the one that may not, of a cp.
+pub(crate) fn hub_of(template: &Value, external: &[bool]) -> Option<usize> {
+    external.iter().position(|mode| !mode).filter(|_| *template == CP)
+}
+
 /// Steps after which a subgraph is not looked for any longer.
 const STEPS: usize = 1_000_000;
 
@@ -14,7 +22,7 @@ pub(crate) fn class_of(
     other: &dyn Fn(&str) -> Option<Graph>,
 ) -> Option<Class> {
     match template {
-        Value::String(name) if name == "any-tree" => Some(Class::Named(name.clone())),
+        Value::String(name) if name == "any-tree" || name == CP => Some(Class::Named(name.clone())),
         Value::String(name) => {
             let known = family(name, order).map(|(external, edges)| {
                 let vertices = external.into_iter().map(|mode| Vertex { mode }).collect();
@@ -52,7 +60,14 @@ pub(crate) fn same_edges(a: &[[usize; 2]], b: &[[usize; 2]]) -> bool {
 pub(crate) fn has_graph(network: &Network, class: &Class) -> Option<bool> {
     let edges: Vec<[usize; 2]> =
         network.edges.iter().filter(|e| e[2] > 1).map(|e| [e[0], e[1]]).collect();
+    let hyperedge = network.hub.is_some() && !edges.is_empty();
     match class {
+        Class::Named(name) if name == CP => {
+            // Between two modes a hyperedge is an edge.
+            let pair = network.dims.len() == 2 && network.external.len() == 2;
+            Some(hyperedge || edges.is_empty() || pair)
+        }
+        _ if hyperedge => Some(false),
         Class::Named(_) => Some(is_forest(network.external.len(), &edges)),
         Class::Graph(graph) => {
             let all: Vec<[usize; 2]> = network.edges.iter().map(|e| [e[0], e[1]]).collect();
@@ -155,7 +170,7 @@ mod tests {
 
     fn network(external: &[bool], at: &[usize], edges: &[[usize; 3]]) -> Network {
         let (external, at, edges) = (external.to_vec(), at.to_vec(), edges.to_vec());
-        Network { dims: vec![2; at.len()], external, at, edges, cores: Vec::new() }
+        Network { dims: vec![2; at.len()], external, at, edges, hub: None, cores: Vec::new() }
     }
 
     fn graph(name: &str, order: usize) -> Class {

@@ -19,6 +19,10 @@ fn width(network: &Network, modes: &[usize]) -> Option<f64> {
     if internal.len() > MOST_INTERNAL {
         return None;
     }
+    // Whatever is cut, the terms are as many as the rank.
+    if network.hub.is_some() {
+        return network.edges.first().map(|e| e[2] as f64);
+    }
     let mut inside: Vec<bool> = vec![false; network.external.len()];
     modes.iter().for_each(|&m| inside[network.at[m]] = true);
     let product = |choice: usize| {
@@ -204,7 +208,8 @@ impl Checks<'_> {
         }
         // Rank 2 everywhere: a width counts edges.
         let edges = graph.edges.iter().map(|e| [e[0], e[1], 2]).collect();
-        let network = Network { dims: x.dims.clone(), external, at, edges, cores: Vec::new() };
+        let network =
+            Network { dims: x.dims.clone(), external, at, edges, hub: None, cores: Vec::new() };
         let (mut best, mut own) = ((1, 1), None);
         for size in 1..=order / 2 {
             let mut needs = (Vec::new(), Vec::new());
@@ -249,6 +254,7 @@ mod tests {
             external: vec![true, true, true, false],
             at: vec![2, 0, 1],
             edges: vec![[0, 3, 2], [1, 3, 3], [2, 3, 7]],
+            hub: None,
             cores: Vec::new(),
         };
         // Mode 0 is on vertex 2: rank 7, or the others' 2 * 3 with the centre on its side.
@@ -265,6 +271,7 @@ mod tests {
             external: vec![true, true, false, false],
             at: vec![0, 1],
             edges: vec![[0, a, 5], [a, 1, 2], [0, b, 2], [b, 1, 5]],
+            hub: None,
             cores: Vec::new(),
         };
         assert_eq!([[2, 3], [3, 2]].map(|k| width(&between(k), &[0])), [Some(4.0); 2]);
@@ -302,6 +309,7 @@ mod tests {
             external: (0..2 + internal).map(|v| v < 2).collect(),
             at: vec![0, 1],
             edges: (0..internal).flat_map(|k| [[0, 2 + k, 2], [1, 2 + k, 3]]).collect(),
+            hub: None,
             cores: Vec::new(),
         };
         assert_eq!(width(&star(3), &[0]), Some(8.0));

@@ -1,6 +1,6 @@
 //! Claims about all structures: the lower bound, by a certificate, and what is said because of it.
 
-use super::class::{has_graph, same_class};
+use super::class::{CP, has_graph, same_class};
 use super::errors::{Goal, measured};
 use super::structure::ALL_GRAPHS;
 use super::{Checks, Command, close, number};
@@ -173,6 +173,7 @@ impl Checks<'_> {
         let class = self.class(&template);
         let ranked = over["max_rank"].as_u64().is_some_and(|r| r > 0);
         let fits = match &class {
+            Some(Class::Named(name)) if name == CP => true,
             Some(Class::Named(_)) => over["max_rank"].is_null(),
             Some(Class::Graph(_)) => ranked || self.given.max_rank.is_some(),
             None => false,
@@ -501,8 +502,8 @@ impl Checks<'_> {
             Some(match (has_graph(network, class)?, self.is_in(class, most)?, class) {
                 (true, true, _) => "inside",
                 (true, false, _) => "ranks",
-                (false, _, Class::Named(_)) => "cyclic",
-                (false, _, Class::Graph(_)) => "elsewhere",
+                (false, _, Class::Named(name)) if name != CP && network.hub.is_none() => "cyclic",
+                (false, ..) => "elsewhere",
             })
         });
         let elsewhere = match (said["answer"].as_str(), place) {

@@ -9,6 +9,7 @@ pub const RECORDS: &[(&str, &str)] = &[
     ("run", "which run; there is such a run"),
     ("run_seed", "its seed, as that run has it"),
     ("seconds", "time; nothing in the history is later"),
+    ("stages", "the time of each part"),
     ("direct", "a count; the runs have as many"),
     ("evaluations", "a count; all counts make the samples"),
     ("cached", "a count; all counts make the samples"),

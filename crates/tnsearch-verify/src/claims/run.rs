@@ -278,7 +278,7 @@ impl Checks<'_> {
         };
         let ends = edges.iter().flat_map(|e| [e[0], e[1]]).chain(at.iter().copied());
         let vertices = ends.max()?.checked_add(1).filter(|n| *n <= 4096)?;
-        let external = match &graph {
+        let external: Vec<bool> = match &graph {
             Some(graph) => graph.vertices.iter().map(|v| v.mode).collect(),
             None => (0..vertices).map(|v| at.contains(&v)).collect(),
         };
@@ -287,7 +287,8 @@ impl Checks<'_> {
             return None;
         }
         let (dims, cores) = (self.given.x.dims.clone(), Vec::new());
-        let made = Network { dims, external, at, edges, cores };
+        let hub = super::class::hub_of(template, &external);
+        let made = Network { dims, external, at, edges, hub, cores };
         made.check_structure().ok()?;
         made.params()
     }

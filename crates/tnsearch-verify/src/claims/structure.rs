@@ -1,6 +1,6 @@
 //! Claims about the structure: where modes sit, the graph, the ranks, what follows from them.
 
-use super::class::{class_of, has_graph, same_edges};
+use super::class::{CP, class_of, has_graph, hub_of, same_edges};
 use super::{Checks, Command, Stored, close};
 use crate::certificate::Class;
 use crate::{Network, Verdict};
@@ -52,10 +52,16 @@ impl<'a> Checks<'a> {
             _ => (Value::Null, Some("a graph of its own".to_owned())),
         };
         match class {
+            Some(Class::Named(name)) if name == CP => {
+                let same = network.hub.is_some();
+                let why = (!same).then(|| format!("its graph is no {template}"));
+                self.found.said("template", claimed, json!(edges), same, why);
+            }
             Some(Class::Graph(graph)) => {
                 let external = graph.vertices.iter().map(|v| v.mode);
                 let same = external.eq(network.external.iter().copied())
-                    && same_edges(&graph.edges, &edges);
+                    && same_edges(&graph.edges, &edges)
+                    && network.hub.is_none();
                 let why = own.or((!same).then(|| format!("its graph is no {template}")));
                 self.found.said("template", claimed, json!(edges), same, why);
             }
@@ -164,7 +170,7 @@ impl<'a> Checks<'a> {
         let parsed = || {
             let at: Vec<usize> = serde_json::from_value(at.clone()).ok()?;
             let edges: Vec<[usize; 3]> = serde_json::from_value(edges.clone()).ok()?;
-            let external = match self.class(summary.get("template")?) {
+            let external: Vec<bool> = match self.class(summary.get("template")?) {
                 Some(Class::Graph(graph)) => graph.vertices.iter().map(|v| v.mode).collect(),
                 _ => {
                     let ends = edges.iter().flat_map(|e| [e[0], e[1]]).chain(at.iter().copied());
@@ -172,7 +178,8 @@ impl<'a> Checks<'a> {
                     (0..vertices).map(|v| at.contains(&v)).collect()
                 }
             };
-            let made = Network { dims, external, at, edges, cores: Vec::new() };
+            let hub = hub_of(summary.get("template")?, &external);
+            let made = Network { dims, external, at, edges, hub, cores: Vec::new() };
             made.check_structure().ok().map(|()| made)
         };
         let made = parsed();

@@ -36,6 +36,7 @@ pub fn network() -> Network {
         external: vec![true, true],
         at: vec![0, 1],
         edges: vec![[0, 1, 2]],
+        hub: None,
         cores: vec![left, right],
     }
 }

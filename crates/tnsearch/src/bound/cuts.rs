@@ -106,6 +106,11 @@ impl CutBound {
 
 /// The widths of all cuts, by the modes on the side without mode 0, shifted by one.
 pub(super) fn all_widths(graph: &ModeGraph) -> Vec<f64> {
+    if let Some(rank) = graph.rank_of_cp() {
+        let mut widths = vec![rank as f64; 1 << (graph.modes() - 1)];
+        widths[0] = 1.0;
+        return widths;
+    }
     // Vertex sets without vertex 0, built up from their lowest vertex: its edges to the inside stop
     // crossing, its other edges start.
     let v = graph.vertices();
@@ -137,6 +142,10 @@ pub(super) fn all_widths(graph: &ModeGraph) -> Vec<f64> {
 
 /// The width of one cut: a minimum cut between the modes of S and the others.
 pub(super) fn width(graph: &ModeGraph, set: ModeSet) -> f64 {
+    // Whatever is cut, the terms are R.
+    if let Some(rank) = graph.rank_of_cp() {
+        return rank as f64;
+    }
     let inside = |v: usize| v < graph.modes() && set >> v & 1 == 1;
     let crossed = |side: &dyn Fn(usize) -> bool| -> f64 {
         graph.edges().iter().filter(|e| side(e.0) != side(e.1)).map(|e| e.2 as f64).product()
@@ -197,6 +206,10 @@ fn min_cut_side(graph: &ModeGraph, inside: &dyn Fn(usize) -> bool) -> Vec<bool> 
 /// Mode sets whose vertices (with all internal vertices on either side) hang together, small ones first.
 fn connected_cuts(graph: &ModeGraph) -> Vec<ModeSet> {
     let n = graph.modes();
+    // All widths are the same.
+    if graph.rank_of_cp().is_some() {
+        return (1..n).map(|m| 1 << m).chain([(ModeSet::MAX >> (MAX_MODES - n)) & !1]).collect();
+    }
     let all = ModeSet::MAX >> (MAX_MODES - n);
     // Two modes are near if an edge joins them, or internal vertices alone.
     let near = modes_near(graph);

@@ -94,6 +94,9 @@ pub fn needed_rank(template: &Template, spectra: &Spectra, eps: f64) -> Option<N
 
 /// The template with mode n on its n-th external vertex and rank 2 everywhere, so that a width counts edges.
 fn unit_graph(template: &Template) -> ModeGraph {
+    if template.copy_vertex().is_some() {
+        return ModeGraph::cp(template.order(), 2);
+    }
     let mut number = vec![0; template.vertices()];
     let internal = (0..template.vertices()).filter(|&v| !template.is_external(v));
     for (k, v) in template.external_vertices().into_iter().chain(internal).enumerate() {

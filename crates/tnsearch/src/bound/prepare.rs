@@ -26,6 +26,11 @@ pub enum BoundError {
         /// Its modes.
         order: usize,
     },
+    /// The template has a copy vertex: its one rank is not placed vertex by vertex.
+    #[error(
+        "template cp has one rank for all its edges, which strategy auto bounds; the relaxed problem is for other templates"
+    )]
+    Hyperedge,
     /// The tensor has holes.
     #[error("cuts of a tensor with holes bound nothing")]
     Holes,
@@ -88,6 +93,9 @@ impl BoundLimits {
 
 /// Refuses templates too large for the relaxed problem.
 pub fn check_template(template: &Template) -> Result<(), BoundError> {
+    if template.copy_vertex().is_some() {
+        return Err(BoundError::Hyperedge);
+    }
     match template.vertices() {
         vertices if vertices > MAX_VERTICES => {
             Err(BoundError::Vertices { template: template.name().to_owned(), vertices })
@@ -154,7 +162,10 @@ impl CutBound {
         limits: &BoundLimits,
         (stop, hurry): (&Stop, &Stop),
     ) -> Result<CutBound, BoundError> {
-        check_template(template)?;
+        // The cuts of a cp bound its rank, whatever the relaxed problem knows.
+        if template.copy_vertex().is_none() {
+            check_template(template)?;
+        }
         let spectra = Spectra::within(target, needs_svd(objective), limits)?.stoppable(stop);
         let spectra = spectra.mattering(matters(objective));
         // Of the cuts of very many modes a search over all trees needs few.

@@ -6,14 +6,11 @@
 //! bounded from both sides whatever the random numbers were.
 
 use crate::linalg::{Factor, eigenvalues, gram, matmul, precise_singular_values};
-use crate::rng;
+use crate::range::Range;
 use crate::tensor::{Scalar, sum_of_squares};
-use rand::Rng as _;
 
 /// The columns of the first sketch; each further one doubles their number.
 pub(super) const FIRST: usize = 16;
-/// A column that keeps less than this of its length adds nothing to the basis.
-const GONE: f64 = 1e-10;
 /// Entries of the residual that are computed at a time.
 const STRIPE: usize = 1 << 18;
 
@@ -36,38 +33,21 @@ pub(super) fn sketch<T: Scalar>(
     precise: bool,
     mut enough: impl FnMut(&Sketch) -> bool,
 ) -> Option<Sketch> {
-    let mut rng = rng::stream(seed, b"sketch");
-    let all = sum_of_squares(a);
-    // The columns of Q, and the rows of B.
-    let (mut q, mut b): (Vec<T>, Vec<T>) = (Vec::new(), Vec::new());
-    let mut missed = all;
+    let mut range = Range::new(a, (side, long), seed);
     loop {
-        let have = q.len() / side;
+        let have = range.count();
         let columns = have.max(FIRST).min(most.saturating_sub(have));
         if columns == 0 {
             return None;
         }
-        let signs: Vec<T> = signs(&mut rng, columns * long);
-        let mut y = vec![T::ZERO; columns * side];
-        let rows = Factor::row_major(a, long);
-        matmul((columns, side, long), &mut y, Factor::row_major(&signs, long), rows.transposed());
-        drop(signs);
-        let added = orthonormal(&mut y, &q, side);
-        y.truncate(added * side);
-        if added > 0 {
-            let start = b.len();
-            b.resize(start + added * long, T::ZERO);
-            let block = &mut b[start..];
-            matmul((added, long, side), block, Factor::row_major(&y, side).conj(), rows);
-            missed -= sum_of_squares(block);
-            q.extend(y);
-        }
-        let count = q.len() / side;
+        let added = range.grow(a, columns);
+        let count = range.count();
+        let (b, missed) = (range.rows(), range.missed());
         if precise {
-            missed = outside(a, (side, long), &q, &b);
+            let missed = outside(a, (side, long), range.columns(), b);
             let values = match count {
                 0 => Vec::new(),
-                _ => precise_singular_values(&b, (count, long), None)?,
+                _ => precise_singular_values(b, (count, long), None)?,
             };
             let found = Sketch { squares: values.iter().map(|s| s * s).collect(), missed };
             match enough(&found) || count == side || missed == 0.0 {
@@ -79,7 +59,7 @@ pub(super) fn sketch<T: Scalar>(
         }
         let squares = match count {
             0 => Vec::new(),
-            _ => eigenvalues(&gram(&b, count, long), count)?,
+            _ => eigenvalues(&gram(b, count, long), count)?,
         };
         let squares = squares.into_iter().rev().map(|v| v.max(0.0)).collect();
         let found = Sketch { squares, missed: missed.max(0.0) };
@@ -107,58 +87,11 @@ fn outside<T: Scalar>(a: &[T], (side, long): (usize, usize), q: &[T], b: &[T]) -
     (0..side).step_by(step).map(stripe).sum()
 }
 
-/// Random signs.
-fn signs<T: Scalar>(rng: &mut rng::Rng, count: usize) -> Vec<T> {
-    let mut signs = Vec::with_capacity(count);
-    while signs.len() < count {
-        let bits = rng.next_u64();
-        let some = (0..64.min(count - signs.len())).map(|k| bits >> k & 1 == 1);
-        signs.extend(some.map(|up| if up { T::ONE } else { T::ZERO - T::ONE }));
-    }
-    signs
-}
-
-/// Makes the columns orthonormal to a basis and to each other; those that add nothing go. How many are left, in front.
-fn orthonormal<T: Scalar>(y: &mut [T], basis: &[T], side: usize) -> usize {
-    let (columns, have) = (y.len() / side, basis.len() / side);
-    let length = |v: &[T]| sum_of_squares(v).sqrt();
-    let before: Vec<f64> = y.chunks_exact(side).map(length).collect();
-    // Twice is enough.
-    for _ in 0..2 {
-        if have > 0 {
-            let q = Factor::row_major(basis, side);
-            let mut along = vec![T::ZERO; columns * have];
-            let rows = Factor::row_major(y, side);
-            matmul((columns, have, side), &mut along, rows, q.transposed().conj());
-            let mut inside = vec![T::ZERO; columns * side];
-            matmul((columns, side, have), &mut inside, Factor::row_major(&along, have), q);
-            y.iter_mut().zip(inside).for_each(|(y, inside)| *y -= inside);
-        }
-    }
-    let mut kept = 0;
-    for (k, &before) in before.iter().enumerate() {
-        y.copy_within(k * side..(k + 1) * side, kept * side);
-        let (done, rest) = y.split_at_mut(kept * side);
-        let column = &mut rest[..side];
-        for _ in 0..2 {
-            for u in done.chunks_exact(side) {
-                let dot: T = u.iter().zip(&*column).map(|(u, c)| u.conj() * *c).sum();
-                column.iter_mut().zip(u).for_each(|(c, u)| *c -= *u * dot);
-            }
-        }
-        let left = length(column);
-        if left > GONE * before {
-            column.iter_mut().for_each(|c| *c = c.unscale(left));
-            kept += 1;
-        }
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::linalg::singular_values;
+    use crate::rng;
     use crate::tensor::Complex;
 
     /// A matrix with singular values that fall by `fall` each, plus nothing else.
@@ -220,30 +153,6 @@ mod tests {
             let tail: f64 = values[k..].iter().map(|s| s * s).sum();
             let below: f64 = found.squares[k..].iter().sum();
             assert!(below <= tail * (1.0 + 1e-2) && tail <= (below + found.missed) * 1.01, "{k}");
-        }
-    }
-
-    #[test]
-    fn columns_become_orthonormal_and_those_that_add_nothing_go() {
-        // Of any size, also tiny; the third is the sum of the first two, the fourth lies in the basis.
-        for size in [1e-8, 1.0, 1e8] {
-            let basis = [0.0, 0.0, 0.0, 0.0, 1.0];
-            let columns = [
-                [1.0, 0.0, 0.0, 0.0, 2.0],
-                [1.0, 1.0, 0.0, 0.0, 3.0],
-                [2.0, 1.0, 0.0, 0.0, 7.0],
-                [0.0, 0.0, 0.0, 0.0, 4.0],
-                [1.0, 2.0, 3.0, 0.0, 1.0],
-            ];
-            let mut y: Vec<f64> = columns.concat().iter().map(|v| v * size).collect();
-            assert_eq!(orthonormal(&mut y, &basis, 5), 3);
-            // Gram-Schmidt by hand: the first three unit vectors.
-            for (k, column) in y.chunks_exact(5).take(3).enumerate() {
-                for (i, v) in column.iter().enumerate() {
-                    let want = if i == k { 1.0 } else { 0.0 };
-                    assert!((v - want).abs() < 1e-12, "{size} {k}: {column:?}");
-                }
-            }
         }
     }
 

@@ -39,6 +39,11 @@ pub enum DecomposeError {
         /// Its number of vertices.
         vertices: usize,
     },
+    /// A network with a hyperedge is not taken apart by SVDs.
+    #[error(
+        "a cp has no cores that truncated SVDs could give; use decompose --method cp-als on the tensor"
+    )]
+    Hyperedge,
     /// Template, permutation or ranks do not go together.
     #[error(transparent)]
     Network(#[from] NetworkError),

@@ -16,7 +16,7 @@ pub fn forest_svd(
 ) -> Result<Option<(Vec<AnyTensor>, f64)>, DecomposeError> {
     let tree = Structure::of_graph(graph)?;
     let template = tree.template();
-    if template.edges().len() + 1 != template.vertices() {
+    if !template.is_tree() {
         return Ok(None);
     }
     let goal = Goal::ranks(tree.ranks().to_vec())?;

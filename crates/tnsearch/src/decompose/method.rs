@@ -2,7 +2,7 @@
 
 use super::{
     BayesSettings, DecomposeError, Decomposition, Goal, Limits, RoundGoal, Rounded, Shares,
-    bayes_tr, ring_ranks, tr_als, tr_als_ar, tr_lm, tr_svd, tree_svd, tt_svd, tucker,
+    bayes_tr, cp_als, ring_ranks, tr_als, tr_als_ar, tr_lm, tr_svd, tree_svd, tt_svd, tucker,
 };
 use crate::SettingError;
 use crate::fit::{CheckedFit, FitSettings};
@@ -38,11 +38,13 @@ pub enum Method {
     TrAlsAr,
     /// A ring by Bayesian inference.
     BayesTr,
+    /// A sum of products of vectors by least squares.
+    CpAls,
 }
 
 impl Method {
     /// All of them, by name.
-    pub const ALL: [(&'static str, Method); 9] = [
+    pub const ALL: [(&'static str, Method); 10] = [
         ("tt-svd", Method::TtSvd),
         ("tr-svd", Method::TrSvd),
         ("tr-lm", Method::TrLm),
@@ -52,11 +54,16 @@ impl Method {
         ("tr-als", Method::TrAls),
         ("tr-als-ar", Method::TrAlsAr),
         ("bayes-tr", Method::BayesTr),
+        ("cp-als", Method::CpAls),
     ];
 
     /// Whether it makes sweeps.
     pub fn iterates(self) -> bool {
-        matches!(self, Method::TrAls | Method::TrAlsAr | Method::BayesTr)
+        matches!(self, Method::TrAls | Method::TrAlsAr | Method::BayesTr | Method::CpAls)
+    }
+
+    fn restarts(self) -> bool {
+        matches!(self, Method::TrAls | Method::CpAls)
     }
 
     fn chooses_ranks(self) -> bool {
@@ -155,9 +162,17 @@ impl DecomposeSettings {
         let als = method.iterates();
         let wrong = [
             ("--template", has_template && method != Method::TreeSvd, "tree-svd"),
-            ("--restarts", self.restarts.is_some() && method != Method::TrAls, "tr-als"),
-            ("--max-sweeps", self.max_sweeps.is_some() && !als, "tr-als, tr-als-ar, bayes-tr"),
-            ("--tolerance", self.tolerance.is_some() && !als, "tr-als, tr-als-ar, bayes-tr"),
+            ("--restarts", self.restarts.is_some() && !method.restarts(), "tr-als, cp-als"),
+            (
+                "--max-sweeps",
+                self.max_sweeps.is_some() && !als,
+                "tr-als, tr-als-ar, bayes-tr, cp-als",
+            ),
+            (
+                "--tolerance",
+                self.tolerance.is_some() && !als,
+                "tr-als, tr-als-ar, bayes-tr, cp-als",
+            ),
             ("--max-rank", self.max_rank.is_some() && method != Method::BayesTr, "bayes-tr"),
         ];
         if let Some((option, _, of)) = wrong.iter().find(|w| w.1) {
@@ -191,6 +206,7 @@ impl DecomposeSettings {
             (Method::TreeSvd, Some(given)) => given,
             (Method::TreeSvd | Method::TtSvd, _) => Arc::new(Template::path(order)?),
             (Method::HtSvd, _) => Arc::new(Template::ht(order)?),
+            (Method::CpAls, _) => Arc::new(Template::cp(order)?),
             (Method::Hosvd, _) => Arc::new(tucker(order)?),
             _ => Arc::new(Template::ring(order)?),
         })
@@ -225,7 +241,7 @@ impl DecomposeSettings {
     pub fn iterating(&self) -> Result<Option<Iterating>, SettingError> {
         let (fit, bayes, is_bayes) = (self.fit()?, self.bayes(), self.method == Method::BayesTr);
         Ok(self.method.iterates().then(|| Iterating {
-            restarts: if self.method == Method::TrAls { fit.restarts } else { 1 },
+            restarts: if self.method.restarts() { fit.restarts } else { 1 },
             max_sweeps: if is_bayes { bayes.max_sweeps } else { fit.max_sweeps },
             tolerance: fit.tolerance,
             max_rank: is_bayes.then_some(bayes.max_rank),
@@ -261,6 +277,7 @@ impl DecomposeSettings {
             }
             Method::TrSvd => tr_svd(target, perm, goal, limits),
             Method::TrLm => tr_lm(target, perm, goal, limits),
+            Method::CpAls => cp_als(target, perm, goal, fit, self.seed, limits),
             Method::TrAls => tr_als(target, perm, goal, fit, self.seed, limits),
             Method::TrAlsAr => tr_als_ar(target, perm, goal, fit, self.seed, limits),
             Method::BayesTr => {
@@ -338,8 +355,7 @@ mod tests {
         }
         let said = "svd".parse::<Method>().unwrap_err().to_string();
         assert!(
-            said.starts_with("method is 'svd'; use tt-svd, tr-svd,")
-                && said.ends_with("or bayes-tr")
+            said.starts_with("method is 'svd'; use tt-svd, tr-svd,") && said.ends_with("or cp-als")
         );
     }
 

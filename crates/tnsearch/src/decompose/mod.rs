@@ -7,6 +7,7 @@
 
 mod bayes_tr;
 pub(crate) mod compress;
+mod cp_als;
 mod error;
 mod forest;
 mod goal;
@@ -15,6 +16,7 @@ mod reorder;
 mod ring;
 mod rooted;
 mod round;
+mod sketch;
 mod spend;
 mod tr_als;
 mod tr_lm;
@@ -26,6 +28,7 @@ mod variational;
 pub(crate) mod water;
 
 pub use bayes_tr::{BayesSettings, CheckedBayes, bayes_tr};
+pub use cp_als::cp_als;
 pub use error::DecomposeError;
 pub use forest::forest_svd;
 pub(crate) use forest::spanning_svd;
@@ -34,6 +37,7 @@ pub use method::{DecomposeSettings, Iterating, Method, allowed, tree_families};
 pub(crate) use reorder::path_order;
 pub use ring::ring_ranks;
 pub use round::{RoundGoal, Rounded, round, round_onto};
+pub use sketch::{Widths, sketched_train};
 pub use tr_als::{tr_als, tr_als_ar};
 pub use tr_lm::tr_lm;
 pub use tr_svd::tr_svd;

@@ -50,6 +50,9 @@ pub fn tree_svd(
     goal: &Goal,
     limits: &Limits,
 ) -> Result<Decomposition, DecomposeError> {
+    if template.copy_vertex().is_some() {
+        return Err(DecomposeError::Hyperedge);
+    }
     let placed = place(target, template, permutation)?;
     let rooted = Rooted::at_centre(template, &placed_dims(target.dims(), &placed))?;
     keeping(goal, limits, |goal| take_apart(target, &placed, &rooted, goal, limits))

@@ -1,12 +1,14 @@
 //! The one door to a fit: from a request to cores, whatever the data, the loss and the effort.
 
 use super::adapt::adapt;
+use super::cp;
 use super::direct::{fit_direct, fit_quick};
 use super::reduce::Reduced;
 use super::{
     CheckedFit, Effort, FitError, FitSettings, Fitted, Request, check_bytes, dense, grouped,
     losses, observed,
 };
+use crate::SettingError;
 use crate::graph::ModeGraph;
 use crate::problem::{Loss, Stop, Target, check_domain};
 use crate::tensor::AnyTensor;
@@ -79,6 +81,10 @@ pub(crate) fn fit_merging(
     run: &Run<'_>,
     merge: impl FnOnce() -> Result<Target, FitError>,
 ) -> Result<Fitted, FitError> {
+    if !target.has_entries() {
+        let expected = "there is nothing to fit to; give a tensor, or errors of your own";
+        return Err(SettingError::new("the tensor", "a shape without entries", expected).into());
+    }
     if let Some(loss) = run.other_loss() {
         check_domain(target, loss)?;
     }
@@ -110,6 +116,14 @@ pub(super) struct Task<'r> {
 impl<'r> Task<'r> {
     /// With as much work as the request says.
     fn by_effort(self, request: &Request) -> Result<Fitted, FitError> {
+        if self.graph.rank_of_cp().is_some() {
+            let one = FitSettings { restarts: 1, scouts: 1, ..FitSettings::clone(self.settings) };
+            return match request.effort {
+                _ if request.adapt.is_some() => Err(FitError::Hyperedge),
+                Effort::Full => self.fit(),
+                _ => Task { settings: &one.check()?, start: None, ..self }.fit(),
+            };
+        }
         if let Some(how) = &request.adapt {
             return adapt(self, how);
         }
@@ -130,6 +144,13 @@ impl<'r> Task<'r> {
 
     /// With all starts, or the one that is asked for.
     pub fn fit(self) -> Result<Fitted, FitError> {
+        if self.graph.rank_of_cp().is_some() {
+            let settings = &self.settings.for_target(self.target);
+            return match self.is_plain() {
+                true => cp::fit(Task { settings, ..self }),
+                false => Err(FitError::Hyperedge),
+            };
+        }
         let single = self.graph.vertices() == 1;
         match self.loss() {
             Some(loss) if single => losses::fit_single((self.target, loss), self.graph),

@@ -5,6 +5,7 @@ mod adapt;
 mod als;
 mod asked;
 mod control;
+mod cp;
 mod dense;
 mod direct;
 mod door;
@@ -73,6 +74,11 @@ pub enum FitError {
     /// The structure is a single vertex, whose core is the tensor: there is nothing to sweep over.
     #[error("the structure is a single vertex, the tensor itself: there is nothing to sweep over")]
     OneVertex,
+    /// A cp can be fitted by the squared error on all entries alone, and not be walked over.
+    #[error(
+        "a cp is fitted by the squared error on all entries, and keeps its structure; use another template"
+    )]
+    Hyperedge,
     /// The given cores do not fit the structure.
     #[error("warm start: core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     WarmStart {
@@ -130,6 +136,9 @@ fn fit_bytes(target: &Target, graph: &ModeGraph) -> f64 {
     if graph.modes() != target.dims().len() || plain.vertices() == 1 {
         return target.tensor().bytes() as f64;
     }
+    if let Some(rank) = plain.rank_of_cp() {
+        return cp::bytes_needed(&dims, rank, target.kind());
+    }
     // Where modes are merged, X is reordered.
     let merged = if graph.is_grouped() { target.tensor().bytes() as f64 } else { 0.0 };
     let reduced = Reduced::new(&plain, &dims);
@@ -159,7 +168,7 @@ pub struct Fitted {
 
 impl Fitted {
     /// Cores that took no sweep and no start.
-    fn without_work(cores: Vec<AnyTensor>, error: f64) -> Self {
+    pub(crate) fn without_work(cores: Vec<AnyTensor>, error: f64) -> Self {
         let (rescued, interrupted, graph) = (false, false, None);
         Fitted { cores, error, sweeps: 0, restarts: 0, rescued, interrupted, graph }
     }
@@ -203,6 +212,12 @@ pub fn error_of(
             }
         };
     }
+    if graph.rank_of_cp().is_some() {
+        return match target.is_whole() {
+            true => cp::error_of(target, graph, cores, max_bytes),
+            false => Err(FitError::Hyperedge),
+        };
+    }
     if !target.is_whole() {
         return observed::error_of(target, graph, cores, max_bytes);
     }
@@ -223,6 +238,9 @@ pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> 
     }
     if graph.vertices() == 1 {
         return Ok(0.0);
+    }
+    if let Some(rank) = graph.rank_of_cp() {
+        return Ok(2.0 * cp::sweep_cost(target.dims(), rank));
     }
     if !target.is_whole() {
         return observed::sweep_flops(target, graph);
@@ -245,6 +263,9 @@ pub fn sweep_flops(target: &Target, graph: &ModeGraph) -> Result<f64, FitError> 
 /// ```
 pub fn sweep_cost(graph: &ModeGraph, dims: &[usize]) -> f64 {
     let (graph, dims) = (&graph.plain(), &graph.merged_dims(dims)[..]);
+    if let Some(rank) = graph.rank_of_cp() {
+        return cp::sweep_cost(dims, rank);
+    }
     let graph = &Reduced::new(graph, dims).graph;
     let width = |v| graph.incident(v).map(|e| graph.edges()[e].2 as f64).product::<f64>();
     let solves = (0..graph.vertices()).map(|v| width(v).powi(3) / 3.0);

@@ -48,6 +48,11 @@ pub enum GeometryError {
         /// How many are possible.
         limit: usize,
     },
+    /// A copy vertex: there is nothing to place, and one rank.
+    #[error(
+        "all orders of the modes of a cp are the same, and it has one rank: its structures are as many as its ranks"
+    )]
+    Hyperedge,
     /// The graph looks more alike than it is.
     #[error(
         "the symmetries of this graph with {vertices} vertices were not settled within {steps} steps"

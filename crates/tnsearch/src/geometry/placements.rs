@@ -32,6 +32,9 @@ pub struct Placements {
 impl Placements {
     /// Finds the symmetries of a template.
     pub fn new(template: Arc<Template>, internal: Internal) -> Result<Self, GeometryError> {
+        if template.copy_vertex().is_some() {
+            return Err(GeometryError::Hyperedge);
+        }
         let group = ColouredGraph::of_template(&template, internal).automorphisms()?;
         let external = template.external_vertices();
         let mut number = vec![usize::MAX; template.vertices()];

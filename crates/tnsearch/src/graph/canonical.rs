@@ -20,6 +20,12 @@ impl Structure {
     /// vertices.
     pub fn canonical(&self) -> Canonical {
         let mut vertex = vec![None; self.template().vertices()];
+        if let Some(hub) = self.template().copy_vertex() {
+            let graph = ModeGraph::cp(self.permutation().len(), self.ranks()[0]);
+            self.permutation().iter().enumerate().for_each(|(n, &v)| vertex[v] = Some(n));
+            vertex[hub] = graph.rank_of_cp().map(|_| graph.modes());
+            return Canonical { graph, vertex };
+        }
         let groups = self.number_external(&mut vertex);
         let external = self.template().order();
         let internal = self.number_internal(&mut vertex);

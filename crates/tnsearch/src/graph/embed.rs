@@ -26,6 +26,17 @@ impl Template {
     /// The template's vertex of each vertex of a mode graph, under the first permutation that goes; `Some(None)` where none
     /// does.
     fn places(&self, graph: &ModeGraph) -> Option<Option<Vec<usize>>> {
+        let cp = graph.rank_of_cp().is_some();
+        if self.copy_vertex().is_some() {
+            let same = graph.modes() == self.order() && !graph.is_grouped();
+            // Between two modes a hyperedge is an edge, and of rank 1 it is none.
+            let is_cp = cp || graph.edges().is_empty() && graph.internal() == 0;
+            let is_cp = is_cp || graph.vertices() == 2;
+            return Some((same && is_cp).then(|| (0..graph.vertices()).collect()));
+        }
+        if cp {
+            return Some(None);
+        }
         let internal = self.vertices() - self.order();
         if graph.is_grouped() || graph.modes() != self.order() || graph.internal() > internal {
             return Some(None);
@@ -77,6 +88,11 @@ impl Structure {
         graph: &ModeGraph,
     ) -> Option<(Structure, Vec<usize>)> {
         let places = template.places(&graph.plain()).flatten()?;
+        if template.copy_vertex().is_some() {
+            let rank = graph.edges().first().map_or(1, |e| e.2);
+            let ranks = vec![rank; template.edges().len()];
+            return Some((Structure::identity(template.clone(), ranks).ok()?, places));
+        }
         let mut ranks = vec![1; template.edges().len()];
         for &(u, v, rank) in graph.edges() {
             let (a, b) = (places[u].min(places[v]), places[u].max(places[v]));

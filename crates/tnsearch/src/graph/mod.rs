@@ -16,6 +16,14 @@ pub use template::{Template, VertexFile};
 
 use thiserror::Error;
 
+/// The most terms that a sum of products of vectors needs for any tensor of these dimensions: the product of all but the
+/// largest (saturating).
+pub(crate) fn most_terms(dims: &[usize]) -> usize {
+    let largest = (0..dims.len()).max_by_key(|&n| dims[n]);
+    let others = (0..dims.len()).filter(|&n| Some(n) != largest);
+    others.fold(1usize, |terms, n| terms.saturating_mul(dims[n]))
+}
+
 /// Why a template or a structure is refused.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]

@@ -31,6 +31,8 @@ pub struct ModeGraph {
     edges: Vec<(usize, usize, usize)>,
     /// The modes of each external vertex; empty where each carries the mode of its own number.
     groups: Vec<Vec<usize>>,
+    /// Whether the one internal vertex is a copy vertex, joined to every mode.
+    copies: bool,
 }
 
 impl ModeGraph {
@@ -39,7 +41,9 @@ impl ModeGraph {
     /// # Panics
     /// If an edge names a vertex that is not there, or a vertex twice, or has rank 0.
     pub fn new(modes: usize, internal: usize, edges: Vec<(usize, usize, usize)>) -> Self {
-        ModeGraph { modes, internal, edges: Vec::new(), groups: Vec::new() }.with_edges(edges)
+        let copies = false;
+        ModeGraph { modes, internal, edges: Vec::new(), groups: Vec::new(), copies }
+            .with_edges(edges)
     }
 
     /// A mode graph whose vertex `k` carries the modes `groups[k]`, and from `groups.len()` on none. The groups are
@@ -62,7 +66,8 @@ impl ModeGraph {
         let groups: Vec<Vec<usize>> = ordered.into_iter().map(|(group, _)| group).collect();
         assert!(is_partition(&groups, modes), "bad groups {groups:?}");
         let groups = if external == modes { Vec::new() } else { groups };
-        ModeGraph { modes, internal, edges: Vec::new(), groups }.with_edges(edges)
+        let copies = false;
+        ModeGraph { modes, internal, edges: Vec::new(), groups, copies }.with_edges(edges)
     }
 
     /// The same vertices with other edges, which are brought into order; edges of rank 1 are dropped.
@@ -93,7 +98,7 @@ impl ModeGraph {
         edges: Vec<(usize, usize, usize)>,
     ) -> Self {
         debug_assert!(groups.is_empty() || is_partition(&groups, modes));
-        let graph = ModeGraph { modes, internal, edges, groups };
+        let graph = ModeGraph { modes, internal, edges, groups, copies: false };
         debug_assert!(graph.edges.iter().all(|&(u, v, r)| u < v && v < graph.vertices() && r > 1));
         debug_assert!(graph.edges.windows(2).all(|w| (w[0].0, w[0].1) < (w[1].0, w[1].1)));
         graph
@@ -101,7 +106,37 @@ impl ModeGraph {
 
     /// The same vertices with other edges that are in order already.
     pub(super) fn with_sorted(&self, edges: Vec<(usize, usize, usize)>) -> Self {
-        Self::from_sorted((self.modes, self.groups.clone()), self.internal, edges)
+        let graph = Self::from_sorted((self.modes, self.groups.clone()), self.internal, edges);
+        ModeGraph { copies: self.copies, ..graph }
+    }
+
+    /// All modes joined by one hyperedge of rank R, which is drawn as a hub ([`Template::copy_vertex`](super::Template)):
+    /// `Z[i, j, ...] = sum over r of A[r, i] B[r, j] ...`. Between two modes that is an edge, and with R = 1 nothing.
+    ///
+    /// ```
+    /// use tnsearch::graph::ModeGraph;
+    /// let cp = ModeGraph::cp(4, 3);
+    /// assert_eq!((cp.to_string().as_str(), cp.rank_of_cp()), ("4+0:0-1-2-3x3", Some(3)));
+    /// assert_eq!((cp.params(&[5; 4]), ModeGraph::cp(2, 3)), (60, ModeGraph::new(2, 0, vec![(0, 1, 3)])));
+    /// ```
+    ///
+    /// # Panics
+    /// If there are fewer than two modes, or the rank is 0.
+    pub fn cp(modes: usize, rank: usize) -> Self {
+        assert!(modes > 1 && rank > 0, "bad cp of {modes} modes and rank {rank}");
+        match modes {
+            _ if rank == 1 => ModeGraph::new(modes, 0, Vec::new()),
+            2 => ModeGraph::new(2, 0, vec![(0, 1, rank)]),
+            _ => {
+                let edges = (0..modes).map(|n| (n, modes, rank)).collect();
+                ModeGraph { copies: true, ..ModeGraph::new(modes, 1, edges) }
+            }
+        }
+    }
+
+    /// The rank of the hyperedge, where the modes are joined by one. (Not where it is a plain edge, or none.)
+    pub fn rank_of_cp(&self) -> Option<usize> {
+        self.edges.first().filter(|_| self.copies).map(|e| e.2)
     }
 
     /// The number of modes.
@@ -129,8 +164,11 @@ impl ModeGraph {
         !self.groups.is_empty()
     }
 
-    /// Whether no edges make a cycle.
+    /// Whether no edges make a cycle; a hyperedge is none of a forest's.
     pub fn is_forest(&self) -> bool {
+        if self.copies {
+            return false;
+        }
         let mut part: Vec<usize> = (0..self.vertices()).collect();
         self.edges().iter().all(|&(u, v, _)| {
             let (p, q) = (part[u], part[v]);
@@ -171,6 +209,7 @@ impl ModeGraph {
                 internal: self.internal,
                 edges: self.edges.clone(),
                 groups: Vec::new(),
+                copies: self.copies,
             }),
         }
     }
@@ -210,9 +249,13 @@ impl ModeGraph {
             .filter(move |&e| self.edges[e].0 == vertex || self.edges[e].1 == vertex)
     }
 
-    /// The shape of the core at a vertex: its edges in order, then one axis for each of its modes.
+    /// The shape of the core at a vertex: its edges in order, then one axis for each of its modes. At the hub of a hyperedge
+    /// the diagonal alone, which is one axis of ones.
     pub fn core_dims(&self, vertex: usize, dims: &[usize]) -> Vec<usize> {
+        let copies = self.copies && vertex == self.modes;
         let edges = self.incident(vertex).map(|e| self.edges[e].2);
+        // One index for all.
+        let edges = edges.take(if copies { 1 } else { usize::MAX });
         edges.chain(self.modes_at(vertex).into_iter().map(|n| dims[n])).collect()
     }
 
@@ -221,6 +264,9 @@ impl ModeGraph {
     /// is one of the same graph with the rank cut down to that, and so on until nothing changes.
     pub fn useful_ranks(&self, dims: &[usize]) -> Vec<usize> {
         let dims = self.merged_dims(dims);
+        if let Some(rank) = self.rank_of_cp() {
+            return vec![rank.min(super::most_terms(&dims)); self.edges.len()];
+        }
         let mut ranks: Vec<usize> = self.edges.iter().map(|e| e.2).collect();
         let mut changed = true;
         while changed {
@@ -260,6 +306,9 @@ impl ModeGraph {
             size[u] = size[u].saturating_mul(r as u128);
             size[v] = size[v].saturating_mul(r as u128);
         }
+        if self.copies {
+            size.truncate(self.modes);
+        }
         size.into_iter().fold(0, u128::saturating_add)
     }
 
@@ -271,8 +320,14 @@ impl ModeGraph {
 
 impl fmt::Display for ModeGraph {
     /// `4+0:0-1x3,0-3x2,...`: modes, internal vertices, edges with their ranks. Where vertices carry several modes,
-    /// `4+0/0.2,1,3:0-1x3,...`: the modes of each vertex after the internal ones.
+    /// `4+0/0.2,1,3:0-1x3,...`: the modes of each vertex after the internal ones. A hyperedge of all modes is
+    /// `4+0:0-1-2-3x5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(rank) = self.rank_of_cp() {
+            write!(f, "{}+0:0", self.modes)?;
+            (1..self.modes).try_for_each(|n| write!(f, "-{n}"))?;
+            return write!(f, "x{rank}");
+        }
         write!(f, "{}+{}", self.modes, self.internal)?;
         for (k, group) in self.groups.iter().enumerate() {
             f.write_str(if k == 0 { "/" } else { "," })?;
@@ -311,6 +366,12 @@ impl FromStr for ModeGraph {
         }
         let external = if groups.is_empty() { modes } else { groups.len() };
         let vertices = external.checked_add(internal).ok_or_else(bad)?;
+        if let Some((ends, rank)) = tail.split_once('x').filter(|t| t.0.matches('-').count() > 1) {
+            let ends: Vec<usize> = ends.split('-').map(number).collect::<Result<_, _>>()?;
+            let rank = number(rank)?;
+            let all = ends.into_iter().eq(0..modes) && groups.is_empty() && internal == 0;
+            return if all && rank > 1 { Ok(ModeGraph::cp(modes, rank)) } else { Err(bad()) };
+        }
         let mut edges: Vec<(usize, usize, usize)> = Vec::new();
         for word in tail.split(',').filter(|word| !word.is_empty()) {
             let (ends, rank) = word.split_once('x').ok_or_else(bad)?;
@@ -322,7 +383,7 @@ impl FromStr for ModeGraph {
             }
             edges.push(edge);
         }
-        Ok(ModeGraph { modes, internal, edges, groups })
+        Ok(ModeGraph { modes, internal, edges, groups, copies: false })
     }
 }
 
@@ -355,6 +416,7 @@ mod tests {
         let graph = ModeGraph::new(3, 1, vec![(0, 3, 2), (1, 3, 12), (0, 1, 5)]);
         assert_eq!(graph.to_string().parse(), Ok(graph.clone()));
         assert_eq!("2+0:".parse(), Ok(ModeGraph::new(2, 0, vec![])));
+        assert_eq!("3+0:0-1-2x4".parse(), Ok(ModeGraph::cp(3, 4)));
         let grouped =
             ModeGraph::grouped(vec![vec![3, 1], vec![2, 0]], 1, vec![(0, 1, 5), (0, 2, 3)]);
         assert_eq!(grouped.to_string(), "4+1/0.2,1.3:0-1x5,1-2x3");
@@ -372,6 +434,13 @@ mod tests {
                     "3+0/0.1,1.2:",
                     "3+0/1,0.2:",
                     "3+0/2.0,1:",
+                ])
+                .chain([
+                    "3+0:0-1-2x1",
+                    "3+1:0-1-2x2",
+                    "4+0:0-1-2x2",
+                    "3+0:0-2-1x2",
+                    "3+0:0-1-2x2,0-1x2",
                 ])
                 .chain(["3+0/0.3,1:", "3+0/0,,1.2:", "3+0/0.1,2:1-2x3", "0+0/:", "3+0/0.1,2/:"])
         {

@@ -88,6 +88,17 @@ impl Structure {
                 "edge [{u},{v}] has rank 0; ranks are at least 1"
             )));
         }
+        if template.copy_vertex().is_some() {
+            if permutation.len() != external.len() {
+                let reason = "each vertex of a cp carries one mode".to_owned();
+                return Err(GraphError::BadPermutation { permutation, reason });
+            }
+            if ranks.iter().any(|&r| r != ranks[0]) {
+                return Err(GraphError::BadRank(format!(
+                    "the edges of a cp all have one rank, not {ranks:?}"
+                )));
+            }
+        }
         Ok(Structure { template, permutation, ranks })
     }
 
@@ -139,6 +150,10 @@ impl Structure {
     /// assert_eq!(structure.permutation(), [0, 1, 0, 2]);
     /// ```
     pub fn of_graph(graph: &ModeGraph) -> Result<Self, GraphError> {
+        if let Some(rank) = graph.rank_of_cp() {
+            let template = Arc::new(Template::cp(graph.modes())?);
+            return Self::identity(template, vec![rank; graph.modes()]);
+        }
         let mut part: Vec<usize> = (0..graph.vertices()).collect();
         let mut join = |u: usize, v: usize| {
             let (p, q) = (part[u], part[v]);
@@ -204,13 +219,16 @@ impl Structure {
     }
 
     /// The shape of the core at a vertex: its edges in the template's order (rank-1 edges included),
-    /// then one axis for each of its modes in increasing order.
+    /// then one axis for each of its modes in increasing order. At a copy vertex the diagonal alone: one axis.
     pub fn core_dims(&self, vertex: usize, dims: &[usize]) -> Vec<usize> {
+        let copies = self.template.copy_vertex() == Some(vertex);
         let edges = self.template.incident(vertex).map(|e| self.ranks[e]);
+        // One index for all.
+        let edges = edges.take(if copies { 1 } else { usize::MAX });
         edges.chain(self.modes_at(vertex).into_iter().map(|n| dims[n])).collect()
     }
 
-    /// The number of entries of all cores (saturating).
+    /// The number of entries of all cores (saturating); a copy vertex has none of its own.
     ///
     /// # Panics
     /// If `dims` has fewer entries than there are modes.
@@ -223,6 +241,7 @@ impl Structure {
             size[u] = size[u].saturating_mul(r as u128);
             size[v] = size[v].saturating_mul(r as u128);
         }
+        size.truncate(self.template.copy_vertex().unwrap_or(usize::MAX));
         size.into_iter().fold(0, u128::saturating_add)
     }
 
@@ -232,6 +251,11 @@ impl Structure {
         let (template, mut ranks) = (&self.template, self.ranks.clone());
         let sizes = self.groups().into_iter().map(|modes| modes.iter().map(|&n| dims[n]).product());
         let sizes: Vec<usize> = sizes.collect();
+        if let Some(hub) = template.copy_vertex() {
+            let most = super::most_terms(&sizes[..hub]);
+            ranks.iter_mut().for_each(|r| *r = (*r).min(most));
+            return Structure { ranks, ..self.clone() };
+        }
         let mut changed = true;
         while changed {
             changed = false;

@@ -17,6 +17,8 @@ pub struct Template {
     name: String,
     external: Vec<bool>,
     edges: Vec<(usize, usize)>,
+    /// Whether the last vertex is a copy vertex.
+    copies: bool,
 }
 
 /// What stands for all trees.
@@ -116,7 +118,7 @@ impl Template {
         if let Some(w) = sorted.windows(2).find(|w| w[0] == w[1]) {
             return Err(GraphError::BadGraph(format!("edge [{},{}] stands twice", w[0].0, w[0].1)));
         }
-        let template = Template { name: name.to_owned(), external, edges: sorted };
+        let template = Template { name: name.to_owned(), external, edges: sorted, copies: false };
         if let Some(v) = template.unreachable_vertex() {
             return Err(GraphError::BadGraph(format!(
                 "it is not connected: vertex {v} cannot be reached from vertex 0"
@@ -224,6 +226,22 @@ impl Template {
     /// Whether a vertex carries a mode.
     pub fn is_external(&self, vertex: usize) -> bool {
         self.external[vertex]
+    }
+
+    /// The same whose last vertex, which carries no mode, is a copy vertex.
+    pub(super) fn copying(self) -> Self {
+        Template { copies: true, ..self }
+    }
+
+    /// The *copy* vertex, where there is one: a hub whose core is 1 where all its indices agree and 0 elsewhere. It has no
+    /// parameters, all its edges have one rank, and together they are one hyperedge. Only `cp` has one.
+    pub fn copy_vertex(&self) -> Option<usize> {
+        self.copies.then(|| self.vertices() - 1)
+    }
+
+    /// Whether it is a tree of cores: without cycles, and without a copy vertex, which is none.
+    pub fn is_tree(&self) -> bool {
+        self.edges.len() + 1 == self.vertices() && !self.copies
     }
 
     /// The external vertices in increasing order: the identity permutation.

@@ -34,9 +34,16 @@ impl Network {
         max_bytes: Option<u64>,
     ) -> Result<AnyTensor, NetworkError> {
         let kind = matrices.first().map_or(self.kind(), |m| m.1.kind());
+        let cp = self.structure.template().copy_vertex().is_some();
+        if cp && reshape.is_none() {
+            let cores = self.of_kind(kind)?;
+            let own = Network { cores, ..self.clone() };
+            return own.cp_times(matrices).to_tensor(max_bytes);
+        }
         let fine = match reshape {
             None => Some(Fine::same(&self.dims)),
-            Some(reshape) => reshape.fine(),
+            // A hyperedge has no part in contractions of pairs.
+            Some(reshape) => reshape.fine().filter(|_| !cp),
         };
         let (own, padded) = match reshape {
             None => (&self.dims[..], &self.dims[..]),

@@ -1,6 +1,7 @@
 //! Contraction of a whole network to its dense tensor.
 
 use super::contraction::{Contraction, Label, Scratch};
+use super::cp;
 use super::tree::{EXACT_ONCE, Node, Tree};
 use crate::graph::ModeGraph;
 use crate::tensor::{Kind, Scalar, Tensor, power};
@@ -35,6 +36,9 @@ impl Labels {
 /// the largest.
 pub fn contraction_bytes(graph: &ModeGraph, dims: &[usize], kind: Kind) -> f64 {
     let (graph, dims) = (&graph.plain(), &graph.merged_dims(dims)[..]);
+    if let Some(rank) = graph.rank_of_cp() {
+        return kind.bytes() as f64 * cp::dense_entries(dims, rank);
+    }
     let tree = Tree::best(graph, dims, EXACT_ONCE);
     let entries = |node: usize| -> f64 {
         let inside = tree.below(node);
@@ -79,13 +83,21 @@ pub(crate) fn contract_scaled<T: Scalar>(
     if cores.len() < 2 || !power::is_extreme(cores) {
         return (contract_plain(graph, dims, cores), 0);
     }
-    let mut near = cores.to_vec();
+    // A hub has nothing to scale.
+    let factors = if graph.rank_of_cp().is_some() { graph.modes() } else { cores.len() };
+    let mut near = cores[..factors].to_vec();
     let exponent = power::normalise(&mut near);
+    near.extend_from_slice(&cores[factors..]);
     (contract_plain(graph, dims, &near), exponent)
 }
 
 fn contract_plain<T: Scalar>(graph: &ModeGraph, dims: &[usize], cores: &[Tensor<T>]) -> Tensor<T> {
     assert_eq!(cores.len(), graph.vertices(), "one core per vertex");
+    if let Some(rank) = graph.rank_of_cp() {
+        let factors: Vec<&[T]> = cores[..graph.modes()].iter().map(Tensor::data).collect();
+        let data = cp::dense(&factors, dims, rank);
+        return Tensor::new(dims.to_vec(), data).unwrap_or_else(|e| unreachable!("{e}"));
+    }
     let tree = Tree::best(&graph.plain(), &graph.merged_dims(dims), EXACT_ONCE);
     let labels = Labels::new(graph, dims);
     let mut scratch = Scratch::default();

@@ -102,7 +102,8 @@ impl Network {
         max_bytes: Option<u64>,
     ) -> Result<AnyTensor, NetworkError> {
         let part = self.sliced(picks);
-        match self.cores.len() <= EXACT_OFTEN {
+        let cp = self.structure.template().copy_vertex().is_some();
+        match cp || self.cores.len() <= EXACT_OFTEN {
             true => part.to_tensor(max_bytes),
             false => part.applied(None, &[], max_bytes),
         }
@@ -131,6 +132,9 @@ impl Network {
     fn values<T: Scalar>(&self, indices: &[usize], like: &Tensor<T>) -> Vec<T> {
         let order = self.dims.len();
         assert_eq!(indices.len() % order, 0, "whole rows");
+        if self.structure.template().copy_vertex().is_some() {
+            return self.cp_values(indices, like);
+        }
         let walk = Walk::new(self, like);
         let mut values = vec![T::ZERO; indices.len() / order];
         values.par_chunks_mut(ROWS).zip(indices.par_chunks(ROWS * order)).for_each(

@@ -4,6 +4,7 @@ mod apply;
 mod claim;
 mod contract;
 pub(crate) mod contraction;
+pub(crate) mod cp;
 mod entries;
 pub(crate) mod parts;
 mod text;
@@ -56,6 +57,12 @@ pub enum NetworkError {
         /// The kind of the first.
         expected: Kind,
     },
+    /// The core of a copy vertex is not the diagonal.
+    #[error("core {vertex} is the hub of a cp, whose entries are all 1")]
+    Hub {
+        /// The vertex.
+        vertex: usize,
+    },
     /// A core has another shape than its edges and mode ask for.
     #[error("core {vertex} has shape {found:?}, the structure needs {expected:?}")]
     CoreShape {
@@ -102,7 +109,10 @@ impl Network {
         let cores: Vec<AnyTensor> = cores.into_iter().map(Into::into).collect();
         check_dims(&structure, &dims)?;
         check_cores(&cores, structure.template().vertices(), |v| structure.core_dims(v, &dims))?;
-        Ok(Network { structure, dims, cores })
+        match structure.template().copy_vertex() {
+            Some(vertex) if !cp::is_hub(&cores[vertex]) => Err(NetworkError::Hub { vertex }),
+            _ => Ok(Network { structure, dims, cores }),
+        }
     }
 
     /// A network from cores fitted on the structure's canonical mode graph, one per vertex of
@@ -124,7 +134,8 @@ impl Network {
             let shape = structure.core_dims(v, &dims);
             let core = match map.vertex[v] {
                 Some(w) => cores[w].permuted(&map.axes(&structure, v, w)),
-                None => AnyTensor::number(cores[0].kind(), Complex::new(1.0, 0.0)),
+                // The number 1, or the hub of a hyperedge that is a plain edge.
+                None => return cp::ones(&cores[0], shape),
             };
             core.reshaped(shape).expect("a rank-1 axis changes no size")
         };
@@ -355,6 +366,11 @@ impl AxisMap {
             let (a, b) = structure.template().edges()[e];
             self.vertex[if a == v { b } else { a }]
         };
+        if structure.template().copy_vertex().is_some() {
+            // One edge or none, then the mode.
+            let edges = self.graph.incident(w).count().min(1);
+            return (0..edges + self.graph.modes_at(w).len()).collect();
+        }
         let neighbours: Vec<usize> = self
             .graph
             .incident(w)

@@ -9,7 +9,7 @@ const WIDTH: usize = 78;
 
 /// Draws a structure in plain text, several lines each ended by a newline.
 ///
-/// `(m3:4)` is mode 3 of dimension 4, `[i9]` the internal vertex 9, `--5--` an edge of rank 5, and
+/// `(m3:4)` is mode 3 of dimension 4, `[i9]` the internal vertex 9, `*` the hub of a hyperedge, `--5--` an edge of rank 5, and
 /// dots an edge of the template that has rank 1 and so is none. Paths are drawn as a chain, rings
 /// and lattices on a grid, trees indented below their root; other graphs vertex by vertex.
 ///
@@ -54,6 +54,7 @@ impl<'a> Picture<'a> {
         };
         let label =
             structure.groups().into_iter().enumerate().map(|(v, modes)| match modes.is_empty() {
+                true if structure.template().copy_vertex() == Some(v) => "*".to_owned(),
                 true => format!("[i{v}]"),
                 false => format!("({})", modes.iter().map(mode).collect::<Vec<_>>().join(" ")),
             });

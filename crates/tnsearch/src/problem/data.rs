@@ -1,6 +1,7 @@
 //! The data a network is fitted to.
 
 mod facts;
+mod shape;
 
 pub(crate) use facts::Facts;
 
@@ -8,7 +9,7 @@ use super::{Mask, MaskError, Shrunk};
 use crate::dispatch;
 use crate::network::{Network, NetworkError};
 use crate::tensor::{
-    AnyTensor, Kind, Scalar, Tensor, TensorError, power, power_of_two, sum_of_given_squares,
+    AnyTensor, Kind, Scalar, Tensor, TensorError, power, power_of_two, size, sum_of_given_squares,
 };
 use std::sync::Arc;
 use thiserror::Error;
@@ -62,6 +63,8 @@ struct Inner {
     holes: Option<Holes>,
     /// Bytes of the tensors that it was made from, which are there as long as it is.
     beside: u64,
+    /// The dimensions of X, where it has no entries ([`Target::of_shape`]).
+    shape: Option<Vec<usize>>,
 }
 
 /// Which entries of a tensor with holes are used, and what for.
@@ -101,7 +104,7 @@ impl Target {
         let exponent = dispatch!(&mut tensor, t => normalise(t));
         let norm_squared = tensor.norm_squared();
         let (tensor, shrunk, holes, beside) = (Arc::new(tensor), None, None, 0);
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside })))
+        Ok(Target(Arc::new(Inner::new(tensor, (norm_squared, exponent), shrunk, holes, beside))))
     }
 
     /// A tensor of which only the entries in the mask are known; the others may be anything, NaN included. Where the mask
@@ -150,7 +153,7 @@ impl Target {
         }
         let holes = Some(Holes { fitted, held: Some(held) });
         let (shrunk, beside) = (None, self.0.beside + self.mask_bytes());
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside })))
+        Ok(Target(Arc::new(Inner::new(tensor, (norm_squared, exponent), shrunk, holes, beside))))
     }
 
     /// The same data fitted on these entries alone, its error measured on those; of both only what is known counts.
@@ -162,7 +165,7 @@ impl Target {
         let (tensor, exponent, shrunk) = (tensor.clone(), *exponent, None);
         let norm_squared = self.norm_squared();
         let beside = self.0.beside + self.mask_bytes();
-        let inner = Inner { tensor, norm_squared, exponent, shrunk, holes, beside };
+        let inner = Inner::new(tensor, (norm_squared, exponent), shrunk, holes, beside);
         Target(Arc::new(inner)).holding_out(held)
     }
 
@@ -184,13 +187,13 @@ impl Target {
         let tensor = Arc::new(Tensor::new(x.dims().to_vec(), data).ok()?.into());
         let (exponent, holes) = (self.0.exponent, self.0.holes.clone());
         let (shrunk, beside) = (None, self.held_bytes());
-        let inner = Inner { tensor, norm_squared, exponent, shrunk, holes, beside };
+        let inner = Inner::new(tensor, (norm_squared, exponent), shrunk, holes, beside);
         (norm_squared > 0.0).then(|| Target(Arc::new(inner)))
     }
 
     /// Whether every entry is known and none is held out: what direct methods, bounds and shrinking need.
     pub fn is_whole(&self) -> bool {
-        self.0.holes.is_none()
+        self.0.holes.is_none() && self.has_entries()
     }
 
     /// The entries that networks are fitted to; none: all.
@@ -240,7 +243,7 @@ impl Target {
         let shrunk = self.shrunk().map(|shrunk| shrunk.merged(groups));
         let holes = self.0.holes.as_ref().map(|h| h.rearranged(&dims, &self.positions(&axes)));
         let beside = self.held_bytes();
-        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside }))
+        Target(Arc::new(Inner::new(tensor, (norm_squared, exponent), shrunk, holes, beside)))
     }
 
     /// Where each entry was, before the modes were brought into this order.
@@ -250,17 +253,23 @@ impl Target {
         flat.permuted(axes).data().iter().map(|&k| k as usize).collect()
     }
 
+    /// The same entries, all of them known, in another shape; none where a copy takes more than `max_bytes`.
+    pub(crate) fn in_shape(&self, dims: &[usize], max_bytes: Option<u64>) -> Option<Self> {
+        let Inner { norm_squared, exponent, .. } = *self.0;
+        let bytes = self.tensor().bytes() as u64;
+        if max_bytes.is_some_and(|most| bytes > most) || !self.is_whole() {
+            return None;
+        }
+        let tensor = Arc::new(self.tensor().clone().reshaped(dims.to_vec()).ok()?);
+        let size = (norm_squared, exponent);
+        Some(Target(Arc::new(Inner::new(tensor, size, None, None, self.held_bytes()))))
+    }
+
     /// The same with a small tensor in the place of X.
     pub(super) fn with_small(&self, tensor: AnyTensor, shrunk: Shrunk) -> Self {
         let Inner { norm_squared, exponent, .. } = *self.0;
-        Target(Arc::new(Inner {
-            tensor: Arc::new(tensor),
-            norm_squared,
-            exponent,
-            shrunk: Some(shrunk),
-            holes: None,
-            beside: self.held_bytes(),
-        }))
+        let (tensor, beside) = (Arc::new(tensor), self.held_bytes());
+        Target(Arc::new(Inner::new(tensor, (norm_squared, exponent), Some(shrunk), None, beside)))
     }
 
     /// The tensor X, or the small one in its place, divided by [`Target::scale`].
@@ -275,7 +284,8 @@ impl Target {
 
     /// The number of its entries.
     pub fn entries(&self) -> usize {
-        self.0.tensor.len()
+        let all = |shape: &Vec<usize>| usize::try_from(size(shape)).unwrap_or(usize::MAX);
+        self.0.shape.as_ref().map_or(self.0.tensor.len(), all)
     }
 
     /// What the tensor was divided by: a power of two, 1 for ordinary entries.
@@ -387,7 +397,7 @@ impl Target {
         let Inner { norm_squared, exponent, .. } = *self.0;
         let (tensor, beside) = (self.0.tensor.clone(), self.0.beside.saturating_add(bytes));
         let (shrunk, holes) = (self.0.shrunk.clone(), self.0.holes.clone());
-        Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside }))
+        Target(Arc::new(Inner::new(tensor, (norm_squared, exponent), shrunk, holes, beside)))
     }
 
     /// What its entries leave of a limit on memory.
@@ -397,7 +407,7 @@ impl Target {
 
     /// The dimensions of the tensor at hand: what fits, spectra and decompositions compute with.
     pub fn dims(&self) -> &[usize] {
-        self.tensor().dims()
+        self.0.shape.as_deref().unwrap_or(self.tensor().dims())
     }
 
     /// The dimensions of X: what parameters are counted with. Those of the tensor at hand unless it was shrunk.

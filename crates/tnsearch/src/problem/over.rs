@@ -107,7 +107,13 @@ impl Over {
     /// How a structure stands to them.
     pub fn place(&self, structure: &Structure) -> Place {
         let (template, max_rank) = match self {
-            Over::Trees => return if is_forest(structure) { Place::Inside } else { Place::Cyclic },
+            Over::Trees => {
+                return match structure.canonical().graph.rank_of_cp() {
+                    Some(_) => Place::Elsewhere,
+                    None if is_forest(structure) => Place::Inside,
+                    None => Place::Cyclic,
+                };
+            }
             Over::Template { template, max_rank } => (template, *max_rank),
         };
         let ranks = |widest: Option<usize>| match widest.filter(|r| *r > max_rank) {
@@ -134,7 +140,7 @@ impl Over {
     /// What one of them is called, to stand after "every" and "no": "ring with ranks up to 7".
     pub fn class(&self) -> String {
         let Over::Template { template, max_rank } = self else {
-            return "tree of any topology and ranks".to_owned();
+            return "tree of any topology and ranks over these modes".to_owned();
         };
         let ranks = match *max_rank {
             usize::MAX => "the ranks allowed".to_owned(),
@@ -146,6 +152,8 @@ impl Over {
         match name {
             _ if every => format!("network with one vertex per mode and {ranks}"),
             _ if template.family().is_none() => format!("network on the graph given with {ranks}"),
+            "cp" if *max_rank == usize::MAX => "CP of any rank".to_owned(),
+            "cp" => format!("CP of rank up to {max_rank}"),
             "ring" | "path" | "star" => format!("{name} with {ranks}"),
             // Not any tree.
             "tree" => format!("network of template tree with {ranks}"),

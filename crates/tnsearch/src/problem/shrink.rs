@@ -14,8 +14,10 @@
 //! The modes are projected one after the other, each on the leading eigenvectors of the Gram matrix of what is left
 //! (sequentially truncated HOSVD): the losses add up. A Gram matrix does not see what is below a few ulp of `||X||^2`:
 //! where less may be lost, what a basis loses is computed, and where that is too much the basis comes from an SVD.
+//! The first mode of a large tensor gets its basis from a sketch where that shows one, and comes first.
 
 mod along;
+mod sketched;
 
 use self::along::{Along, Spread};
 use super::{Objective, Stop, Target};
@@ -173,11 +175,22 @@ impl Target {
         if objective.max_error().is_none() {
             modes.reverse();
         }
+        let sketches = objective.max_error().is_some() && sketched::is_sketched(dims);
+        if sketches {
+            // What is left is small enough for the others.
+            modes.sort_by_key(|&n| n != 0);
+        }
         let mut allowance = Allowance::new(objective, dims, modes.len());
         let mut small: Cow<Tensor<T>> = Cow::Borrowed(x);
         let mut bases: Vec<Option<Tensor<T>>> = vec![None; dims.len()];
         for mode in modes {
-            let basis = leading(&small, mode, &mut allowance, self.norm_squared(), (stop, room))?;
+            let norm_squared = self.norm_squared();
+            let sketch = (sketches && mode == 0)
+                .then(|| sketched::basis(&small, &mut allowance, norm_squared, (stop, room)));
+            let basis = match sketch.flatten() {
+                None => leading(&small, mode, &mut allowance, norm_squared, (stop, room))?,
+                sketched => sketched,
+            };
             let Some(basis) = basis else { continue };
             let along = Along::new(small.dims(), mode);
             let mut dims = small.dims().to_vec();

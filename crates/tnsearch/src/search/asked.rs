@@ -86,6 +86,7 @@ impl AskedSearch {
             seed: self.seed,
             prune: self.prune,
             shrink: self.shrink,
+            split: true,
             certificate_nodes: self.certificate_nodes,
             fit: self.fit.settings(None, max_bytes),
             rescue: self.fit.rescue,

@@ -2,17 +2,20 @@
 
 use super::description::{Bounds, Context, Description, Graphs, Plan};
 use super::engine::{
-    Doing, Engine, Evaluation, Event, Grounds, Listener, SearchResult, ShrunkSummary,
+    Doing, Engine, Evaluation, Event, Grounds, Listener, SearchResult, ShrunkSummary, Stage,
+    StageClock,
 };
 use super::executor::{Evaluator, Executor, Local, evaluator_for};
+use super::first::{InHand, first_answer};
 use super::incumbents::{starts, usual_formats, usual_trees};
+use super::splits::{Chosen, SplitSummary, chosen};
 use super::strategies;
 use super::{
     Begin, Budget, PlanFor, Resolved, SearchError, SearchSettings, Strategy, StrategySpec,
 };
 use crate::SettingError;
 use crate::bound::{BoundLimits, CutBound, NeededRank, Relaxation, check_template, needed_rank};
-use crate::decompose::Limits;
+use crate::decompose::{Decomposition, Limits};
 use crate::fit::{self, CheckedFit, FitSettings, Fitted};
 use crate::graph::{ModeGraph, Structure, Template};
 use crate::network::expand_cores;
@@ -69,6 +72,8 @@ pub struct Search<'a> {
     begun: Option<Instant>,
     speculate: bool,
     front: bool,
+    /// The split that was chosen, and a network of it.
+    split: Option<(SplitSummary, Decomposition)>,
 }
 
 impl<'a> Search<'a> {
@@ -100,6 +105,7 @@ impl<'a> Search<'a> {
             begun: None,
             speculate: true,
             front: false,
+            split: None,
         }
     }
 
@@ -272,8 +278,43 @@ impl<'a> Search<'a> {
         self.loss.is_squared_error() && self.target.is_whole()
     }
 
-    /// Checks everything; nothing is computed yet.
+    /// Whether large modes may be split into factors (the default): [`SearchSettings::split`].
+    pub fn split(mut self, split: bool) -> Self {
+        self.settings.split = split;
+        self
+    }
+
+    /// Where nothing is said about shape, template and ranks: the tensor in the split that is better than its own shape.
+    fn in_better_shape(mut self) -> Result<Self, SearchError> {
+        let held = self.evaluator.is_some() || matches!(self.executor, Some(Elsewhere::Given(_)));
+        let free =
+            self.template.is_none() && self.own.is_none() && self.settings.max_rank.is_none();
+        let several = self.settings.default_template() == "formats";
+        if held || !free || !several || !self.settings.split || !self.is_plain() {
+            return Ok(self);
+        }
+        let budget = &self.settings.budget;
+        budget.check()?;
+        let objective = self.settings.objective.check()?;
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
+        let left = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
+        let stop = self.stop.within_seconds(SPLIT_PART * left);
+        let limits = Limits { max_bytes: self.target.left_of(budget.max_bytes), stop };
+        if let Some(found) = chosen(&self.target, objective, (&limits, budget.threads())) {
+            let Chosen { target, train, summary } = found;
+            self.target = target;
+            self.split = Some((summary, train));
+        }
+        Ok(self)
+    }
+
+    /// Checks everything. Nothing is computed yet, but for the shape in which a tensor of long modes is searched.
     pub fn check(self) -> Result<CheckedSearch<'a>, SearchError> {
+        self.in_better_shape()?.checked()
+    }
+
+    fn checked(self) -> Result<CheckedSearch<'a>, SearchError> {
         let (dims, plain) = (self.target.dims(), self.is_plain());
         let (template, settings) = match (&self.own, &self.template) {
             // It knows its graphs, and has no ranks but those it is given.
@@ -365,6 +406,16 @@ impl<'a> CheckedSearch<'a> {
         &self.settings
     }
 
+    /// The tensor that is searched, in the shape in which it is.
+    pub fn target(&self) -> &Target {
+        &self.search.target
+    }
+
+    /// The split that was chosen, where it was not asked for: all that is said about structures is about its modes.
+    pub fn split(&self) -> Option<&SplitSummary> {
+        self.search.split.as_ref().map(|(split, _)| split)
+    }
+
     /// The objective.
     pub fn objective(&self) -> CheckedObjective {
         self.objective
@@ -447,7 +498,15 @@ impl<'a> CheckedSearch<'a> {
         let budget = &settings.budget;
         let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
         let late = stop.within_seconds((seconds - begun.elapsed().as_secs_f64()).max(0.0));
+        let mut stages = StageClock::reading_since(begun);
+        let plain = self.search.is_plain();
+        let in_hand = plain.then(|| {
+            enter(&mut listeners, &mut stages, Stage::Direct);
+            tell(&mut listeners, Doing::Sketching);
+            self.first(begun)
+        });
         let clock = Instant::now();
+        enter(&mut listeners, &mut stages, Stage::Spectra);
         if settings.shrink {
             tell(&mut listeners, Doing::Shrinking);
         }
@@ -455,7 +514,6 @@ impl<'a> CheckedSearch<'a> {
         let shrunk = shrunk.map(|target| (target, clock.elapsed().as_secs_f64()));
         let hurry = late.within_part(1.0 / 3.0);
         let target = shrunk.as_ref().map_or(target, |(small, _)| small);
-        let plain = self.search.is_plain();
         let wanted = settings.prune || self.certifies() || self.bounds != Bounds::Optional;
         let limits = BoundLimits { max_bytes: budget.max_bytes, threads: budget.threads };
         let bound = match wanted && plain {
@@ -475,17 +533,43 @@ impl<'a> CheckedSearch<'a> {
             }
         };
         self.search.listeners = listeners;
-        Ok(PreparedSearch { checked: self, shrunk, bound, late, hurry, begun })
+        let in_hand = in_hand.flatten();
+        Ok(PreparedSearch { checked: self, in_hand, shrunk, bound, late, hurry, begun, stages })
+    }
+
+    /// A first answer where the entries are many, in a part of the time: reading counts, and yet there is some.
+    fn first(&self, begun: Instant) -> Option<InHand> {
+        let Search { target, stop, .. } = &self.search;
+        let budget = &self.settings.budget;
+        let seconds = budget.max_seconds.unwrap_or(f64::INFINITY);
+        let left = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
+        let stop = stop.within_seconds((FIRST_PART * left).max(LEAST_PART * seconds));
+        let limits = Limits { max_bytes: target.left_of(budget.max_bytes), stop };
+        let searched = self.searched().ok()?;
+        let (widest, threads) = (self.settings.widest(), budget.threads());
+        let among = (&searched, self.graphs);
+        if let Some((_, train)) = &self.search.split {
+            return InHand::new(train.clone(), among);
+        }
+        let found = first_answer(target, among, self.objective, widest, (&limits, threads))?;
+        let most = phi_allowed(self.settings.max_phi, target.dims(), &self.template);
+        (found.structure.phi(target.dims()) < most).then_some(found)
     }
 
     /// The structures that bounds of this search are about; none where its strategy leaves the template.
     pub fn over(&self) -> Option<Over> {
-        let (template, settings) = (&self.template, &self.settings);
+        let template = &self.template;
         match self.graphs {
             Graphs::Trees | Graphs::Formats => Some(Over::Trees),
-            Graphs::Template => Some(Over::new(template, settings.max_rank)),
+            Graphs::Template => Some(Over::new(template, self.proven_rank())),
             Graphs::All => None,
         }
+    }
+
+    /// The largest rank of what is proven. What bounds say of a CP holds for every rank, unless a largest is asked for.
+    fn proven_rank(&self) -> usize {
+        let any = self.template.copy_vertex().is_some() && self.settings.widest_rank.is_some();
+        if any { usize::MAX } else { self.settings.max_rank }
     }
 
     /// Whether a lower bound is to be proven: one over the template says nothing about other graphs.
@@ -499,6 +583,8 @@ impl<'a> CheckedSearch<'a> {
 /// A search that can begin.
 pub struct PreparedSearch<'a> {
     checked: CheckedSearch<'a>,
+    /// What is there before the search.
+    in_hand: Option<InHand>,
     /// The smaller tensor in the place of X, and the seconds it took.
     shrunk: Option<(Target, f64)>,
     bound: Option<CutBound>,
@@ -507,6 +593,7 @@ pub struct PreparedSearch<'a> {
     /// Set when a third of it is spent: proofs give way to fits.
     hurry: Stop,
     begun: Instant,
+    stages: StageClock,
 }
 
 impl PreparedSearch<'_> {
@@ -563,7 +650,9 @@ impl PreparedSearch<'_> {
         let certifies = self.checked.certifies();
         let searched = self.checked.searched()?;
         let (over, unproven) = (self.checked.over(), self.unproven());
-        let PreparedSearch { checked, shrunk, bound, late, hurry, begun } = self;
+        let proven_rank = self.checked.proven_rank();
+        let PreparedSearch { checked, in_hand, shrunk, bound, late, hurry, begun, mut stages } =
+            self;
         let CheckedSearch {
             search,
             template,
@@ -586,6 +675,7 @@ impl PreparedSearch<'_> {
             stop,
             speculate,
             front,
+            split,
             ..
         } = search;
         let (dims, budget) = (target.dims(), &settings.budget);
@@ -615,6 +705,7 @@ impl PreparedSearch<'_> {
         let plain = loss.is_squared_error() && target.is_whole();
         let direct = settings.direct && own.is_none() && plain;
         if direct {
+            enter(&mut listeners, &mut stages, Stage::Direct);
             tell(&mut listeners, Doing::Direct);
         }
         let starts = direct.then(|| {
@@ -650,7 +741,11 @@ impl PreparedSearch<'_> {
         let strategies = (0..settings.runs).map(|k| strategy(rng::derived_seed(settings.seed, k)));
         let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
         // Every run, so that one alone finds what it finds among others.
-        let begin = |then| Begin::new(starts.clone().unwrap_or_default(), then);
+        let first = match &plan {
+            Some(plan) if own.is_none() => plan.first(&context),
+            _ => starts.clone().unwrap_or_default(),
+        };
+        let begin = |then| Begin::new(first.clone(), then);
         let mut strategies = strategies.into_iter().map(begin).collect::<Vec<_>>().into_iter();
         let mut engine = Engine::new(dims, objective, fit.for_target(small).into_owned())
             .runs(settings.seed, settings.runs, |_| {
@@ -667,16 +762,18 @@ impl PreparedSearch<'_> {
             .takes_whole(
                 matches!(graphs, Graphs::Trees | Graphs::Formats) && settings.max_phi >= 1.0,
             )
+            .in_hand(in_hand, !settings.direct || own.is_some())
             .stop(&ending)
-            .begun(begun);
+            .begun(begun)
+            .clock(stages);
         let needed = || {
             let (eps, bound) = (settings.objective.max_error()?, bound.as_ref()?);
             let needed = needed_rank(&template, bound.spectra(), eps);
-            needed.filter(|needed| needed.rank > settings.max_rank)
+            needed.filter(|needed| needed.rank > proven_rank)
         };
         engine = engine.grounds(Grounds {
             over,
-            wider: widest_rank > settings.max_rank,
+            wider: widest_rank > proven_rank,
             max_rank: Some(settings.max_rank)
                 .filter(|_| settings.widest_rank.is_none() && graphs_have_limits(graphs)),
             unproven,
@@ -719,6 +816,7 @@ impl PreparedSearch<'_> {
             }
         };
         let mut result = engine.run(executor)?;
+        result.split = split.map(|(split, _)| split);
         result.shrunk = shrunk.map(|(small, seconds)| ShrunkSummary {
             dims: small.dims().to_vec(),
             lost: small.lost(),
@@ -760,6 +858,21 @@ fn phi_allowed(asked: f64, dims: &[usize], template: &Template) -> f64 {
     let least = dims.iter().map(|&d| d as f64).sum::<f64>() + internal as f64;
     let least = least / dims.iter().map(|&d| d as f64).product::<f64>();
     if asked < 1.0 { asked } else { asked.max(least.next_up()) }
+}
+
+/// The part of the time left that a first answer may take, and of all where that is more.
+const FIRST_PART: f64 = 0.4;
+const LEAST_PART: f64 = 0.2;
+/// The part of the time left in which splits are looked at.
+const SPLIT_PART: f64 = 0.3;
+
+/// Begins another stage.
+fn enter(listeners: &mut [&mut dyn Listener], clock: &mut StageClock, stage: Stage) {
+    if clock.enter(stage) {
+        for listener in listeners {
+            let _ = listener.hear(&Event::Stage(stage));
+        }
+    }
 }
 
 /// Tells all listeners what is done. One that fails says so at the next event.

@@ -295,6 +295,11 @@ pub trait Plan: Send + Sync {
         ("runs", 1)
     }
 
+    /// Which of the structures that direct methods give are fitted before all else.
+    fn first(&self, context: &Context<'_>) -> Vec<Structure> {
+        context.starts.unwrap_or_default().to_vec()
+    }
+
     /// The strategy of a run.
     fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError>;
 }

@@ -48,6 +48,9 @@ pub struct SearchSettings {
     pub prune: bool,
     /// Whether a smaller tensor is searched in the place of X where that pays ([`crate::problem::Target::shrink`]).
     pub shrink: bool,
+    /// Whether large modes may be split into factors, where that is better than anything in the tensor's own shape: only
+    /// for an error to be reached, on all entries, where neither template nor largest rank is given.
+    pub split: bool,
     /// Nodes that may be expanded after the search to prove a lower bound; 0: prove none.
     pub certificate_nodes: u64,
     /// How structures are fitted. Its `enough_rse` follows from the objective.
@@ -90,6 +93,7 @@ impl Default for SearchSettings {
             seed: 0,
             prune: true,
             shrink: true,
+            split: true,
             certificate_nodes: 200_000,
             fit: FitSettings::default(),
             rescue: None,
@@ -214,6 +218,11 @@ impl SearchSettings {
         let refused = |expected: String| {
             Err(SettingError::new("strategy", format!("'{}'", asked.name), expected))
         };
+        if template.copy_vertex().is_some() && !plain {
+            let expected =
+                "it is fitted by the squared error on all entries alone; use another template";
+            return Err(SettingError::new("template", "'cp'", expected));
+        }
         if description.least_squares && !plain {
             return refused(
                 "it is by the squared error on all entries; use greedy, or tnls on a template"
@@ -223,6 +232,10 @@ impl SearchSettings {
         match Self::strategies_of(template, plain) {
             None if matches!(description.graphs, Graphs::Trees | Graphs::Formats) => refused(
                 "it is for templates any-tree and formats; use auto for a template of one format"
+                    .into(),
+            ),
+            None if template.copy_vertex().is_some() && !self.is_default() => refused(
+                "template cp has one rank to choose, which auto does; use auto, or another template"
                     .into(),
             ),
             None => Ok(asked.clone()),

@@ -2,6 +2,7 @@
 
 use crate::fit::Effort;
 use crate::graph::Structure;
+use crate::problem::Score;
 
 /// Proposes structures and learns from what became of them; the engine does the rest.
 ///
@@ -22,6 +23,10 @@ pub trait Strategy: Send {
     /// Which structures the walks of the last ask ended at ([`Generation::adapt`]), in its order; none for those that
     /// ended nowhere. Said before [`Strategy::tell`], of such generations only.
     fn tell_found(&mut self, _found: &[Option<Found>]) {}
+
+    /// Hears the best that other strategies of the same run have found, before it is asked: what cannot be better need not
+    /// be proposed.
+    fn hear(&mut self, _best: &Score) {}
 
     /// The same strategy in the same state, to be told what *might* come: the engine uses it to fit, on workers
     /// that would be idle, what may be asked for next. None (the default): it cannot be copied.
@@ -56,6 +61,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn tell_found(&mut self, found: &[Option<Found>]) {
         (**self).tell_found(found);
+    }
+
+    fn hear(&mut self, best: &Score) {
+        (**self).hear(best);
     }
 
     fn fork(&self) -> Option<Box<dyn Strategy>> {
@@ -121,12 +130,14 @@ pub struct Adapting {
     pub grows: bool,
     /// Steps of each walk.
     pub steps: usize,
+    /// Whether ranks grow together, little by little ([`crate::fit::Adapt::gently`]).
+    pub gently: bool,
 }
 
 impl Adapting {
     /// Ranks up to a largest one, swaps, edges that come and go, and so many steps.
     pub fn new(max_rank: usize, steps: usize) -> Self {
-        Adapting { max_rank, swaps: true, grows: true, steps }
+        Adapting { max_rank, swaps: true, grows: true, steps, gently: false }
     }
 }
 

@@ -110,6 +110,9 @@ pub fn round(
     limits: &Limits,
 ) -> Result<Rounded, DecomposeError> {
     let structure = network.structure();
+    if structure.template().copy_vertex().is_some() {
+        return Err(DecomposeError::Hyperedge);
+    }
     goal.check_edges(structure.template())?;
     if let Some(tree) = tree::Spanning::of(structure) {
         return dispatch!(&network.cores()[0], like => {
@@ -159,6 +162,10 @@ pub fn round_onto(
     goal: &RoundGoal,
     limits: &Limits,
 ) -> Result<Rounded, DecomposeError> {
+    let copies = |s: &Template| s.copy_vertex().is_some();
+    if copies(template) || copies(network.structure().template()) {
+        return Err(DecomposeError::Hyperedge);
+    }
     goal.check_edges(template)?;
     let candidates = match permutation {
         Some(given) => vec![given.to_vec()],
@@ -206,7 +213,7 @@ pub fn round_onto(
 }
 
 fn is_tree(template: &Template) -> bool {
-    template.edges().len() + 1 == template.vertices()
+    template.is_tree()
 }
 
 impl RoundGoal {

@@ -29,7 +29,7 @@ use net::Net;
 use price::Goal;
 use serde::{Deserialize, Serialize};
 use sweep::Pairs;
-use walk::{State, Walk};
+use walk::{OFTEN, SELDOM, State, Walk};
 
 /// What a fit that chooses its ranks may do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub struct Adapt {
     pub swaps: bool,
     /// Steps of the walk.
     pub steps: usize,
+    /// Whether ranks grow together, from where they are to the largest one little by little.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gently: bool,
     /// Graphs are not entered whose sweep takes more multiply-adds per entry of the tensor.
     pub max_cost: Option<f64>,
 }
@@ -52,7 +55,7 @@ pub struct Adapt {
 impl Adapt {
     /// Ranks up to a largest one on these pairs of vertices, the modes where they are, and no walk.
     pub fn new(objective: Objective, max_rank: usize, joins: Vec<(usize, usize)>) -> Self {
-        Adapt { objective, max_rank, joins, swaps: false, steps: 0, max_cost: None }
+        Adapt { objective, max_rank, joins, swaps: false, steps: 0, gently: false, max_cost: None }
     }
 }
 
@@ -62,6 +65,9 @@ const RISING: [f64; 9] = [0.05, 0.1, 0.1, 0.2, 0.4, 0.7, 1.0, 1.0, 1.0];
 
 /// Ordinary sweeps at the end.
 const LAST_SWEEPS: usize = 30;
+
+/// The same where ranks have grown and are to grow on.
+const BEFORE_MORE: usize = 10;
 
 /// Sweeps over pairs in which the price of error rises until what was asked for is met.
 const MOST_RAISES: usize = 30;
@@ -110,7 +116,11 @@ pub(super) fn adapt(task: Task<'_>, adapt: &Adapt) -> Result<Fitted, FitError> {
         let fitted = Fitted::without_work(cores, error);
         return Ok(Fitted { sweeps, restarts, interrupted, graph, ..fitted });
     }
-    let max_sweeps = if stopped { 1 } else { LAST_SWEEPS };
+    let max_sweeps = match stopped {
+        true => 1,
+        false if adapt.gently && adapt.steps == 0 => BEFORE_MORE,
+        false => LAST_SWEEPS,
+    };
     let last = &FitSettings { max_sweeps, ..last }.check()?;
     let run = &if stopped { Run::default() } else { Run::until(stop) };
     let (warm, start) = (Some(&cores[..]), None);
@@ -172,6 +182,7 @@ fn walked<T: Scalar>(
         goal: Goal::new(objective, size(target.full_dims()) as f64),
         max_rank: adapt.max_rank.max(1),
         swaps: adapt.swaps,
+        sweeping: if adapt.gently { OFTEN } else { SELDOM },
         max_bytes: settings.max_bytes,
         max_cost: adapt.max_cost.unwrap_or(f64::INFINITY),
         rng,
@@ -188,7 +199,13 @@ fn walked<T: Scalar>(
             walk.pair_sweep(&mut state, factor);
         }
     }
-    walk.raise(&mut state, MOST_RAISES);
+    match adapt.gently {
+        true => {
+            walk.grow(&mut state);
+            walk.trim(&mut state);
+        }
+        false => walk.raise(&mut state, MOST_RAISES),
+    }
     let best = walk.walk(state, adapt.steps);
     let net = best.net;
     let mut cores = net.to_cores();

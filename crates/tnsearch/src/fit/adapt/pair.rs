@@ -74,6 +74,14 @@ impl<T: Scalar> Pair<T> {
         12.0 * block + 4.0 * width * width + eigen
     }
 
+    /// The numbers that a turn of the two cores takes at a rank, about: H once more and reordered, the squares of both cores
+    /// (outer edges times rank, squared) in a few forms, and the solver of the wider one.
+    pub fn turn_entries(&self, net: &Net<T>, rank: usize) -> f64 {
+        let square = |outer: &[Label]| ((net.size(outer) * rank) as f64).powi(2);
+        let (u, v) = (square(&self.outer.0), square(&self.outer.1));
+        2.0 * (self.width as f64).powi(2) + 3.0 * (u + v) + 2.0 * u.max(v)
+    }
+
     /// `(||X||^2 + b^H H b - 2 Re b^H t) / ||X||^2`.
     pub fn error_of(&self, block: &[T], norm_squared: f64) -> f64 {
         let n = self.width;

@@ -18,6 +18,9 @@ impl Price {
 /// How fast the price of error follows what is missing.
 const STEP: f64 = 1.03;
 
+/// About how fast parameters grow as the error falls: `phi ~ error^-FALL`.
+pub(super) const FALL: f64 = 1.5;
+
 /// An objective as a price of error that is raised and lowered until it is met.
 #[derive(Debug, Clone)]
 pub(super) struct Goal {
@@ -37,8 +40,30 @@ impl Goal {
         Goal { objective, entries, weight }
     }
 
+    /// The price at which a network of so many parameters and this error pays, where it moves: with `phi ~ error^-a`,
+    /// `-d phi / d error = a phi / error`.
+    pub fn fair(&mut self, params: f64, error: f64) {
+        if self.moves() && error > 0.0 {
+            self.weight = FALL * params / self.entries / error;
+        }
+    }
+
+    /// The same for a network of which so much is known: what was asked for, and what it is at most.
+    pub fn fair_at_goal(&mut self, params: f64, error: f64) {
+        match self.objective {
+            Objective::MaxError(eps) => self.fair(params, eps),
+            Objective::MaxParams(most) => self.fair(most as f64, error),
+            Objective::Lambda(_) => {}
+        }
+    }
+
     pub fn price(&self) -> Price {
         Price { param: 1.0 / self.entries, error: self.weight }
+    }
+
+    /// The error that was asked for, where one was.
+    pub fn max_error(&self) -> Option<f64> {
+        self.objective.max_error()
     }
 
     /// Whether the price follows.

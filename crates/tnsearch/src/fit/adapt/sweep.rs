@@ -11,13 +11,16 @@ use crate::problem::Stop;
 use crate::tensor::Scalar;
 
 /// Blocks wider than this are not solved as one.
-const MAX_WIDTH: usize = 500;
+const MAX_WIDTH: usize = 900;
 
 /// Multiply-adds per entry of X that the environment of a pair may take.
-const MAX_COST: f64 = 2000.0;
+const MAX_COST: f64 = 10_000.0;
 
 /// Multiply-adds of one turn of the two cores of a pair at most.
-const MAX_TURN: f64 = 1e7;
+const MAX_TURN: f64 = 3e8;
+
+/// The same, beyond which cores have one turn less: ordinary sweeps follow.
+const LONG_TURN: f64 = 1e7;
 
 /// A swap of two modes is looked at where the spectrum puts its loss below this many times that without it.
 const NEAR: f64 = 1.05;
@@ -31,6 +34,8 @@ pub(super) struct Terms {
     pub swaps: bool,
     /// The rank that the edge is to have whatever it costs.
     pub rank: Option<usize>,
+    /// An error at which no rank grows any more.
+    pub enough: f64,
 }
 
 /// Where the environment of a pair comes from: T and H of a node above both.
@@ -245,7 +250,8 @@ impl<'x, T: Scalar> Pairs<'x, T> {
         let white = pair.whiten(net, &block)?;
         let edge = net.edge(u, v);
         let now = net.lengths[edge];
-        let bounds = terms.rank.map_or((1, terms.max_rank), |r| (r, r));
+        let most = if pair.old_error > terms.enough { terms.max_rank } else { now };
+        let bounds = terms.rank.map_or((1, terms.max_rank.min(most)), |r| (r, r));
         let forced = terms.rank.is_some();
         let spectrum =
             |swapped| pair.split(net, &white, swapped, &terms.price, bounds, self.norm_squared);
@@ -272,7 +278,13 @@ impl<'x, T: Scalar> Pairs<'x, T> {
             ));
         }
         splits.extend(ways.iter().map(|(_, spectrum)| (pair.cores(net, &white, spectrum), 2)));
+        // What turns of the cores take comes on top of the merged blocks and the pair.
+        let left = match self.room.is_finite() {
+            true => self.room - net.entries_along(&merged.tree) - pair.entries(net),
+            false => f64::INFINITY,
+        };
         for (split, rounds) in splits {
+            let rounds = if pair.turn_entries(net, split.rank) <= left { rounds } else { 0 };
             let split = self.refine(net, &pair, split, rounds);
             let loss = terms.price.of(split.params, split.error);
             if split.error.is_finite() && best.as_ref().is_none_or(|b| loss < b.0) {
@@ -330,7 +342,11 @@ impl<'x, T: Scalar> Pairs<'x, T> {
         net.resize(net.edge(pair.u, pair.v), split.rank);
         // Each turn contracts H with a squared core: where that takes long, ordinary sweeps do it for less.
         let cost = (pair.width * pair.width) as f64 * (split.rank * split.rank) as f64;
-        let rounds = if cost > MAX_TURN { 0 } else { rounds };
+        let rounds = match cost {
+            _ if cost > MAX_TURN => 0,
+            _ if cost > LONG_TURN => rounds.saturating_sub(1),
+            _ => rounds,
+        };
         let edges = pair.edges();
         let twins = edges.iter().map(|&l| net.twin(l));
         let labels = edges.iter().copied().chain(twins).collect();

@@ -206,6 +206,7 @@ fn pairs_take_no_more_memory_than_they_may() {
         max_rank: 9,
         swaps: false,
         rank: None,
+        enough: 0.0,
     };
     let solved = |room: f64| {
         let stop = Stop::new();

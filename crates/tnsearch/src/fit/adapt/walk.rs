@@ -2,7 +2,7 @@
 //! sweeps and by more the better it looks, and is taken where it pays.
 
 use super::net::Net;
-use super::price::Goal;
+use super::price::{FALL, Goal};
 use super::sweep::{Pairs, Terms};
 use crate::fit::als::als_sweep;
 use crate::fit::plan::{Plan, Walk as Way};
@@ -28,6 +28,30 @@ const MOST_SWEEPS: usize = 24;
 /// How much dearer error gets from sweep to sweep as long as what was asked for is not met.
 const RAISE: f64 = 1.5;
 
+/// Of a hundred steps so many are sweeps over all pairs; the others change one rank or swap two modes.
+pub(super) const SELDOM: usize = 3;
+
+/// The same where ranks are large, and a step by one is small.
+pub(super) const OFTEN: usize = 25;
+
+/// How much the largest rank grows at a time where all grow together.
+const GROWTH: f64 = 1.15;
+
+/// Ordinary sweeps in between.
+const BETWEEN: usize = 2;
+
+/// How dear error is while ranks grow, in units of its price: what is too much is taken back.
+const DEAR: f64 = 3.0;
+
+/// Sweeps over pairs that lower ranks, how many ordinary ones may follow each, and how much dearer error is after one that
+/// lost too much.
+const TRIMS: usize = 3;
+const TRIM_SWEEPS: usize = 8;
+const DEARER: f64 = 1.5;
+
+/// How dear error is in the first of them, in units of what it costs along the front: one edge alone loses more for a rank.
+const CHEAP: f64 = 0.4;
+
 /// A network with its error.
 #[derive(Debug, Clone)]
 pub(super) struct State<T> {
@@ -52,6 +76,8 @@ pub(super) struct Walk<'r, T: Scalar> {
     pub goal: Goal,
     pub max_rank: usize,
     pub swaps: bool,
+    /// Of a hundred steps so many are sweeps over all pairs.
+    pub sweeping: usize,
     pub max_bytes: Option<u64>,
     /// Structures are not entered whose sweep takes more multiply-adds per entry.
     pub max_cost: f64,
@@ -64,12 +90,15 @@ impl<T: Scalar> Walk<'_, T> {
     fn terms(&self, factor: f64, rank: Option<usize>) -> Terms {
         let mut price = self.goal.price();
         price.error *= factor;
-        Terms { price, max_rank: self.max_rank, swaps: self.swaps, rank }
+        Terms { price, max_rank: self.max_rank, swaps: self.swaps, rank, enough: 0.0 }
     }
 
     /// A sweep over all pairs.
     pub fn pair_sweep(&mut self, state: &mut State<T>, factor: f64) {
-        let terms = self.terms(factor, None);
+        self.sweep_by(state, self.terms(factor, None));
+    }
+
+    fn sweep_by(&mut self, state: &mut State<T>, terms: Terms) {
         let joins = &self.joins;
         // Of very many pairs only those that are joined: the others come one at a time.
         let many = joins.len() > 2 * state.net.vertices();
@@ -152,6 +181,82 @@ impl<T: Scalar> Walk<'_, T> {
         }
     }
 
+    /// Sweeps over pairs in which the largest rank grows little by little, until what was asked for is met or no rank grows:
+    /// so none takes what others would need less of, and the order of the modes is found while sweeps are cheap.
+    pub fn grow(&mut self, state: &mut State<T>) {
+        let largest = |net: &Net<T>| net.graph().edges().iter().map(|e| e.2).max().unwrap_or(1);
+        let mut cap = largest(&state.net).min(self.max_rank);
+        let largest_params = self.largest_params(&state.net);
+        let enough = self.goal.max_error().unwrap_or(0.0);
+        let dear = if self.goal.moves() { 1.0 } else { DEAR };
+        let mut best = state.clone();
+        let mut idle = 0;
+        while idle < 2 && !self.stop.is_set() {
+            if self.goal.moves() && self.goal.is_enough(state.net.params(), state.error) {
+                break;
+            }
+            // The last bit by as much as is missing, if parameters grow as the error falls.
+            let missing = if enough > 0.0 { (state.error / enough).sqrt() } else { GROWTH };
+            cap = ((cap as f64 * missing.min(GROWTH)).ceil() as usize).max(2).min(self.max_rank);
+            self.goal.fair_at_goal(largest_params, state.error);
+            let before = (state.net.params(), state.error);
+            let terms = Terms { max_rank: cap, enough, ..self.terms(dear, None) };
+            self.sweep_by(state, terms);
+            self.als(state, |sweep, _| sweep < BETWEEN);
+            let grown = state.net.params() > before.0 || state.error < 0.99 * before.1;
+            idle = if grown || cap < self.max_rank { 0 } else { idle + 1 };
+            let merit = |s: &State<T>| self.goal.merit(s.net.params(), s.error);
+            if merit(state) < merit(&best) {
+                best = state.clone();
+            }
+        }
+        if !self.goal.moves() {
+            self.pair_sweep(state, 1.0);
+            self.als(state, |sweep, _| sweep < BETWEEN);
+        }
+        let merit = |s: &State<T>| self.goal.merit(s.net.params(), s.error);
+        if merit(&best) < merit(state) {
+            *state = best;
+        }
+        self.goal.fair(state.net.params() as f64, state.error);
+    }
+
+    /// Where the error is smaller than it need be, ranks are lowered together for as long as it is kept.
+    pub fn trim(&mut self, state: &mut State<T>) {
+        let Some(eps) = self.goal.max_error().filter(|&eps| state.error <= eps) else { return };
+        let mut factor = CHEAP;
+        for _ in 0..TRIMS {
+            if self.stop.is_set() || state.error <= 0.0 {
+                break;
+            }
+            let mut next = state.clone();
+            self.goal.fair(next.net.params() as f64, next.error);
+            let price = factor * (next.error / eps).powi(2) / FALL;
+            let terms = Terms { enough: f64::INFINITY, ..self.terms(price, None) };
+            self.sweep_by(&mut next, terms);
+            let fewer = next.net.params() < state.net.params();
+            let mut last = f64::INFINITY;
+            let swept = self.als(&mut next, |sweep, error| {
+                let falls = error < 0.995 * last;
+                last = error;
+                sweep < TRIM_SWEEPS && (!fewer || error > eps) && falls
+            });
+            match swept && next.error <= eps && (fewer || next.error < state.error) {
+                true => *state = next,
+                false => factor *= DEARER,
+            }
+        }
+        self.goal.fair(state.net.params() as f64, state.error);
+    }
+
+    /// The parameters of a network where all ranks are as large as they may be.
+    fn largest_params(&self, net: &Net<T>) -> f64 {
+        let degree = |v: usize| self.joins.iter().filter(|&&(a, b)| a == v || b == v).count();
+        let rank = self.max_rank as f64;
+        let core = |v: usize| net.dim(v) as f64 * net.stretch_of(v) * rank.powi(degree(v) as i32);
+        (0..net.vertices()).map(core).sum()
+    }
+
     /// Makes steps from a state; the best state seen.
     pub fn walk(&mut self, from: State<T>, steps: usize) -> State<T> {
         let mut best = from.clone();
@@ -185,7 +290,7 @@ impl<T: Scalar> Walk<'_, T> {
             let v = (u + 1 + self.rng.random_range(0..modes - 1)) % modes;
             return Some(Step::Swap(u, v));
         }
-        if kind >= 97 {
+        if kind >= 100 - self.sweeping {
             return Some(Step::Sweep(self.rng.random_range(0.5..1.5)));
         }
         if self.joins.is_empty() {

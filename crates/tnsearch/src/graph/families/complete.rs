@@ -10,6 +10,7 @@ pub(super) static COMPLETE: FamilyDescription = FamilyDescription {
     graph: |_, n| Ok((n, (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v))).collect())),
     words: |_| "fully connected network".to_owned(),
     placement: "Every mode may be joined to every other.",
+    copies: false,
     layout: |_| Layout::Chords,
 };
 

@@ -14,6 +14,7 @@ pub(super) static HT: FamilyDescription = FamilyDescription {
     },
     words: |_| "hierarchical Tucker network".to_owned(),
     placement: IN_ORDER,
+    copies: false,
     layout: |_| Layout::Layers,
 };
 

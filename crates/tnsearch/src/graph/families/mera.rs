@@ -14,6 +14,7 @@ pub(super) static MERA: FamilyDescription = FamilyDescription {
     },
     words: |_| "MERA network".to_owned(),
     placement: IN_ORDER,
+    copies: false,
     layout: |_| Layout::Layers,
 };
 

@@ -3,6 +3,7 @@
 //! A new family is a new file and a line in [`FAMILIES`]: parsing, messages, help texts, drawings and tests follow.
 
 mod complete;
+mod cp;
 mod ht;
 mod mera;
 mod path;
@@ -21,7 +22,7 @@ use std::hash::{Hash, Hasher};
 pub const MAX_ORDER: usize = 64;
 
 /// The families there are, in the order in which they are listed to people.
-pub static FAMILIES: [&FamilyDescription; 9] = [
+pub static FAMILIES: [&FamilyDescription; 10] = [
     &path::PATH,
     &ring::RING,
     &star::STAR,
@@ -31,6 +32,7 @@ pub static FAMILIES: [&FamilyDescription; 9] = [
     &tucker::TUCKER,
     &ht::HT,
     &mera::MERA,
+    &cp::CP,
 ];
 
 /// The most sides that a family can ask for.
@@ -55,6 +57,8 @@ pub struct FamilyDescription {
     words: fn(&[usize]) -> String,
     /// A sentence that says where modes sit; braces stand for them in the order of the vertices.
     placement: &'static str,
+    /// Whether its last vertex is a copy vertex ([`Template::copy_vertex`]).
+    copies: bool,
     /// How it is drawn.
     layout: fn(&[usize]) -> Layout,
 }
@@ -106,7 +110,7 @@ impl FamilyDescription {
     /// Whether its graphs are trees.
     pub fn is_tree(&'static self) -> bool {
         let templates = self.of_order(8).into_iter().filter_map(|family| family.build(8).ok());
-        templates.into_iter().all(|t| t.edges().len() + 1 == t.vertices())
+        templates.into_iter().all(|t| t.is_tree())
     }
 }
 
@@ -116,7 +120,7 @@ impl fmt::Debug for FamilyDescription {
     }
 }
 
-/// The families as people are told them: `path, ring, ..., peps:RxC, tucker, ht, mera`.
+/// The families as people are told them: `path, ring, ..., peps:RxC, tucker, ht, mera, cp`.
 pub fn family_list() -> String {
     FAMILIES.iter().map(|family| family.written()).collect::<Vec<_>>().join(", ")
 }
@@ -200,7 +204,8 @@ impl Family {
         match graph {
             Ok((vertices, edges)) => {
                 let external = (0..vertices).map(|v| v < order).collect();
-                Template::from_graph(&self.to_string(), external, edges)
+                let template = Template::from_graph(&self.to_string(), external, edges)?;
+                Ok(if self.description.copies { template.copying() } else { template })
             }
             Err(reason) => Err(GraphError::Order { template: self.to_string(), order, reason }),
         }
@@ -284,7 +289,9 @@ pub(crate) mod tests {
 
     /// Every template of an order.
     pub(crate) fn all(order: usize) -> Vec<Template> {
-        Family::all(order).map(|family| family.build(order).unwrap()).collect()
+        let templates = Family::all(order).map(|family| family.build(order).unwrap());
+        // A copy vertex asks for equal ranks, and has tests of its own.
+        templates.filter(|t| t.copy_vertex().is_none()).collect()
     }
 
     pub(super) fn degrees(t: &Template) -> Vec<usize> {
@@ -312,7 +319,10 @@ pub(crate) mod tests {
 
     #[test]
     fn the_list_is_the_one_that_documents_and_messages_show() {
-        assert_eq!(family_list(), "path, ring, star, tree, complete, peps:RxC, tucker, ht, mera");
+        assert_eq!(
+            family_list(),
+            "path, ring, star, tree, complete, peps:RxC, tucker, ht, mera, cp"
+        );
         let error = GraphError::UnknownTemplate("x".into()).to_string();
         assert_eq!(error, format!("unknown template 'x'; use {} or a JSON file", family_list()));
         let trees = FAMILIES.into_iter().filter(|f| f.is_tree()).map(|f| f.name);

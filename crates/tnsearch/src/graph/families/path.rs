@@ -10,6 +10,7 @@ pub(super) static PATH: FamilyDescription = FamilyDescription {
     graph: |_, n| Ok((n, (1..n).map(|v| (v - 1, v)).collect())),
     words: |_| "tensor train (path)".to_owned(),
     placement: "Along the train stand {}.",
+    copies: false,
     layout: |_| Layout::Line,
 };
 

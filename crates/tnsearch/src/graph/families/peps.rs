@@ -10,6 +10,7 @@ pub(super) static PEPS: FamilyDescription = FamilyDescription {
     graph: lattice,
     words: |sides| format!("{} × {} lattice (PEPS)", sides[0], sides[1]),
     placement: IN_ORDER,
+    copies: false,
     layout: |sides| Layout::Grid { columns: sides[1] },
 };
 

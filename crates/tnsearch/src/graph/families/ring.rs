@@ -10,6 +10,7 @@ pub(super) static RING: FamilyDescription = FamilyDescription {
     graph: |_, n| Ok((n, edges(n))),
     words: |_| "tensor ring".to_owned(),
     placement: "Round the ring stand {}.",
+    copies: false,
     layout: |_| Layout::Circle,
 };
 

@@ -10,6 +10,7 @@ pub(super) static STAR: FamilyDescription = FamilyDescription {
     graph: |_, n| Ok((n, (1..n).map(|v| (0, v)).collect())),
     words: |_| "star network".to_owned(),
     placement: IN_ORDER,
+    copies: false,
     layout: |_| Layout::Hub,
 };
 

@@ -10,6 +10,7 @@ pub(super) static TREE: FamilyDescription = FamilyDescription {
     graph: |_, n| Ok((n, (1..n).map(|v| ((v - 1) / 2, v)).collect())),
     words: |_| "tree network".to_owned(),
     placement: IN_ORDER,
+    copies: false,
     layout: |_| Layout::Rooted,
 };
 

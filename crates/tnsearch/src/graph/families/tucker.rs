@@ -10,6 +10,7 @@ pub(super) static TUCKER: FamilyDescription = FamilyDescription {
     graph: |_, n| Ok((n + 1, (0..n).map(|v| (v, n)).collect())),
     words: |_| "Tucker network".to_owned(),
     placement: IN_ORDER,
+    copies: false,
     layout: |_| Layout::Core,
 };
 

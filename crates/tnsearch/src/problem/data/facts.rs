@@ -57,7 +57,7 @@ impl Target {
         let small = |s: &Shrunk| Small { full_dims: s.full_dims().to_vec(), lost: s.lost() };
         Facts {
             kind: tensor.kind(),
-            dims: tensor.dims().to_vec(),
+            dims: self.dims().to_vec(),
             norm_squared: *norm_squared,
             exponent: *exponent,
             shrunk: shrunk.as_ref().map(small),
@@ -92,6 +92,6 @@ impl Target {
         // What it was made from is elsewhere.
         let (tensor, norm_squared, exponent, beside) =
             (Arc::new(tensor), *norm_squared, *exponent, 0);
-        Ok(Target(Arc::new(Inner { tensor, norm_squared, exponent, shrunk, holes, beside })))
+        Ok(Target(Arc::new(Inner::new(tensor, (norm_squared, exponent), shrunk, holes, beside))))
     }
 }

@@ -65,7 +65,11 @@ fn an_answer_is_optimal_only_among_what_it_is_one_of() {
         }
     }
     let cyclic = said(Some(Over::Trees), &inside, 40);
-    assert!(cyclic.text().contains("every tree of any topology and ranks that reaches the error"));
+    assert!(
+        cyclic.text().contains(
+            "every tree of any topology and ranks over these modes that reaches the error"
+        )
+    );
     assert!(cyclic.text().contains("it has a cycle, and is smaller than any of these can be"));
     assert!(said(Some(Over::Trees), &star, 50).is_optimal());
     // Structures that nobody named are those of the strategy, which proposed the answer.

@@ -1,6 +1,6 @@
 //! What a search tells while it runs: journal, progress bar and report listen to the same stream.
 
-use super::{Counts, EndRecord, Evaluation, GenerationRecord};
+use super::{Counts, EndRecord, Evaluation, GenerationRecord, Stage};
 use crate::problem::Score;
 use std::fmt;
 use thiserror::Error;
@@ -17,6 +17,8 @@ pub enum Event<'e> {
     Progress(&'e Progress),
     /// What it is busy with from now on: said when that changes, also before the first structure is proposed.
     Doing(&'e Doing<'e>),
+    /// Another stage has begun: its time is counted from now on ([`super::Stages`]).
+    Stage(Stage),
     /// The search has ended.
     End(&'e EndRecord),
 }
@@ -25,6 +27,8 @@ pub enum Event<'e> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Doing<'e> {
+    /// A first answer is made from sketches.
+    Sketching,
     /// A smaller tensor is sought that can take the place of X.
     Shrinking,
     /// The spectra of so many cuts are computed, those that there is time for.
@@ -47,6 +51,7 @@ pub enum Doing<'e> {
 impl fmt::Display for Doing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Doing::Sketching => f.write_str("making a first answer by sketches"),
             Doing::Shrinking => f.write_str("looking for a smaller tensor in its place"),
             Doing::Cuts(cuts) => write!(f, "computing the spectra of up to {cuts} cuts"),
             Doing::Direct => f.write_str("looking for structures by direct methods"),

@@ -3,7 +3,7 @@
 use super::no_answer::Refusals;
 use super::run::{Job, Slot};
 use super::{
-    Best, Doing, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult,
+    Best, Doing, Driver, Evaluation, Event, NoAnswer, ParetoPoint, RunSummary, SearchResult, Stage,
     StoppedBy,
 };
 use crate::bound::{Candidate, Next, Relaxation};
@@ -11,7 +11,9 @@ use crate::fit::{Effort, FitError, Fitted};
 use crate::graph::Structure;
 use crate::problem::{LowerBound, Proven, Reason, Score};
 use crate::search::SearchError;
+use crate::search::first::InHand;
 use crate::tensor::size;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Nodes of a certificate between two looks at the stop.
@@ -23,7 +25,8 @@ type OnFront = (u128, f64, (Arc<Job>, Arc<Evaluation>));
 impl Driver<'_, '_> {
     pub(super) fn finish(mut self) -> Result<SearchResult, SearchError> {
         self.account.settle();
-        let best = match self.best()? {
+        let best = self.best()?;
+        let best = match self.or_in_hand(best)? {
             None => self.whole()?,
             best => best,
         };
@@ -71,6 +74,8 @@ impl Driver<'_, '_> {
             speculative: self.speculative,
             measure: self.engine.measure.clone(),
             shrunk: None,
+            split: None,
+            stages: self.engine.clock.stages(),
             listener_error: None,
         };
         self.tell(&Event::End(&result.end_record()));
@@ -102,6 +107,35 @@ impl Driver<'_, '_> {
             None => self.fit_again(job.place.run, &job.structure, job.effort, false)?,
         };
         Ok(Some(self.answer(&job, &evaluation, fitted)))
+    }
+
+    /// The score of an answer that was there before the search.
+    pub(super) fn score_of(&self, answer: &InHand) -> Score {
+        let InHand { structure, fitted } = answer;
+        let dims = &self.engine.rules.dims;
+        let (params, phi) = (structure.params(dims), structure.phi(dims));
+        self.engine.rules.objective.score(params, phi, fitted.error)
+    }
+
+    /// What was found, or what was there before where that is better.
+    fn or_in_hand(&mut self, found: Option<Best>) -> Result<Option<Best>, SearchError> {
+        let Some((answer, last_resort)) = self.engine.in_hand.take() else { return Ok(found) };
+        let (objective, score) = (self.engine.rules.objective, self.score_of(&answer));
+        let is_better = |best: &Best| {
+            !last_resort && objective.compare_answers(&score, &best.score) == Ordering::Less
+        };
+        if found.as_ref().is_some_and(|best| !is_better(best)) {
+            return Ok(found);
+        }
+        let InHand { structure, fitted } = answer;
+        let place = Slot { generation: self.entered, run: 0, index: 0 };
+        let job = self.engine.rules.job(place, structure, Effort::Direct, None, false)?;
+        let evaluation = self.evaluation(&job, score.loss, &fitted);
+        let format = job.structure.template().name();
+        self.account.formats.add(objective, format, score, evaluation.seconds);
+        let (structure, graph, phi) = (job.structure, job.graph, job.phi);
+        let seed = self.engine.runs[0].seed;
+        Ok(Some(Best { structure, graph, fitted, score, phi, evaluation, run: 0, seed }))
     }
 
     /// Where all strategies ended without any answer, and vertices may carry several modes: the tensor itself, as one
@@ -189,6 +223,7 @@ impl Driver<'_, '_> {
         if self.engine.stop.reason() == Some(Reason::Asked) {
             return (None, false);
         }
+        self.enter_stage(Stage::Proof);
         self.tell(&Event::Doing(&Doing::Proving));
         let asked = || self.engine.stop.reason() == Some(Reason::Asked);
         match relaxed(&mut make(), nodes, SLICE, asked) {

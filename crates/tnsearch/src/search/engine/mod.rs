@@ -27,6 +27,7 @@ mod result;
 mod rules;
 mod run;
 mod speculate;
+mod stages;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -43,9 +44,11 @@ pub use no_answer::{NoAnswer, missed, nearest};
 pub use record::{Counts, EndRecord, Evaluation, GenerationRecord};
 pub use result::{Best, RunSummary, SearchResult, ShrunkSummary, StoppedBy};
 pub use rules::ErrorBound;
+pub use stages::{Stage, StageClock, Stages};
 pub(crate) use warm::grown;
 
 use super::executor::{Executor, Ticket};
+use super::first::InHand;
 use super::{SearchError, Strategy};
 use crate::SettingError;
 use crate::bound::Relaxation;
@@ -109,8 +112,11 @@ pub struct Engine<'a> {
     home: Option<Arc<Template>>,
     /// Whether the tensor itself, as one vertex, is an answer where there is no other.
     takes_whole: bool,
+    /// An answer that is there already, and whether it counts only where there is no other.
+    in_hand: Option<(InHand, bool)>,
     stop: Stop,
     begun: Instant,
+    clock: StageClock,
 }
 
 impl<'a> Engine<'a> {
@@ -141,8 +147,10 @@ impl<'a> Engine<'a> {
             grounds: Grounds::default(),
             home: None,
             takes_whole: false,
+            in_hand: None,
             stop: Stop::new(),
             begun: Instant::now(),
+            clock: StageClock::reading_since(Instant::now()),
         }
     }
 
@@ -260,6 +268,19 @@ impl<'a> Engine<'a> {
     /// Where all strategies end without any answer, it is the tensor itself, as one vertex that carries all modes.
     pub fn takes_whole(mut self, takes: bool) -> Self {
         self.takes_whole = takes;
+        self
+    }
+
+    /// An answer that is there already, for the full tensor: the answer in the end where nothing better is found, or, as a
+    /// last resort, nothing at all. The strategies are not told of it.
+    pub fn in_hand(mut self, answer: Option<InHand>, last_resort: bool) -> Self {
+        self.in_hand = answer.map(|answer| (answer, last_resort));
+        self
+    }
+
+    /// The clock of the stages before this one.
+    pub fn clock(mut self, clock: StageClock) -> Self {
+        self.clock = clock;
         self
     }
 

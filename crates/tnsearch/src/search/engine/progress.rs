@@ -2,7 +2,8 @@
 
 use super::rules::Rules;
 use super::run::{Closed, Job, Resolved, Round, Step};
-use super::{Counts, Doing, Driver, Event, GenerationRecord, Progress};
+use super::{Counts, Doing, Driver, Event, GenerationRecord, Progress, Stage};
+use crate::fit::Effort;
 use crate::problem::Score;
 
 /// What has happened so far: the account's state, and what is not entered yet.
@@ -88,7 +89,30 @@ impl Driver<'_, '_> {
         let Some(round) = run.round.as_ref().filter(|round| !round.jobs.is_empty()) else { return };
         let walks = round.jobs.iter().any(|job| job.walk.is_some());
         let (strategy, structures) = (run.strategy.name().to_owned(), round.jobs.len());
+        let stage = match round.jobs[0].effort {
+            _ if walks => Stage::Walks,
+            Effort::Direct => Stage::Direct,
+            _ => Stage::Exact,
+        };
+        self.enter_stage(stage);
         self.tell(&Event::Doing(&Doing::Fitting { strategy: &strategy, structures, walks }));
+    }
+
+    /// Counts the time for another stage, and says so.
+    pub(super) fn enter_stage(&mut self, stage: Stage) {
+        if self.engine.clock.enter(stage) {
+            self.tell(&Event::Stage(stage));
+        }
+    }
+
+    /// The better of what was found and what was there already.
+    fn best_so_far(&self) -> Option<Score> {
+        let objective = self.engine.rules.objective;
+        let in_hand = self.engine.in_hand.as_ref().map(|(answer, _)| self.score_of(answer));
+        match (self.seen.best, in_hand) {
+            (Some(found), Some(in_hand)) if objective.better(&in_hand, &found) => Some(in_hand),
+            (found, in_hand) => found.or(in_hand),
+        }
     }
 
     /// Keeps the most of what strategies have proven: it holds whatever becomes of them.
@@ -102,7 +126,7 @@ impl Driver<'_, '_> {
     pub(super) fn tell_progress(&mut self) {
         self.note_proven();
         let runs = &self.engine.runs;
-        let best = self.seen.best;
+        let best = self.best_so_far();
         let progress = Progress {
             counts: self.seen.counts,
             best,

@@ -1,7 +1,7 @@
 //! One record of a fitted structure, unchanged from the fit to the journal and the report; and the other things
 //! that a search tells those who listen.
 
-use super::{NoAnswer, OtherFormat, StoppedBy};
+use super::{NoAnswer, OtherFormat, Stages, StoppedBy};
 use crate::fit::Effort;
 use crate::problem::{LowerBound, Score, StatementRecord};
 use serde::{Deserialize, Serialize};
@@ -115,4 +115,7 @@ pub struct EndRecord {
     /// The largest rank that the answer might have, where the search was told one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rank: Option<usize>,
+    /// Where the time of this part went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<Stages>,
 }

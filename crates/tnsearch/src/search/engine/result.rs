@@ -2,13 +2,14 @@
 
 use super::{
     Counts, EndRecord, Evaluation, FormatBest, HistoryPoint, ListenerError, NoAnswer, ParetoPoint,
-    missed, nearest,
+    Stages, missed, nearest,
 };
 use crate::bound::NeededRank;
 use crate::fit::Fitted;
 use crate::graph::{ModeGraph, Structure};
 use crate::network::{Network, NetworkError};
 use crate::problem::{LowerBound, Measure, Score, Statement};
+use crate::search::splits::SplitSummary;
 use crate::tensor::Kind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -147,6 +148,11 @@ pub struct SearchResult {
     pub measure: Measure,
     /// The smaller tensor that was searched in the place of X, where it was one.
     pub shrunk: Option<ShrunkSummary>,
+    /// The split in which it was searched, where it was not asked for: then structures, dimensions and networks are those
+    /// of the split tensor.
+    pub split: Option<SplitSummary>,
+    /// Where the time went.
+    pub stages: Stages,
     /// Why a listener gave up (a journal is incomplete), if one did.
     pub listener_error: Option<ListenerError>,
 }
@@ -167,6 +173,7 @@ impl SearchResult {
             statement: Some(self.statement.record()),
             no_answer: self.no_answer,
             max_rank: self.max_rank,
+            stages: Some(self.stages),
         }
     }
 

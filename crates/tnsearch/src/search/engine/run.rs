@@ -264,6 +264,7 @@ impl Run {
                 let adapt = Arc::new(Adapt {
                     swaps: adapt.swaps,
                     steps: adapt.steps,
+                    gently: adapt.gently,
                     max_cost: rules.max_cost,
                     ..Adapt::new(objective, adapt.max_rank, joins)
                 });

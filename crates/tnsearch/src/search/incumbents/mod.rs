@@ -124,7 +124,9 @@ pub fn incumbents(
     let objective = net(target, objective);
     let dims = target.full_dims();
     let order = dims.len();
-    if template.order() != order || order > MAX_MODES || order != spectra.order() {
+    // A copy vertex is no core that SVDs could give.
+    let copies = template.copy_vertex().is_some();
+    if copies || template.order() != order || order > MAX_MODES || order != spectra.order() {
         return Vec::new();
     }
     let aim = Aim::of(objective, size(dims) as f64);

@@ -19,7 +19,7 @@ pub fn usual_formats(order: usize) -> Vec<Arc<Template>> {
 
 /// Those of them without cycles.
 pub fn usual_trees(order: usize) -> Vec<Arc<Template>> {
-    usual_formats(order).into_iter().filter(|t| t.edges().len() + 1 == t.vertices()).collect()
+    usual_formats(order).into_iter().filter(|t| t.is_tree()).collect()
 }
 
 /// What direct methods give in each of these templates, and where modes may share vertices (`grouped`) what the SVD of an
@@ -97,7 +97,7 @@ fn taken_apart(
     for template in templates {
         let external = template.external_vertices();
         let edges = template.edges().len();
-        let is_tree = edges + 1 == template.vertices() && external.len() == order;
+        let is_tree = template.is_tree() && external.len() == order;
         let made = match is_tree {
             // The path has its train.
             true if found.iter().any(|s| s.template() == template) => continue,

@@ -140,7 +140,8 @@ fn every_template_gets_structures_within_its_limits() {
             let again = incumbents(&target, &spectra, &template, objective, 6, &limits);
             assert_eq!(found, again);
             assert!(found.len() <= MOST);
-            if objective.max_error().is_none() {
+            // The terms of a CP are searched, not predicted.
+            if objective.max_error().is_none() && template.copy_vertex().is_none() {
                 assert!(!found.is_empty(), "{} {objective:?}", template.name());
             }
             for s in &found {

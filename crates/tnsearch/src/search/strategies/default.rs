@@ -7,7 +7,9 @@
 use super::exact_then_tnls::{self, Both, NODES};
 use super::tnls::{C1, C2, ITERATIONS, SAMPLES};
 use super::walk::{PATIENCE, STEPS, WIDTH};
-use super::{CheckedWalk, Exact, ExactSettings, Formats, GoOn, Strategy, Tnls, Walk, WalkSettings};
+use super::{
+    CheckedWalk, Cp, Exact, ExactSettings, Formats, GoOn, Race, Strategy, Tnls, Walk, WalkSettings,
+};
 use crate::SettingError;
 use crate::bound::needed_rank;
 use crate::graph::Structure;
@@ -40,6 +42,9 @@ const SPEND: ExactSettings =
 
 /// Structures that walks begin at.
 const WALKS_FROM: usize = 4;
+
+/// Races up to such ranks have slow sweeps.
+const SLOW: usize = 16;
 
 /// Choices of the ranks at one vertex beyond which exact search is left out.
 const MOST_WAYS: f64 = 2e5;
@@ -75,6 +80,12 @@ struct Default {
 }
 
 impl Default {
+    /// Races of walks, where there are cycles and large ranks.
+    fn race(&self, context: &Context<'_>, seed: u64) -> Option<Race> {
+        let walk = self.walk.up_to(context.widest_rank);
+        Race::new(context.template, context.dims, context.objective, &walk, context.starts?, seed)
+    }
+
     /// Whether exact search has a chance: some structure of the largest rank may reach the error, and a vertex is placed
     /// in not too many ways.
     fn can_end(&self, context: &Context<'_>) -> bool {
@@ -103,21 +114,45 @@ impl Plan for Default {
         if self.walks { self.walk.at_once() } else { self.both.at_once() }
     }
 
+    /// Where a race follows whose sweeps take long, only what reaches the error by SVDs alone is an answer soon:
+    /// the first of the trees, and the last, which truncated SVDs gave.
+    fn first(&self, context: &Context<'_>) -> Vec<Structure> {
+        let starts = context.starts.unwrap_or_default();
+        match self.race(context, 0) {
+            Some(race) if race.uniform() >= SLOW => {
+                let mut trees = starts.iter().filter(|s| s.canonical().graph.is_forest());
+                let (first, last) = (trees.next(), trees.next_back());
+                first.into_iter().chain(last).cloned().collect()
+            }
+            _ => starts.to_vec(),
+        }
+    }
+
     /// Exact search where it can end, then walks from the best of all that was found.
     fn strategy(&self, context: &Context<'_>, seed: u64) -> Result<Box<dyn Strategy>, SearchError> {
+        if context.template.copy_vertex().is_some() {
+            return Ok(Box::new(Cp::new(context, context.widest_rank)?));
+        }
         let Some(starts) = context.starts else { return self.both.strategy(context, seed) };
         let (objective, template) = (context.objective, context.template.clone());
+        let (walk, tnls) = (self.walk.up_to(context.widest_rank), self.both.tnls.clone());
+        let race = self.race(context, seed);
         let mut parts: Vec<Box<dyn Strategy>> = Vec::new();
-        if self.can_end(context)
+        // What is as large as the answer in hand has larger ranks than exact search knows.
+        let beyond = race.as_ref().is_some_and(|race| race.uniform() > tnls.max_rank);
+        if !beyond
+            && self.can_end(context)
             && let Some(relaxation) = context.relaxation()
         {
             parts.push(Box::new(Exact::new(relaxation, objective, self.both.exact.clone())));
         }
         let mut starts = starts.to_vec();
-        let (walk, tnls) = (self.walk.up_to(context.widest_rank), self.both.tnls.clone());
         let go_on: GoOn = Box::new(move |best| {
             starts.splice(0..0, best.map(|(structure, _)| structure.clone()));
             starts.truncate(WALKS_FROM);
+            if let Some(race) = race {
+                return Some(Box::new(race));
+            }
             if template.vertices() == template.order() {
                 return Some(Box::new(Walk::new(template, objective, walk, starts, seed)));
             }

@@ -1,12 +1,13 @@
 //! Several formats in one search: a strategy for each, in turn, and one more that goes on from the best of all.
 
+use super::cp::Cp;
 use super::trees::{Trees, TreesSettings};
 use super::walk::{Walk, WalkSettings};
-use super::{Ask, CheckedObjective, Outcome, SettingError, Strategy};
+use super::{Ask, CheckedObjective, Outcome, Race, SettingError, Strategy};
 use crate::graph::{Structure, Template};
 use crate::problem::Score;
 use crate::search::SearchError;
-use crate::search::description::OptionKind::Count;
+use crate::search::description::OptionKind::{Count, Whole};
 use crate::search::description::{
     Bounds, Context, Description, Graphs, OptionDescription, Plan, option, settings_from,
 };
@@ -24,6 +25,9 @@ const MOST_MODES: usize = 12;
 /// Generations of walks in turn that may bring nothing, where there are other formats.
 const PATIENCE: usize = 3;
 
+/// The most terms of a CP, unless others are asked for.
+const MOST_TERMS: usize = 65536;
+
 /// A format whose best has this many times the loss of one that is proven best of all trees is given up.
 const FAR: f64 = 2.0;
 
@@ -39,22 +43,36 @@ pub struct FormatsSettings {
     pub steps: usize,
     /// Generations of walks in turn that may bring nothing.
     pub patience: usize,
+    /// The most terms of a CP; 0: none is tried.
+    #[serde(default = "most_terms")]
+    pub terms: usize,
+}
+
+fn most_terms() -> usize {
+    MOST_TERMS
 }
 
 impl Default for FormatsSettings {
     fn default() -> Self {
         let (trees, walk) = (TreesSettings::default(), WalkSettings::default());
-        FormatsSettings { max_rank: 7, trees: trees.trees, steps: walk.steps, patience: PATIENCE }
+        FormatsSettings {
+            max_rank: 7,
+            trees: trees.trees,
+            steps: walk.steps,
+            patience: PATIENCE,
+            terms: MOST_TERMS,
+        }
     }
 }
 
-const OPTIONS: [OptionDescription; 3] = [
+const OPTIONS: [OptionDescription; 4] = [
     option("trees", "N", Count, "Trees that may be proposed in all"),
     option("steps", "N", Count, "Steps of one walk"),
     option("patience", "N", Count, "Generations of walks in turn that may bring nothing"),
+    option("terms", "N", Whole, "The most terms of a CP; 0: none is tried"),
 ];
 
-/// Several formats: all trees, rings, then all graphs from the best.
+/// Several formats: all trees, CP, rings, then all graphs from the best.
 pub(crate) const FORMATS: Description = Description {
     options: &OPTIONS,
     graphs: Graphs::Formats,
@@ -63,7 +81,7 @@ pub(crate) const FORMATS: Description = Description {
     finds_ranks: true,
     ..Description::new(
         "formats",
-        "all trees, rings, then all graphs from the best; the strategy where no template is named",
+        "all trees, cp, rings, then all graphs from the best; the strategy where no template is named",
         |options, plan| {
             let settings = settings_from::<FormatsSettings>(options, plan.max_rank)?;
             super::settings::count("trees", settings.trees)?;
@@ -97,11 +115,19 @@ impl Plan for FormatsSettings {
             (settings.max_rank, settings.trees) = (self.max_rank, self.trees);
             parts.push(Box::new(Trees::new(bound, objective, settings.check()?, context.stop)));
         }
+        if order >= 3 && self.terms > 0 {
+            parts.push(Box::new(Cp::new(context, self.terms)?.cheap()));
+        }
         let ring = Arc::new(Template::ring(order.max(3))?);
         if walked && order >= 3 {
             let starts = context.starts.unwrap_or_default();
-            let starts = starts.iter().filter(|s| *s.template() == ring).cloned().collect();
-            parts.push(Box::new(Walk::new(ring, objective, walk.clone(), starts, seed)));
+            parts.push(match Race::new(&ring, context.dims, objective, &walk, starts, seed) {
+                Some(race) => Box::new(race),
+                None => {
+                    let starts = starts.iter().filter(|s| *s.template() == ring).cloned().collect();
+                    Box::new(Walk::new(ring, objective, walk.clone(), starts, seed))
+                }
+            });
         }
         let any = Arc::new(Template::any(order)?);
         let free = walked && (3..=MOST_MODES).contains(&order);
@@ -131,6 +157,9 @@ pub struct Formats {
     go_on: Option<GoOn>,
     /// Whose structures are being fitted.
     turn: usize,
+    /// The best of all.
+    lead: Option<Score>,
+    /// The best that walks can go on from.
     best: Option<(Score, Structure, Option<WalkId>)>,
 }
 
@@ -154,12 +183,12 @@ impl Formats {
     /// The strategies in the order of their first turn.
     pub fn new(objective: CheckedObjective, parts: Vec<Box<dyn Strategy>>, go_on: GoOn) -> Self {
         let parts = parts.into_iter().map(Part::new).collect();
-        Formats { objective, parts, go_on: Some(go_on), turn: 0, best: None }
+        Formats { objective, parts, go_on: Some(go_on), turn: 0, lead: None, best: None }
     }
 
     /// Whether nothing can be better than the best: a bound that is proven is met.
     fn proven(&self) -> bool {
-        let Some((best, ..)) = &self.best else { return false };
+        let Some(best) = &self.lead else { return false };
         let bound = self.lower_bound().filter(|bound| bound.is_finite());
         bound.is_some_and(|bound| self.objective.lower_bound(bound).is_met_by(best))
     }
@@ -167,8 +196,7 @@ impl Formats {
     /// Where the best meets a bound over all trees, formats that were tried and are far behind it are given up: they have
     /// little chance, and the answer is proven best of all others.
     fn give_up_what_is_far(&mut self) {
-        let Some(best) = self.best.as_ref().map(|(best, ..)| best.loss).filter(|_| self.proven())
-        else {
+        let Some(best) = self.lead.map(|best| best.loss).filter(|_| self.proven()) else {
             return;
         };
         for part in &mut self.parts {
@@ -204,6 +232,9 @@ impl Strategy for Formats {
         while let Some(k) = self.next() {
             self.turn = k;
             let part = &mut self.parts[k];
+            if let Some(best) = &self.lead {
+                part.strategy.hear(best);
+            }
             match part.strategy.ask() {
                 Ask::Done => part.done = true,
                 asked => {
@@ -223,7 +254,13 @@ impl Strategy for Formats {
             let Some(error) = outcome.error else { continue };
             let score = Score { loss: outcome.loss, error, params: outcome.params };
             part.least = part.least.min(score.loss);
-            if self.best.as_ref().is_none_or(|(best, ..)| self.objective.better(&score, best)) {
+            if self.lead.is_none_or(|lead| self.objective.better(&score, &lead)) {
+                self.lead = Some(score);
+            }
+            let walked = structure.template().copy_vertex().is_none();
+            if walked
+                && self.best.as_ref().is_none_or(|(best, ..)| self.objective.better(&score, best))
+            {
                 self.best = Some((score, structure, walk));
             }
         }

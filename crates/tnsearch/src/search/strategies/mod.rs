@@ -3,12 +3,14 @@
 mod annealing;
 mod begin;
 mod climb;
+mod cp;
 mod default;
 mod exact;
 mod exact_then_tnls;
 mod formats;
 mod greedy;
 mod neighbourhood;
+mod race;
 mod random;
 mod tnale;
 mod tnga;
@@ -18,11 +20,13 @@ mod walk;
 
 pub use annealing::{Annealing, AnnealingSettings, CheckedAnnealing};
 pub use begin::Begin;
+pub use cp::Cp;
 pub use exact::{CheckedExact, Exact, ExactSettings};
 pub use exact_then_tnls::ExactThenTnls;
 pub use formats::{Formats, FormatsSettings, GoOn};
 pub use greedy::{CheckedGreedy, Greedy, GreedySettings};
 pub use neighbourhood::sample_neighbour;
+pub use race::Race;
 pub use random::{CheckedRandom, RandomSearch, RandomSettings};
 pub use tnale::{CheckedTnale, Tnale, TnaleSettings};
 pub use tnga::{CheckedTnga, Tnga, TngaSettings};

@@ -336,8 +336,13 @@ fn a_search_says_what_it_does() {
         let search =
             crate::Search::new(&target).template(Template::ring(4).unwrap()).settings(settings);
         search.listen(&mut listener).run().unwrap();
-        let first = ["looking for a smaller", "computing the spectra of up to 7 cuts"];
-        for (said, start) in said.iter().zip(first) {
+        let first = [
+            "making a first answer",
+            "looking for a smaller",
+            "computing the spectra of up to 7 cuts",
+        ];
+        let said: Vec<String> = said.into_iter().skip_while(|s| s.starts_with(first[0])).collect();
+        for (said, start) in said.iter().zip(&first[1..]) {
             assert!(said.starts_with(start), "{strategy}: {said}");
         }
         assert!(said[2].contains("direct methods") && said.len() > 3, "{strategy}: {said:?}");

@@ -10,6 +10,7 @@ mod local;
 mod remote;
 mod small;
 mod speculation;
+mod splits;
 mod strategies;
 mod values;
 mod walks;
@@ -45,6 +46,7 @@ fn workers(formula: &Arc<Formula>, workers: usize) -> Local {
 /// The result without what depends on the clock and on the number of workers.
 fn timeless(mut result: SearchResult) -> SearchResult {
     result.seconds = 0.0;
+    result.stages = Stages::default();
     result.history.iter_mut().for_each(|p| p.seconds = 0.0);
     result.formats.iter_mut().for_each(|f| f.seconds = 0.0);
     if let Some(best) = &mut result.best {

@@ -134,7 +134,7 @@ fn proposals_keep_to_the_space_that_was_asked_for() {
                     Graphs::All => &["complete"],
                     Graphs::Template => &["ring"],
                     Graphs::Trees => &["any-tree"],
-                    Graphs::Formats => &["any-tree", "ring", "any"],
+                    Graphs::Formats => &["any-tree", "cp", "ring", "any"],
                 };
                 assert!(expected.contains(&structure.template().name()), "{name}");
             }
