@@ -1,5 +1,6 @@
 //! Cholesky factors `A = L L^H` of positive definite matrices: solves without allocation, and inverses.
 
+use super::apart::apart;
 use crate::tensor::Scalar;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
@@ -126,14 +127,17 @@ pub(super) fn factor_in_blocks<T: ComplexField>(
     n: usize,
     room: &mut MemBuffer,
 ) -> bool {
-    llt::factor::cholesky_in_place(
-        MatMut::from_column_major_slice_mut(a, n, n),
-        Default::default(),
-        Par::Seq,
-        MemStack::new(room),
-        Default::default(),
-    )
-    .is_ok()
+    // A thread pays from twice the size of an eigendecomposition on.
+    let factored = apart(n / 2, || {
+        llt::factor::cholesky_in_place(
+            MatMut::from_column_major_slice_mut(a, n, n),
+            Default::default(),
+            Par::Seq,
+            MemStack::new(room),
+            Default::default(),
+        )
+    });
+    factored.is_ok()
 }
 
 /// The same, bit for bit, with looks at a stop between strips of the rest.
@@ -206,12 +210,14 @@ pub(super) fn solve_in_blocks<T: ComplexField>(
     room: &mut MemBuffer,
 ) {
     let columns = b.len() / n;
-    llt::solve::solve_in_place(
-        MatRef::from_column_major_slice(l, n, n),
-        MatMut::from_column_major_slice_mut(b, n, columns),
-        Par::Seq,
-        MemStack::new(room),
-    );
+    apart(n.min(columns), || {
+        llt::solve::solve_in_place(
+            MatRef::from_column_major_slice(l, n, n),
+            MatMut::from_column_major_slice_mut(b, n, columns),
+            Par::Seq,
+            MemStack::new(room),
+        );
+    });
 }
 
 fn factor_plainly<T: Scalar>(a: &mut [T], n: usize) -> bool {

@@ -1,5 +1,6 @@
 //! Matrices that are not Hermitian: their eigenvectors, and systems of equations with them.
 
+use super::apart::apart;
 use crate::tensor::Scalar;
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -27,16 +28,18 @@ pub fn general_eigen(matrix: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
     let (mut values, mut vectors) = (vec![C64::ZERO; n], vec![C64::ZERO; n * n]);
     let (no, yes) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
     let scratch = evd::evd_scratch::<C64>(n, no, yes, Par::Seq, Default::default());
-    evd::evd_cplx(
-        MatRef::from_column_major_slice(matrix, n, n),
-        DiagMut::from_slice_mut(&mut values),
-        None,
-        Some(MatMut::from_column_major_slice_mut(&mut vectors, n, n)),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .ok()?;
+    let found = apart(n, || {
+        evd::evd_cplx(
+            MatRef::from_column_major_slice(matrix, n, n),
+            DiagMut::from_slice_mut(&mut values),
+            None,
+            Some(MatMut::from_column_major_slice_mut(&mut vectors, n, n)),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(scratch)),
+            Default::default(),
+        )
+    });
+    found.ok()?;
     let finite = values.iter().chain(&vectors).all(|x| x.is_finite());
     finite.then_some((values, vectors))
 }

@@ -5,6 +5,7 @@
 //! Hermitian matrices and singular values ([`eigenvalues`], [`eigen`], [`singular_values`], [`left_singular`]),
 //! and Cholesky factors ([`cholesky`], [`cholesky_solve`]). What fits do in their inner loop takes a workspace and allocates nothing.
 
+mod apart;
 mod cholesky;
 mod general;
 mod kernels;

@@ -1,5 +1,6 @@
 //! Eigenvalues of Hermitian matrices and singular values, with or without vectors.
 
+use super::apart::{apart, copied_bytes};
 use super::{Factor, matmul_until};
 use crate::tensor::Scalar;
 use faer::diag::DiagMut;
@@ -52,21 +53,24 @@ pub(super) fn evd<T: Scalar + ComplexField>(
         None => ComputeEigenvectors::No,
     };
     let scratch = evd::self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default());
-    evd::self_adjoint_evd(
-        MatRef::from_column_major_slice(matrix, n, n),
-        DiagMut::from_slice_mut(&mut values),
-        vectors.map(|v| MatMut::from_column_major_slice_mut(v, n, n)),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .ok()?;
+    let found = apart(n, || {
+        evd::self_adjoint_evd(
+            MatRef::from_column_major_slice(matrix, n, n),
+            DiagMut::from_slice_mut(&mut values),
+            vectors.map(|v| MatMut::from_column_major_slice_mut(v, n, n)),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(scratch)),
+            Default::default(),
+        )
+    });
+    found.ok()?;
     Some(values.into_iter().map(Scalar::re).collect())
 }
 
 /// Bytes that [`eigen`] takes beside the matrix, its result included.
 pub fn eigen_bytes<T: Scalar>(n: usize) -> f64 {
-    T::eigen_scratch(n) as f64 + T::KIND.bytes() as f64 * (n as f64).powi(2)
+    let number = T::KIND.bytes();
+    T::eigen_scratch(n) as f64 + number as f64 * (n as f64).powi(2) + copied_bytes(n, number)
 }
 
 /// What [`evd`] takes for itself.
@@ -117,16 +121,18 @@ pub(super) fn right_svd<T: Scalar + ComplexField>(
     let right = if vectors.is_some() { thin } else { no };
     let mut values = vec![T::ZERO; side];
     let scratch = svd::svd_scratch::<T>(n, m, no, right, Par::Seq, Default::default());
-    svd::svd(
-        MatRef::from_column_major_slice(a, n, m),
-        DiagMut::from_slice_mut(&mut values),
-        None,
-        vectors.map(|v| MatMut::from_column_major_slice_mut(v, m, side)),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .ok()?;
+    let found = apart(side, || {
+        svd::svd(
+            MatRef::from_column_major_slice(a, n, m),
+            DiagMut::from_slice_mut(&mut values),
+            None,
+            vectors.map(|v| MatMut::from_column_major_slice_mut(v, m, side)),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(scratch)),
+            Default::default(),
+        )
+    });
+    found.ok()?;
     Some(values.into_iter().map(Scalar::re).collect())
 }
 

@@ -22,6 +22,9 @@ const MAX_TURN: f64 = 3e8;
 /// The same, beyond which cores have one turn less: ordinary sweeps follow.
 const LONG_TURN: f64 = 1e7;
 
+/// Solvers of larger systems are made anew for each sweep over pairs.
+const KEPT: usize = 256;
+
 /// A swap of two modes is looked at where the spectrum puts its loss below this many times that without it.
 const NEAR: f64 = 1.05;
 
@@ -78,8 +81,16 @@ impl<'x, T: Scalar> Pairs<'x, T> {
         let mut error = None;
         let above = Above { node, t: View { labels: &modes, data: self.x }, h: None };
         self.descend(net, &mut merged, &above, (joins, terms, stop), &mut error);
-        self.scratch.release();
+        self.release();
         error
+    }
+
+    /// Gives back what ordinary sweeps, which come next, have no use for.
+    fn release(&mut self) {
+        self.scratch.release();
+        if self.solver_size.0.max(self.solver_size.1) > KEPT {
+            (self.solver, self.solver_size) = (Solver::new(1, 1), (1, 1));
+        }
     }
 
     /// The merged blocks of a network; none where they take too much memory.
@@ -91,7 +102,7 @@ impl<'x, T: Scalar> Pairs<'x, T> {
     /// One pair alone; the error after it, where it could be solved as one.
     pub fn one(&mut self, net: &mut Net<T>, pair: (usize, usize), terms: &Terms) -> Option<f64> {
         let error = self.alone(net, pair, terms);
-        self.scratch.release();
+        self.release();
         error
     }
 
