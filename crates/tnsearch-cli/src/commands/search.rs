@@ -214,15 +214,17 @@ pub fn run(args: &Search) -> anyhow::Result<Exit> {
     let about = Some(Over::new(&template, search.settings().max_rank));
     let shows = Display::new(quiet, args.progress, &settings.budget, settings.objective, &measure);
     search = search.listen(display.insert(shows.about(about)));
-    let header = Header::of(&search, target, &measure, data.reshape.as_ref())?;
+    // The fingerprint of a large tensor takes a while.
+    let header = || Header::of(&search, target, &measure, data.reshape.as_ref());
+    let header = (args.journal.is_some() || page.is_some()).then(header).transpose()?;
     let begin = args.begin();
-    if let Some(path) = &args.journal {
-        let (mut writer, read) = JournalWriter::open(path, &header, args.resume)?;
+    if let (Some(path), Some(header)) = (&args.journal, &header) {
+        let (mut writer, read) = JournalWriter::open(path, header, args.resume)?;
         writer.warnings().iter().for_each(|said| terminal::note("warning", said));
         writer.begin(&begin)?;
         search = search.resume(read.records).listen(journal.insert(writer));
     }
-    if page.is_some() {
+    if let (Some(header), true) = (header, page.is_some()) {
         let listener = PageListener::new(header, begin, search.records());
         search = search.listen(shown.insert(listener));
     }

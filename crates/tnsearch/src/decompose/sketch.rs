@@ -265,21 +265,16 @@ fn residual<T: Scalar>(x: &Tensor<T>, train: &Network) -> Result<f64, DecomposeE
     let rank = cores[cut].before;
     let (m, n) = (left.len() / rank, right.len() / rank);
     let step = (STRIPE / n).clamp(1, m);
-    let stripe = |(x, left): (&[T], &[T])| {
+    let stripe = |z: &mut Vec<T>, (x, left): (&[T], &[T])| {
         let rows = x.len() / n;
-        let mut z = vec![T::ZERO; rows * n];
-        matmul(
-            (rows, n, rank),
-            &mut z,
-            Factor::row_major(left, rank),
-            Factor::row_major(&right, n),
-        );
+        z.resize(rows * n, T::ZERO);
+        matmul((rows, n, rank), z, Factor::row_major(left, rank), Factor::row_major(&right, n));
         let squares = |(x, z): (&T, &T)| (x.widen() - z.widen()).abs_squared();
-        x.iter().zip(&z).map(squares).sum::<f64>()
+        x.iter().zip(&*z).map(squares).sum::<f64>()
     };
     let stripes = x.data().par_chunks(step * n).zip(left.par_chunks(step * rank));
     // Added up in their order, whoever computed them.
-    let parts: Vec<f64> = stripes.map(stripe).collect();
+    let parts: Vec<f64> = stripes.map_init(Vec::new, stripe).collect();
     Ok(parts.into_iter().sum())
 }
 

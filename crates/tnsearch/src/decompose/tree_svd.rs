@@ -295,7 +295,9 @@ impl<'s, T: Scalar> Sweep<'s, T> {
             let columns = axes.iter().filter(|a| !rows.contains(a));
             let unfolded: Vec<Axis> = rows.iter().chain(columns).copied().collect();
             let shape = (self.size(&rows), self.size(&unfolded[rows.len()..]));
-            let matrix = self.reorder(rest, &axes, &unfolded);
+            let stopped = || self.limits.stop.is_set();
+            let matrix = self.reorder_until(rest, (&axes, &unfolded), Some(&stopped));
+            let matrix = matrix.ok_or(DecomposeError::Interrupted)?;
             let basis = left_basis(
                 &matrix,
                 shape,
@@ -354,15 +356,25 @@ impl<'s, T: Scalar> Sweep<'s, T> {
 
     /// The data with its axes in another order.
     fn reorder<'d>(&self, data: Cow<'d, [T]>, from: &[Axis], to: &[Axis]) -> Cow<'d, [T]> {
+        let done = self.reorder_until(data, (from, to), None);
+        done.unwrap_or_else(|| unreachable!("nothing stops it"))
+    }
+
+    /// The same; none where `stopped` ended it.
+    fn reorder_until<'d>(
+        &self,
+        data: Cow<'d, [T]>,
+        (from, to): (&[Axis], &[Axis]),
+        stopped: Option<&dyn Fn() -> bool>,
+    ) -> Option<Cow<'d, [T]>> {
         let dims: Vec<usize> = from.iter().map(|&a| self.lengths[a]).collect();
         let place = |a: &Axis| from.iter().position(|b| b == a).unwrap_or(usize::MAX);
         let plan = AxisPlan::new(&dims, &to.iter().map(place).collect::<Vec<_>>());
         if plan.is_identity() {
-            return data;
+            return Some(data);
         }
         let mut out = vec![T::ZERO; data.len()];
-        plan.apply(&data, &mut out);
-        Cow::Owned(out)
+        plan.apply_until(&data, &mut out, stopped).then_some(Cow::Owned(out))
     }
 
     /// The error, by undoing the truncations one after the other.
@@ -406,5 +418,29 @@ impl<'s, T: Scalar> Sweep<'s, T> {
         let mut cores: Vec<Tensor<T>> = shaped.collect();
         power::spread(&mut cores, self.target.exponent());
         Ok(Network::new(structure, dims.to_vec(), cores)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_ends_the_reordering_of_many_entries() {
+        let (m, n) = (2100, 2101);
+        let x = Tensor::new(vec![m, n], vec![1.0f32; m * n]).unwrap();
+        let target = Target::new(x.clone()).unwrap();
+        let path = Arc::new(Template::path(2).unwrap());
+        let placed = place(&target, &path, &[0, 1]).unwrap();
+        let rooted = Rooted::at(&path, 0).unwrap();
+        let limits = Limits::none();
+        let sweep = Sweep::new((&target, &x), &placed, &rooted, &limits).unwrap();
+        let reordered = |to: &[Axis], stopped: bool| {
+            let stopped = || stopped;
+            sweep.reorder_until(Cow::Borrowed(x.data()), (&[0, 1], to), Some(&stopped)).is_some()
+        };
+        assert!(reordered(&[1, 0], false) && !reordered(&[1, 0], true));
+        // What stays in its place takes no time.
+        assert!(reordered(&[0, 1], true));
     }
 }
