@@ -245,10 +245,31 @@ fn own<W: Scalar>(value: Complex<f64>, vector: &[Complex<f64>]) -> Vec<W> {
     let largest = vector.iter().max_by(|a, b| a.norm().total_cmp(&b.norm()));
     let turn =
         largest.filter(|x| x.norm() > 0.0).map_or(Complex::new(1.0, 0.0), |x| x.conj() / x.norm());
-    let second = !W::KIND.is_complex() && value.im < 0.0;
+    // Rounding gives real ones an imaginary part of either sign, and vectors next to none.
+    let across: f64 = vector.iter().map(|x| (x * turn).im.powi(2)).sum();
+    let pair = across > 1e-12 * vector.iter().map(|x| x.norm_sqr()).sum::<f64>();
+    let second = !W::KIND.is_complex() && pair && value.im < 0.0;
     let part = |x: &Complex<f64>| {
         let x = x * turn;
         if second { W::from_parts(-x.im, 0.0) } else { W::from_parts(x.re, x.im) }
     };
     vector.iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_eigenvector_is_real_whatever_rounding_does_to_its_value() {
+        let vector = [Complex::new(0.6, 1e-17), Complex::new(-0.8, -1e-17)];
+        for im in [1e-18, 0.0, -1e-18] {
+            let own = own::<f64>(Complex::new(2.0, im), &vector);
+            assert!((own[0].abs() - 0.6).abs() < 1e-12 && (own[1].abs() - 0.8).abs() < 1e-12);
+        }
+        // Of a pair the second is the other part.
+        let pair = [Complex::new(0.0, 0.6), Complex::new(0.8, 0.0)];
+        let parts = [1.0, -1.0].map(|im| own::<f64>(Complex::new(2.0, im), &pair));
+        assert!(parts[0][0].abs() < 1e-12 && parts[1][1].abs() < 1e-12, "{parts:?}");
+    }
 }

@@ -94,7 +94,13 @@ impl<W: Scalar<Wide = W>> Problem<W> {
         limit: &Stop,
     ) -> (f64, usize) {
         let (mut best, mut before) = (factors.clone(), factors.clone());
-        let (mut least, mut step, mut made) = (f64::INFINITY, 0.5, 0);
+        // A good start is not given up for a sweep that comes less near.
+        let begun = relative(sum_of_squares(&self.left_by(factors)));
+        let mut least = if begun.is_finite() { begun } else { f64::INFINITY };
+        let (mut step, mut made) = (0.5, 0);
+        if least <= 1.0 && ends(least) {
+            return (least, made);
+        }
         for sweep in 1..=max_sweeps {
             let Some(residual) = self.sweep(factors, least, limit) else { break };
             made = sweep;

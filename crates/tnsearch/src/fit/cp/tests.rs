@@ -57,11 +57,14 @@ fn finds_what_is_there<T: Scalar>(most: f64) {
         (vec![6, 5, 2], 4),
     ] {
         let target = target::<T>(&dims, rank, 0.0, 5);
-        let fitted = fit(&target, &request(&dims, rank, 1), &Run::default()).unwrap();
+        let mut asked = request(&dims, rank, 1);
+        let settings = FitSettings { enough_rse: most, ..FitSettings::default() };
+        asked.settings = std::sync::Arc::new(settings.check().unwrap());
+        let fitted = fit(&target, &asked, &Run::default()).unwrap();
         assert!(fitted.error <= most, "{dims:?} {rank}: {:e}", fitted.error);
         assert!((brute(&target, &fitted.cores, rank) - fitted.error).abs() <= most);
         // Bit for bit again, and on several threads.
-        let again = fit(&target, &request(&dims, rank, 1), &Run::default().in_parallel()).unwrap();
+        let again = fit(&target, &asked, &Run::default().in_parallel()).unwrap();
         assert_eq!(again, fitted);
     }
 }
@@ -214,4 +217,29 @@ fn sweeps_of_a_large_tensor_are_made_of_normal_equations() {
     let problem = super::sweep::Problem::new(&x, 3, 1e-12);
     assert!(problem.sweep_flops() <= 1e8, "{:e}", problem.sweep_flops());
     assert!(super::newton::steps(&[16; 5], 3) > 0);
+}
+
+/// A start that is good already is not lost to sweeps by normal equations, which cannot follow it.
+#[test]
+fn sweeps_never_end_above_their_start() {
+    use super::sweep::Problem;
+    let dims = [30, 40, 35];
+    let target = target::<f64>(&dims, 3, 1e-9, 2);
+    let x = target.tensor().as_f64().unwrap();
+    let fitted = fit(&target, &request(&dims, 3, 1), &Run::default()).unwrap();
+    let begin: Vec<Vec<f64>> = fitted.cores[..3]
+        .iter()
+        .map(|core| core.as_f64().unwrap().data().iter().map(|x| x * 1e-3).collect())
+        .collect();
+    // Far from the optimum, and near it: never worse than what was given.
+    for factors in
+        [begin.clone(), begin.iter().map(|f| f.iter().map(|x| x * 1e3).collect()).collect()]
+    {
+        let problem = Problem::solving(x, 3, None);
+        let relative = |r: f64| target.relative(r);
+        let before = relative(crate::tensor::sum_of_squares(&problem.left_by(&factors)));
+        let (mut factors, stop) = (factors, crate::problem::Stop::new());
+        let after = problem.improve(&mut factors, 7, &relative, &mut |_| false, &stop).0;
+        assert!(after <= before, "{before:e} {after:e}");
+    }
 }

@@ -176,8 +176,11 @@ impl Cp {
         match &self.way {
             Way::Done => Vec::new(),
             Way::Fewest(fewest) => {
+                // What misses the error itself says nothing about how many are worth it.
+                let eps = self.objective.max_error().unwrap_or(0.0);
                 let worth = self
                     .rival
+                    .filter(|rival| rival.error <= eps)
                     .map(|_| (1..=self.most).rev().find(|&terms| self.can_win(terms)).unwrap_or(0));
                 let fits = |&terms: &usize| terms <= self.most && self.can_win(terms);
                 fewest.next(worth).filter(fits).into_iter().collect()
@@ -360,6 +363,13 @@ mod tests {
         // Fewer may do where it fails by little.
         let near = asked(strategy(eps, rival(55)), |t| if t == 3 { 0.0 } else { 2e-12 });
         assert_eq!(near, [[2], [4], [3]]);
+        // What others have missed is no measure.
+        let missed = |mut cp: Cp| {
+            cp.hear(&Score { loss: 9.0, error: 0.1, params: 10 });
+            cp.cheap()
+        };
+        let late = asked(strategy(eps, missed), |t| if t < 4 { 0.1 } else { 0.0 });
+        assert_eq!(late, [[2], [3], [4]]);
         assert_eq!(
             strategy(eps, rival(25)).lower_bound(),
             None,
