@@ -1,6 +1,7 @@
 //! CP by alternating least squares: sums of products of vectors.
 
 use super::error::check_whole;
+use super::terms::Fewest;
 use super::{DecomposeError, Decomposition, Goal, Limits};
 use crate::bound::{BoundLimits, CutBound, Spectra, needs_svd};
 use crate::fit::{CheckedFit, FitError, FitSettings, Request, Run, fit};
@@ -11,8 +12,8 @@ use crate::tensor::size;
 use std::sync::Arc;
 
 /// A sum of R products of vectors, `Z[i, j, ...] = sum over r of A[r, i] B[r, j] ...`, by alternating least squares
-/// ([`crate::fit`]): the best of several starts, the first from eigenvectors of slices and the products nearest to what is
-/// left, the others at random. `permutation[n]` is the vertex of mode `n`, which changes no tensor.
+/// and, where they are cheap, steps of all vectors at once ([`crate::fit`]): the best of several starts, the first from
+/// eigenvectors of slices and the products nearest to what is left, the second from fewer terms, the others at random. `permutation[n]` is the vertex of mode `n`, which changes no tensor.
 ///
 /// With a largest RSE, R begins at the largest rank of an unfolding at that error, which R cannot be below, and grows by an
 /// eighth (at least 1) until it is reached, then falls again between the last two. Where it is not reached with as many
@@ -113,10 +114,10 @@ impl Cp<'_> {
         let whole = usize::try_from(size(dims) / sum as u128).unwrap_or(usize::MAX);
         let most = most_terms(self.target.dims()).min(whole).max(1);
         let low = self.lowest(eps, most);
-        let (mut missed, mut terms) = (low - 1, low);
+        let mut fewest = Fewest::new(low, most);
         let mut sweeps = 0;
-        let mut best: Option<(usize, Decomposition)> = None;
-        loop {
+        let mut best: Option<Decomposition> = None;
+        while let Some(terms) = fewest.next(None) {
             let made = match self.fit(terms, Some(eps)) {
                 Err(
                     DecomposeError::Interrupted
@@ -128,23 +129,15 @@ impl Cp<'_> {
             };
             sweeps += made.sweeps;
             let (reached, interrupted) = (made.rse <= eps, made.interrupted);
-            if best.as_ref().is_none_or(|(_, b)| reached || b.rse > eps && made.rse < b.rse) {
-                best = Some((terms, made));
+            if best.as_ref().is_none_or(|b| reached || b.rse > eps && made.rse < b.rse) {
+                best = Some(made);
             }
-            if !reached {
-                missed = terms;
-            }
-            let hit = best.as_ref().filter(|(_, b)| b.rse <= eps).map(|(terms, _)| *terms);
-            terms = match hit {
-                Some(hit) if hit - missed > 1 => missed.midpoint(hit),
-                None if missed < most => (missed + (missed / 8).max(1)).min(most),
-                _ => break,
-            };
+            fewest.tell(terms, reached);
             if interrupted || self.limits.stop.is_set() {
                 break;
             }
         }
-        let (_, found) = best.ok_or(DecomposeError::Interrupted)?;
+        let found = best.ok_or(DecomposeError::Interrupted)?;
         let interrupted = found.interrupted || self.limits.stop.is_set();
         Ok(Decomposition { sweeps, interrupted, ..found })
     }

@@ -117,11 +117,13 @@ impl<'r> Task<'r> {
     /// With as much work as the request says.
     fn by_effort(self, request: &Request) -> Result<Fitted, FitError> {
         if self.graph.rank_of_cp().is_some() {
-            let one = FitSettings { restarts: 1, scouts: 1, ..FitSettings::clone(self.settings) };
+            // From given terms, or the two starts that are not at random.
+            let restarts = if self.warm.is_some() { 1 } else { self.settings.restarts.min(2) };
+            let few = FitSettings { restarts, scouts: 1, ..FitSettings::clone(self.settings) };
             return match request.effort {
                 _ if request.adapt.is_some() => Err(FitError::Hyperedge),
                 Effort::Full => self.fit(),
-                _ => Task { settings: &one.check()?, start: None, ..self }.fit(),
+                _ => Task { settings: &few.check()?, start: None, ..self }.fit(),
             };
         }
         if let Some(how) = &request.adapt {

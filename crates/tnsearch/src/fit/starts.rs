@@ -26,6 +26,12 @@ pub(super) trait Attempt<T: Scalar> {
     /// Begins at given cores, shaped as [`ModeGraph::core_dims`].
     fn take(&mut self, cores: &[&Tensor<T>], rng: &mut Rng);
 
+    /// Begins at what the attempt makes itself, by its number ([`Begin::Own`]); the number of sweeps made.
+    fn begin(&mut self, _which: usize, rng: &mut Rng) -> usize {
+        self.randomise(rng, 1.0);
+        0
+    }
+
     /// Begins at random cores.
     fn randomise(&mut self, rng: &mut Rng, sigma: f64);
 
@@ -59,6 +65,8 @@ pub(super) enum Begin<'b, T> {
     At(Vec<&'b Tensor<T>>),
     /// The cores of a fit by the squared error to this tensor. Several of these are all made, whatever the first reaches.
     Squares(Target),
+    /// What the attempt makes itself.
+    Own(usize),
 }
 
 /// What one start takes.
@@ -224,16 +232,17 @@ impl<'s, T: Scalar> Starts<'s, T> {
             },
             _ => None,
         };
-        let (mut attempt, mut scouted) = (attempt(), 0);
+        let (mut attempt, mut scouted, mut begun) = (attempt(), 0, 0);
         match (&near, begin) {
             (Some(near), _) => {
                 let cores: Vec<_> = near.cores.iter().filter_map(AnyTensor::typed).collect();
                 attempt.take(&cores, &mut rng);
             }
             (None, Some(Begin::At(cores))) => attempt.take(cores, &mut rng),
+            (None, Some(Begin::Own(which))) => begun = attempt.begin(*which, &mut rng),
             _ => scouted = self.scout(&mut attempt, &mut rng, &control),
         }
-        let mut sweeps = scouted;
+        let mut sweeps = begun + scouted;
         if scouted == 0 || !control.stopped() {
             sweeps += attempt.improve(settings, &control);
         }

@@ -28,6 +28,12 @@ pub trait Strategy: Send {
     /// be proposed.
     fn hear(&mut self, _best: &Score) {}
 
+    /// Whether it ends by itself where it cannot be better than what it heard of: then it is not given up because what it
+    /// has found so far is far behind.
+    fn ends_itself(&self) -> bool {
+        false
+    }
+
     /// The same strategy in the same state, to be told what *might* come: the engine uses it to fit, on workers
     /// that would be idle, what may be asked for next. None (the default): it cannot be copied.
     fn fork(&self) -> Option<Box<dyn Strategy>> {
@@ -65,6 +71,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn hear(&mut self, best: &Score) {
         (**self).hear(best);
+    }
+
+    fn ends_itself(&self) -> bool {
+        (**self).ends_itself()
     }
 
     fn fork(&self) -> Option<Box<dyn Strategy>> {

@@ -1,45 +1,86 @@
-//! The first start of a sum of products: terms from eigenvectors, and further ones from what is left.
+//! The first starts of a sum of products: terms from eigenvectors, and further ones from what is left.
 //!
 //! The modes fall into three groups, so that X is a tensor a x b x c. With `A`, `B`, `C` the factors of `r` terms, projected on
 //! the leading singular vectors of its unfoldings, two slices are `S_k = A^T diag(C_k) B`: the columns of `A^T` are the
 //! eigenvectors of `S_1 S_0^-1` (Harshman 1972; Leurgans, Ross and Abel 1993). That is exact where X has r terms and r is no
 //! larger than a and b, and a start that sweeps improve elsewhere. Each further term is the best product near what the terms
-//! before it leave, after a few sweeps.
+//! before it leave, after a few sweeps and steps of all factors at once.
 
+use super::newton;
 use super::sweep::Problem;
+use crate::fit::FitSettings;
+use crate::fit::control::Progress;
 use crate::linalg::{Factor, eigen, eliminate, general_eigen, gram, matmul, precise_left_singular};
 use crate::network::cp::dense;
 use crate::problem::{Stop, Target};
 use crate::tensor::{Complex, Scalar, Tensor};
 
-/// Sweeps over the terms that eigenvectors give, and after each step of growth.
+/// Sweeps over the terms that there are before each step of growth, and steps of all factors at once after them.
 const SWEEPS: usize = 20;
+const BETWEEN: usize = 40;
+/// Terms that come one by one in a start that grows.
+const LAST: usize = 4;
 /// Terms grow in at most so many steps.
 const STEPS: usize = 8;
 /// Operations that singular vectors of the unfoldings may take.
 const WORK: f64 = 2e10;
 
-/// Factors with all terms. `enough` says which error needs no further sweeps on the way.
-pub(super) fn start<W: Scalar<Wide = W>>(
-    problem: &Problem<W>,
-    target: &Target,
-    enough: &dyn Fn(f64) -> bool,
-    limit: &Stop,
-) -> Vec<Vec<W>> {
-    let relative = |residual: f64| target.relative(residual);
-    let mut factors = eigenvectors(problem, problem.rank)
-        .unwrap_or_else(|| problem.dims.iter().map(|_| Vec::new()).collect());
-    let missing = problem.rank - problem.rank_of(&factors);
-    let step = missing.div_ceil(STEPS).max(1);
-    loop {
-        let rank = problem.rank_of(&factors);
-        if rank > 0 && rank < problem.rank && !limit.is_set() {
-            problem.improve(&mut factors, SWEEPS, &relative, &mut |rse| enough(rse), limit);
+/// How factors are improved between two steps of growth.
+pub(super) struct Growth<'g, W> {
+    pub problem: &'g Problem<W>,
+    pub target: &'g Target,
+    pub settings: &'g FitSettings,
+    pub limit: &'g Stop,
+}
+
+impl<W: Scalar<Wide = W>> Growth<'_, W> {
+    /// Factors with all terms: as many as eigenvectors give, then further ones in a few steps. And the sweeps made.
+    pub fn at_once(&self) -> (Vec<Vec<W>>, usize) {
+        let all = self.problem.rank;
+        let factors = self.first(all);
+        let missing = all - self.problem.rank_of(&factors);
+        self.grow(factors, missing.div_ceil(STEPS).max(1))
+    }
+
+    /// The same from fewer terms, the last ones one by one: where many terms at once end in a bad place, fewer need not.
+    pub fn one_by_one(&self) -> (Vec<Vec<W>>, usize) {
+        self.grow(self.first(self.problem.rank.saturating_sub(LAST).max(1)), 1)
+    }
+
+    fn first(&self, terms: usize) -> Vec<Vec<W>> {
+        let none = || self.problem.dims.iter().map(|_| Vec::new()).collect();
+        eigenvectors(self.problem, terms).unwrap_or_else(none)
+    }
+
+    /// Adds terms, so many at a time, after what there is was improved.
+    fn grow(&self, mut factors: Vec<Vec<W>>, step: usize) -> (Vec<Vec<W>>, usize) {
+        let (problem, mut sweeps) = (self.problem, 0);
+        loop {
+            let rank = problem.rank_of(&factors);
+            if rank == problem.rank {
+                return (factors, sweeps);
+            }
+            if rank > 0 {
+                sweeps += self.improve(&mut factors);
+            }
+            add_terms(problem, &mut factors, step.min(problem.rank - rank));
         }
-        if rank == problem.rank {
-            return factors;
+    }
+
+    /// A few sweeps and steps; how many.
+    fn improve(&self, factors: &mut Vec<Vec<W>>) -> usize {
+        let (problem, limit) = (self.problem, self.limit);
+        let relative = |residual: f64| self.target.relative(residual);
+        let mut progress = Progress::new(self.settings);
+        let mut ends = |rse: f64| progress.finished(rse);
+        let (rse, sweeps) = problem.improve(factors, SWEEPS, &relative, &mut ends, limit);
+        let steps = newton::steps(&problem.dims, problem.rank_of(factors)).min(BETWEEN);
+        if limit.is_set() || steps == 0 || self.settings.is_enough(rse) {
+            return sweeps;
         }
-        add_terms(problem, &mut factors, step.min(problem.rank - rank));
+        let mut progress = Progress::new(self.settings);
+        let mut ends = |rse: f64| progress.finished(rse);
+        sweeps + problem.newton(factors, steps, &relative, &mut ends, limit).1
     }
 }
 
@@ -204,10 +245,31 @@ fn own<W: Scalar>(value: Complex<f64>, vector: &[Complex<f64>]) -> Vec<W> {
     let largest = vector.iter().max_by(|a, b| a.norm().total_cmp(&b.norm()));
     let turn =
         largest.filter(|x| x.norm() > 0.0).map_or(Complex::new(1.0, 0.0), |x| x.conj() / x.norm());
-    let second = !W::KIND.is_complex() && value.im < 0.0;
+    // Rounding gives real ones an imaginary part of either sign, and vectors next to none.
+    let across: f64 = vector.iter().map(|x| (x * turn).im.powi(2)).sum();
+    let pair = across > 1e-12 * vector.iter().map(|x| x.norm_sqr()).sum::<f64>();
+    let second = !W::KIND.is_complex() && pair && value.im < 0.0;
     let part = |x: &Complex<f64>| {
         let x = x * turn;
         if second { W::from_parts(-x.im, 0.0) } else { W::from_parts(x.re, x.im) }
     };
     vector.iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_eigenvector_is_real_whatever_rounding_does_to_its_value() {
+        let vector = [Complex::new(0.6, 1e-17), Complex::new(-0.8, -1e-17)];
+        for im in [1e-18, 0.0, -1e-18] {
+            let own = own::<f64>(Complex::new(2.0, im), &vector);
+            assert!((own[0].abs() - 0.6).abs() < 1e-12 && (own[1].abs() - 0.8).abs() < 1e-12);
+        }
+        // Of a pair the second is the other part.
+        let pair = [Complex::new(0.0, 0.6), Complex::new(0.8, 0.0)];
+        let parts = [1.0, -1.0].map(|im| own::<f64>(Complex::new(2.0, im), &pair));
+        assert!(parts[0][0].abs() < 1e-12 && parts[1][1].abs() < 1e-12, "{parts:?}");
+    }
 }

@@ -1,19 +1,22 @@
-//! Fits of sums of products of vectors (CP) by alternating least squares:
-//! `Z[i, j, ...] = sum over r of A[r, i] B[r, j] ...`. All is computed with 64 bits, whatever the tensor has.
+//! Fits of sums of products of vectors (CP): `Z[i, j, ...] = sum over r of A[r, i] B[r, j] ...`. Alternating least squares,
+//! then steps of all factors at once where these are cheap. All is computed with 64 bits, whatever the tensor has.
 
 mod direct;
+mod newton;
+mod normal;
 mod sweep;
 
 use super::control::{Control, Progress};
 use super::door::Task;
 use super::starts::{Attempt, Begin, Needs, Starts};
-use super::{FitError, FitSettings, Fitted, check_bytes};
+use super::{CheckedFit, FitError, FitSettings, Fitted, check_bytes};
 use crate::dispatch;
 use crate::graph::ModeGraph;
 use crate::network::cp::{dense, dense_entries};
 use crate::problem::{Stop, Target};
 use crate::rng::Rng;
 use crate::tensor::{AnyTensor, Kind, Scalar, Tensor, power};
+use direct::Growth;
 use sweep::Problem;
 
 /// Plain sweeps before the first extrapolation.
@@ -21,7 +24,7 @@ const PLAIN: usize = 5;
 /// The furthest extrapolation, in steps.
 const LARGEST: f64 = 3.0;
 
-/// Fits a sum of products. The first start (after the one at given cores) is [`direct::start`], the others are at random.
+/// Fits a sum of products. The first starts (after the one at given cores) are those of [`Growth`], the others are at random.
 pub(super) fn fit(task: Task<'_>) -> Result<Fitted, FitError> {
     let (target, graph) = (task.target, task.graph);
     if graph.modes() != target.dims().len() {
@@ -41,20 +44,13 @@ fn fit_typed<T: Scalar>(task: Task<'_>, x: &Tensor<T>) -> Result<Fitted, FitErro
     let needs = Needs { bytes, held: target.held_bytes(), flops: problem.sweep_flops() };
     let mut starts = Starts::new(task, limit, needs)?;
     starts.label = "cp".to_owned();
-    // What a start on its own does not need is not made.
-    let place = starts.begin.len();
-    let first = task.start.is_none_or(|start| start == place);
-    let enough = |rse: f64| settings.is_enough(rse);
-    let given = (first && !limit.is_set()).then(|| direct::start(&problem, target, &enough, limit));
-    let given: Option<Vec<Tensor<T>>> = given.map(|factors| cores_of(&factors, &problem, target));
-    let begin = given.as_ref().map(|cores| Begin::At(cores.iter().collect()));
-    // Its place is kept, so that the others are the same.
-    starts.begin.extend(begin);
-    starts.run(|_| Cp::<T>::new(&problem, target, limit))
+    let own = if rank > 1 { 2 } else { 1 };
+    starts.begin.extend((0..own).map(Begin::Own));
+    starts.run(|_| Cp::<T>::new(&problem, target, settings, limit))
 }
 
 /// Bytes of a fit beside the tensor: the tensor with 64 bits and its unfoldings, where equations are solved exactly, the
-/// dense tensor of the terms, the products of factors.
+/// dense tensor of the terms, the products of factors, and what steps of all factors hold.
 pub(super) fn bytes_needed(dims: &[usize], rank: usize, kind: Kind) -> f64 {
     let wide = if kind.is_complex() { 16.0 } else { 8.0 };
     let entries: f64 = dims.iter().map(|&d| d as f64).product();
@@ -62,6 +58,7 @@ pub(super) fn bytes_needed(dims: &[usize], rank: usize, kind: Kind) -> f64 {
     let copies = 2.0 + sweep::copies(dims, rank);
     wide * (copies * entries
         + 2.0 * dense_entries(dims, rank)
+        + newton::numbers(dims, rank)
         + 8.0 * factors
         + 4.0 * (rank as f64).powi(2))
 }
@@ -119,14 +116,20 @@ fn cores_of<T: Scalar>(
 struct Cp<'p, T: Scalar> {
     problem: &'p Problem<T::Wide>,
     target: &'p Target,
+    settings: &'p CheckedFit,
     limit: &'p Stop,
     factors: Vec<Vec<T::Wide>>,
     rse: f64,
 }
 
 impl<'p, T: Scalar> Cp<'p, T> {
-    fn new(problem: &'p Problem<T::Wide>, target: &'p Target, limit: &'p Stop) -> Self {
-        Cp { problem, target, limit, factors: Vec::new(), rse: f64::INFINITY }
+    fn new(
+        problem: &'p Problem<T::Wide>,
+        target: &'p Target,
+        settings: &'p CheckedFit,
+        limit: &'p Stop,
+    ) -> Self {
+        Cp { problem, target, settings, limit, factors: Vec::new(), rse: f64::INFINITY }
     }
 }
 
@@ -143,6 +146,18 @@ impl<T: Scalar> Attempt<T> for Cp<'_, T> {
         self.factors = dims.iter().map(random).collect();
     }
 
+    fn begin(&mut self, which: usize, rng: &mut Rng) -> usize {
+        let &mut Cp { problem, target, settings, limit, .. } = self;
+        if limit.is_set() {
+            self.randomise(rng, settings.sigma);
+            return 0;
+        }
+        let growth = Growth { problem, target, settings, limit };
+        let sweeps;
+        (self.factors, sweeps) = if which == 0 { growth.at_once() } else { growth.one_by_one() };
+        sweeps
+    }
+
     fn sweep(&mut self, settings: &FitSettings, control: &Control) -> usize {
         let ends = |progress: &mut Progress, rse| control.stopped() || progress.finished(rse);
         let mut progress = Progress::new(settings);
@@ -156,6 +171,22 @@ impl<T: Scalar> Attempt<T> for Cp<'_, T> {
         );
         self.rse = rse;
         sweeps
+    }
+
+    /// Sweeps, then steps of all factors at once.
+    fn improve(&mut self, settings: &FitSettings, control: &Control) -> usize {
+        let (problem, target) = (self.problem, self.target);
+        let sweeps = self.sweep(settings, control);
+        let steps = newton::steps(&problem.dims, problem.rank).min(settings.max_sweeps);
+        if steps == 0 || self.rse <= settings.ends_at() || control.stopped() {
+            return sweeps;
+        }
+        let mut progress = Progress::new(settings);
+        let mut ends = |rse: f64| control.stopped() || progress.finished(rse);
+        let relative = |residual: f64| target.relative(residual);
+        let made = problem.newton(&mut self.factors, steps, &relative, &mut ends, self.limit);
+        self.rse = made.0;
+        sweeps + made.1
     }
 
     fn scouted(&mut self) -> f64 {

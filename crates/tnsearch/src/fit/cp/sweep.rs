@@ -1,34 +1,33 @@
 //! Sweeps: each factor in turn gets its optimal value, the others held fixed.
 //!
 //! With `K` the R x M matrix of the products of the other factors ([`products`]) and `X_n` the tensor's unfolding, d x M, the
-//! factor of a mode is the `A` (R x d) with the least `||X_n - A^T K||`. Where that is cheap, or the error asked for small,
-//! from the triangle of `[K; X_n] = L Q`: the digits of a Gram matrix's squares are not lost. Else from normal equations,
-//! whose right-hand sides share the product of the tensor with half of the factors.
+//! factor of a mode is the `A` (R x d) with the least `||X_n - A^T K||`. Where that is cheap, from the triangle of
+//! `[K; X_n] = L Q`: the digits of a Gram matrix's squares are not lost. Else from normal equations ([`super::normal`]), and
+//! from triangles only near the end, where a small error is asked for and no steps of all factors at once
+//! ([`super::newton`]) follow.
 
-use super::{LARGEST, PLAIN};
-use crate::linalg::{
-    Factor, cholesky, cholesky_solve, matmul, matmul_until, reciprocal, triangle_until,
-};
-use crate::network::cp::{dense, middle, products};
+use super::{LARGEST, PLAIN, newton};
+use crate::linalg::{reciprocal, triangle_until};
+use crate::network::cp::products;
 use crate::problem::Stop;
-use crate::tensor::{Scalar, Tensor, sum_of_given_squares, sum_of_squares};
+use crate::tensor::{Scalar, Tensor, sum_of_squares};
 
-/// Operations of a sweep up to which triangles are made in any case, and where a small error is asked for.
+/// Operations of a sweep up to which triangles are made in any case, and near the end.
 const CHEAP: f64 = 5e7;
 const PRECISE: f64 = 4e9;
-/// Normal equations come no nearer than this.
+/// Normal equations come no nearer than this; triangles take their place a little before.
 const SMALL: f64 = 1e-9;
-/// The pull towards the old factor, relative to products of length 1; and of normal equations.
+const NEAR: f64 = 1e-7;
+/// The pull towards the old factor, relative to products of length 1.
 const PULL: f64 = 1e-15;
-const RIDGE: f64 = 1e-13;
 
 /// The tensor and the number of terms.
 pub(super) struct Problem<W> {
     pub dims: Vec<usize>,
     pub rank: usize,
     pub x: Vec<W>,
-    /// The unfoldings X_n, where triangles are made.
-    unfoldings: Option<Vec<Vec<W>>>,
+    /// The unfoldings X_n, where triangles are made, and the error from which on they are.
+    unfoldings: Option<(Vec<Vec<W>>, f64)>,
 }
 
 /// Operations of a sweep with triangles.
@@ -37,29 +36,35 @@ fn triangle_flops(dims: &[usize], rank: usize) -> f64 {
     dims.iter().map(|&d| 2.0 * entries / d as f64 * ((rank + d) as f64).powi(2)).sum()
 }
 
+/// The error from which on triangles are made; none where they never are.
+fn triangles_from(dims: &[usize], rank: usize, asked: f64) -> Option<f64> {
+    let flops = triangle_flops(dims, rank);
+    let late = asked < SMALL && flops <= PRECISE && newton::steps(dims, rank) == 0;
+    if flops <= CHEAP { Some(f64::INFINITY) } else { late.then_some(NEAR) }
+}
+
 /// Copies of the tensor beside one that triangles take at most.
 pub(super) fn copies(dims: &[usize], rank: usize) -> f64 {
-    if triangle_flops(dims, rank) > PRECISE { 0.0 } else { dims.len() as f64 + 2.0 }
+    if triangles_from(dims, rank, 0.0).is_none() { 0.0 } else { dims.len() as f64 + 2.0 }
 }
 
 impl<W: Scalar<Wide = W>> Problem<W> {
     pub fn new<T: Scalar<Wide = W>>(x: &Tensor<T>, rank: usize, asked: f64) -> Self {
-        let most = if asked < SMALL { PRECISE } else { CHEAP };
-        Self::solving(x, rank, triangle_flops(x.dims(), rank) <= most)
+        Self::solving(x, rank, triangles_from(x.dims(), rank, asked))
     }
 
-    /// The same by triangles, or by normal equations.
-    pub fn solving<T: Scalar<Wide = W>>(x: &Tensor<T>, rank: usize, precise: bool) -> Self {
+    /// The same by triangles from an error on, or by normal equations.
+    pub fn solving<T: Scalar<Wide = W>>(x: &Tensor<T>, rank: usize, precise: Option<f64>) -> Self {
         let dims = x.dims().to_vec();
         let wide: Vec<W> = x.data().iter().map(|x| x.widen()).collect();
-        let unfoldings = precise.then(|| {
+        let unfoldings = precise.map(|from| {
             let whole = Tensor::new(dims.clone(), wide.clone());
             let whole = whole.unwrap_or_else(|e| unreachable!("{e}"));
             let unfold = |n: usize| {
                 let others = (0..dims.len()).filter(|&m| m != n);
                 whole.permuted(&std::iter::once(n).chain(others).collect::<Vec<_>>()).into_data()
             };
-            (0..dims.len()).map(unfold).collect()
+            ((0..dims.len()).map(unfold).collect(), from)
         });
         Problem { dims, rank, x: wide, unfoldings }
     }
@@ -67,12 +72,12 @@ impl<W: Scalar<Wide = W>> Problem<W> {
     /// Operations of a sweep.
     pub fn sweep_flops(&self) -> f64 {
         match self.unfoldings {
-            Some(_) => triangle_flops(&self.dims, self.rank),
-            None => 6.0 * self.x.len() as f64 * self.rank as f64,
+            Some((_, f64::INFINITY)) => triangle_flops(&self.dims, self.rank),
+            _ => 6.0 * self.x.len() as f64 * self.rank as f64,
         }
     }
 
-    /// The same tensor with another number of terms.
+    /// The number of terms of some factors, which may have fewer.
     pub fn rank_of(&self, factors: &[Vec<W>]) -> usize {
         factors[0].len() / self.dims[0]
     }
@@ -89,9 +94,15 @@ impl<W: Scalar<Wide = W>> Problem<W> {
         limit: &Stop,
     ) -> (f64, usize) {
         let (mut best, mut before) = (factors.clone(), factors.clone());
-        let (mut least, mut step, mut made) = (f64::INFINITY, 0.5, 0);
+        // A good start is not given up for a sweep that comes less near.
+        let begun = relative(sum_of_squares(&self.left_by(factors)));
+        let mut least = if begun.is_finite() { begun } else { f64::INFINITY };
+        let (mut step, mut made) = (0.5, 0);
+        if least <= 1.0 && ends(least) {
+            return (least, made);
+        }
         for sweep in 1..=max_sweeps {
-            let Some(residual) = self.sweep(factors, limit) else { break };
+            let Some(residual) = self.sweep(factors, least, limit) else { break };
             made = sweep;
             let rse = relative(residual);
             let better = rse <= least;
@@ -121,10 +132,10 @@ impl<W: Scalar<Wide = W>> Problem<W> {
         (least, made)
     }
 
-    /// One sweep; the squared residual after it. None where the limit ended it.
-    fn sweep(&self, factors: &mut [Vec<W>], limit: &Stop) -> Option<f64> {
+    /// One sweep from factors of about this error; the squared residual after it. None where the limit ended it.
+    fn sweep(&self, factors: &mut [Vec<W>], rse: f64, limit: &Stop) -> Option<f64> {
         match &self.unfoldings {
-            Some(unfoldings) => {
+            Some((unfoldings, from)) if rse <= *from => {
                 let mut residual = f64::INFINITY;
                 for (n, unfolding) in unfoldings.iter().enumerate() {
                     if limit.is_set() {
@@ -135,7 +146,7 @@ impl<W: Scalar<Wide = W>> Problem<W> {
                 }
                 Some(residual)
             }
-            None => self.sweep_halves(factors, limit),
+            _ => self.sweep_halves(factors, limit),
         }
     }
 
@@ -187,98 +198,8 @@ impl<W: Scalar<Wide = W>> Problem<W> {
         Some(sum_of_squares(&residual))
     }
 
-    /// Every factor from its normal equations: `A` with `G A = B`, `G[r, s] = prod over m of <A_m[r], A_m[s]>`.
-    fn sweep_halves(&self, factors: &mut [Vec<W>], limit: &Stop) -> Option<f64> {
-        let (rank, half) = (self.rank_of(factors), middle(&self.dims));
-        let stopped = || limit.is_set();
-        for left in [true, false] {
-            let own = if left { 0..half } else { half..self.dims.len() };
-            let given = if left { half..self.dims.len() } else { 0..half };
-            let given: Vec<&[W]> = factors[given].iter().map(|f| &f[..]).collect();
-            let k = products(&given, rank);
-            let (inner, outer) = (k.len() / rank, self.x.len() / (k.len() / rank));
-            // rank x outer: the conjugated terms against the tensor.
-            let mut half_done = vec![W::ZERO; rank * outer];
-            let x = Factor::row_major(&self.x, if left { inner } else { outer });
-            let x = if left { x.transposed() } else { x };
-            let a = Factor::row_major(&k, inner).conj();
-            if !matmul_until((rank, outer, inner), &mut half_done, a, x, Some(&stopped)) {
-                return None;
-            }
-            for n in own.clone() {
-                self.solve_normal(factors, n, (own.start, own.end), &half_done);
-                self.balance(factors);
-            }
-        }
-        let all: Vec<&[W]> = factors.iter().map(|f| &f[..]).collect();
-        let z = dense(&all, &self.dims, rank);
-        let squares = self.x.iter().zip(&z).map(|(x, z)| (*x - *z).abs_squared());
-        Some(sum_of_given_squares(z.len(), &mut { squares }))
-    }
-
-    /// The factor of mode n, from the tensor summed over the modes outside of a half.
-    fn solve_normal(&self, factors: &mut [Vec<W>], n: usize, half: (usize, usize), done: &[W]) {
-        let (rank, dim) = (self.rank_of(factors), self.dims[n]);
-        let size = |dims: &[usize]| dims.iter().product::<usize>();
-        let (before, after) = (size(&self.dims[half.0..n]), size(&self.dims[n + 1..half.1]));
-        let conj = |f: &[Vec<W>]| -> Vec<W> {
-            let f: Vec<&[W]> = f.iter().map(|f| &f[..]).collect();
-            products(&f, rank).into_iter().map(W::conj).collect()
-        };
-        let (first, last) = (conj(&factors[half.0..n]), conj(&factors[n + 1..half.1]));
-        let mut b = vec![W::ZERO; rank * dim];
-        let width = before * dim * after;
-        for r in 0..rank {
-            let (block, own) = (&done[r * width..(r + 1) * width], &mut b[r * dim..(r + 1) * dim]);
-            let last = &last[r * after..(r + 1) * after];
-            for (p, &weight) in first[r * before..(r + 1) * before].iter().enumerate() {
-                for (i, sum) in own.iter_mut().enumerate() {
-                    let row = &block[(p * dim + i) * after..][..after];
-                    *sum += weight * row.iter().zip(last).map(|(&x, &w)| x * w).sum::<W>();
-                }
-            }
-        }
-        let mut gram = vec![W::ONE; rank * rank];
-        for (m, factor) in factors.iter().enumerate().filter(|&(m, _)| m != n) {
-            let mut own = vec![W::ZERO; rank * rank];
-            let a = Factor::row_major(factor, self.dims[m]);
-            // Entry (r, s) at s * rank + r: column-major conj(A_r) . A_s.
-            matmul((rank, rank, self.dims[m]), &mut own, a, a.conj().transposed());
-            gram.iter_mut().zip(&own).for_each(|(g, o)| *g *= *o);
-        }
-        let lengths: Vec<f64> =
-            (0..rank).map(|r| gram[r * rank + r].re().max(0.0).sqrt()).collect();
-        let lengths: Vec<f64> =
-            lengths.into_iter().map(|l| if l > 0.0 { l } else { 1.0 }).collect();
-        for r in 0..rank {
-            for s in 0..rank {
-                let g = gram[r * rank + s];
-                gram[r * rank + s] = g.unscale(lengths[r]).unscale(lengths[s]);
-            }
-            gram[r * rank + r] += W::ONE.scale(RIDGE);
-        }
-        // The unknowns of one index are a column of the right-hand side.
-        let mut columns: Vec<W> = Vec::with_capacity(rank * dim);
-        for i in 0..dim {
-            let pull = |r: usize| factors[n][r * dim + i].scale(RIDGE * lengths[r]);
-            columns.extend((0..rank).map(|r| b[r * dim + i].unscale(lengths[r]) + pull(r)));
-        }
-        if !cholesky(&mut gram, rank) {
-            return;
-        }
-        cholesky_solve(&gram, &mut columns, rank);
-        if columns.iter().any(|x| !x.is_finite()) {
-            return;
-        }
-        for (i, column) in columns.chunks_exact(rank).enumerate() {
-            for (r, &a) in column.iter().enumerate() {
-                factors[n][r * dim + i] = a.unscale(lengths[r]);
-            }
-        }
-    }
-
     /// Gives the vectors of each term one length.
-    fn balance(&self, factors: &mut [Vec<W>]) {
+    pub fn balance(&self, factors: &mut [Vec<W>]) {
         let rank = self.rank_of(factors);
         for r in 0..rank {
             let row = |f: &[W], d: usize| length(&f[r * d..(r + 1) * d]);

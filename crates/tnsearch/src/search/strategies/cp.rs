@@ -3,6 +3,7 @@
 
 use super::{Ask, CheckedObjective, Effort, Generation, Outcome, Strategy};
 use crate::bound::CutBound;
+use crate::decompose::Fewest;
 use crate::fit::sweep_cost;
 use crate::graph::{ModeGraph, Structure, Template, most_terms};
 use crate::problem::Score;
@@ -16,6 +17,8 @@ const WORK: f64 = 4e9;
 /// Sweeps of a quick fit, and of one with all its starts.
 const QUICK: f64 = 60.0;
 const FULL: f64 = 1000.0;
+/// Where the most terms that are worth it have this many times the error asked for, no fewer are fitted.
+const FAR: f64 = 100.0;
 /// The most terms that are looked at.
 const MOST: usize = 1 << 16;
 
@@ -43,12 +46,8 @@ pub struct Cp {
 
 /// What is to be found.
 enum Way {
-    /// The fewest terms that reach an error: more than the first, not more than the second.
-    Fewest {
-        missed: usize,
-        reached: Option<usize>,
-        low: usize,
-    },
+    /// The fewest terms that reach an error.
+    Fewest(Fewest),
     /// The terms with the least loss, which are so many give or take this, or fewer.
     Least {
         step: usize,
@@ -112,7 +111,7 @@ impl Cp {
             self.lower_bound = self.bound.as_ref().map(|_| self.params(low.unwrap_or(most + 1)));
             // Where not even the most do, more are needed than are looked at.
             let Some(low) = low else { return };
-            self.way = Way::Fewest { missed: low - 1, reached: None, low };
+            self.way = Way::Fewest(Fewest::new(low, most));
             return;
         }
         if let Some(budget) = objective.max_params() {
@@ -174,31 +173,23 @@ impl Cp {
 
     /// The terms to be fitted next.
     fn next(&mut self) -> Vec<usize> {
-        match self.way {
+        match &self.way {
             Way::Done => Vec::new(),
-            Way::Fewest { missed, reached: Some(reached), .. } => {
-                let middle = missed.midpoint(reached);
-                if middle > missed { vec![middle] } else { Vec::new() }
-            }
-            Way::Fewest { missed, reached: None, low } => {
-                let (terms, last) = match self.rival.filter(|_| missed >= low) {
-                    // The most that are worth it decide at once whether any are.
-                    Some(_) => {
-                        let last =
-                            (missed + 1..=self.most).rev().find(|&terms| self.can_win(terms));
-                        (last.unwrap_or(self.most + 1), true)
-                    }
-                    None if missed < low => (low, false),
-                    None => (missed + (missed / 8).max(1), false),
-                };
-                let terms = if last { terms } else { terms.min(self.most.max(missed + 1)) };
-                if terms <= self.most && self.can_win(terms) { vec![terms] } else { Vec::new() }
+            Way::Fewest(fewest) => {
+                // What misses the error itself says nothing about how many are worth it.
+                let eps = self.objective.max_error().unwrap_or(0.0);
+                let worth = self
+                    .rival
+                    .filter(|rival| rival.error <= eps)
+                    .map(|_| (1..=self.most).rev().find(|&terms| self.can_win(terms)).unwrap_or(0));
+                let fits = |&terms: &usize| terms <= self.most && self.can_win(terms);
+                fewest.next(worth).filter(fits).into_iter().collect()
             }
             Way::Least { .. } if !self.asked.is_empty() => {
                 let first = std::mem::take(&mut self.asked);
                 first.into_iter().filter(|&terms| self.can_win(terms)).collect()
             }
-            Way::Least { step } => {
+            &Way::Least { step } => {
                 let best = self.known.iter().min_by(|a, b| self.objective.compare(&a.1, &b.1));
                 let Some(&(at, _)) = best else { return Vec::new() };
                 let mut step = step;
@@ -256,13 +247,12 @@ impl Strategy for Cp {
         let mut better = false;
         for (terms, outcome) in asked.into_iter().zip(outcomes) {
             let eps = self.objective.max_error();
-            if let Way::Fewest { missed, reached, .. } = &mut self.way {
-                let hit = outcome.error.zip(eps).is_some_and(|(error, eps)| error <= eps);
-                match hit {
-                    true => *reached = Some(terms),
-                    // The most that are worth it, or too many to fit: nothing more is.
-                    false if outcome.error.is_none() => self.way = Way::Done,
-                    false => *missed = terms,
+            if let Way::Fewest(fewest) = &mut self.way {
+                let (error, eps) = (outcome.error.unwrap_or(f64::INFINITY), eps.unwrap_or(0.0));
+                let last = fewest.tell(terms, error <= eps);
+                // Too many to fit; or the most that are worth it missed it by far: fewer do, too.
+                if outcome.error.is_none() || last && error > FAR * eps {
+                    self.way = Way::Done;
                 }
             }
             let Some(error) = outcome.error else { continue };
@@ -279,6 +269,10 @@ impl Strategy for Cp {
 
     fn hear(&mut self, best: &Score) {
         self.rival = Some(*best);
+    }
+
+    fn ends_itself(&self) -> bool {
+        matches!(self.way, Way::Fewest(_))
     }
 
     fn lower_bound(&self) -> Option<f64> {
@@ -366,6 +360,16 @@ mod tests {
         assert_eq!(asked(strategy(eps, rival(55)), |_| 0.1), [[2], [4]]);
         let third = asked(strategy(eps, rival(55)), |t| if t < 3 { 0.1 } else { 0.0 });
         assert_eq!(third, [[2], [4], [3]]);
+        // Fewer may do where it fails by little.
+        let near = asked(strategy(eps, rival(55)), |t| if t == 3 { 0.0 } else { 2e-12 });
+        assert_eq!(near, [[2], [4], [3]]);
+        // What others have missed is no measure.
+        let missed = |mut cp: Cp| {
+            cp.hear(&Score { loss: 9.0, error: 0.1, params: 10 });
+            cp.cheap()
+        };
+        let late = asked(strategy(eps, missed), |t| if t < 4 { 0.1 } else { 0.0 });
+        assert_eq!(late, [[2], [3], [4]]);
         assert_eq!(
             strategy(eps, rival(25)).lower_bound(),
             None,

@@ -194,13 +194,14 @@ impl Formats {
     }
 
     /// Where the best meets a bound over all trees, formats that were tried and are far behind it are given up: they have
-    /// little chance, and the answer is proven best of all others.
+    /// little chance, and the answer is proven best of all others. Those that end by themselves do so soon.
     fn give_up_what_is_far(&mut self) {
         let Some(best) = self.lead.map(|best| best.loss).filter(|_| self.proven()) else {
             return;
         };
         for part in &mut self.parts {
-            part.done |= part.proposed > 0 && part.least > FAR * best;
+            let far = part.proposed > 0 && part.least > FAR * best;
+            part.done |= far && !part.strategy.ends_itself();
         }
     }
 
