@@ -67,9 +67,9 @@ impl Formats {
         self
     }
 
-    /// The same where another strategy goes on before those there are, also where the best is proven.
+    /// The same where another strategy goes on after those there are, also where the best is proven.
     pub fn always(mut self, go_on: GoOn) -> Self {
-        self.go_on.push_front(Further { go_on, always: true });
+        self.go_on.push_back(Further { go_on, always: true });
         self
     }
 
