@@ -217,7 +217,9 @@ pub(super) fn improvements(
 fn formats(journal: &JournalFile, objective: CheckedObjective) -> Vec<FormatBest> {
     let mut formats = BestOfFormats::default();
     for record in &journal.records {
-        formats.add(objective, journal.format_of(record), record.score(), record.seconds);
+        let Some(structure) = journal.structure(record) else { continue };
+        let format = (journal.format_of(record), &structure);
+        formats.add(objective, format, record.score(), record.seconds);
     }
     formats.finish(objective)
 }

@@ -125,7 +125,7 @@ impl Account {
         if nearest.is_none_or(|(_, e)| self.objective.nearer(&score, &e.score())) {
             self.nearest = Some((job.clone(), evaluation.clone()));
         }
-        let format = job.structure.template().name();
+        let format = (job.structure.template().name(), &job.structure);
         self.formats.add(self.objective, format, score, evaluation.seconds);
         if self.leader.as_ref().is_none_or(|(_, e)| self.objective.better(&score, &e.score())) {
             self.history.improved(self.counts.evaluations, self.counts.samples, score);

@@ -26,14 +26,15 @@ impl Driver<'_, '_> {
     pub(super) fn finish(mut self) -> Result<SearchResult, SearchError> {
         self.account.settle();
         let best = self.best()?;
+        let objective = self.engine.rules.objective;
+        let reaches = |best: &Best| objective.reached(best.score.params, best.score.error);
         let best = match self.or_in_hand(best)? {
-            None => self.whole()?,
-            best => best,
+            Some(best) if reaches(&best) => Some(best),
+            missed => self.whole()?.or(missed),
         };
         let points = std::mem::take(&mut self.account.pareto).into_points();
         let front = self.front(&points)?;
         let proven = self.certificate();
-        let objective = self.engine.rules.objective;
         let reached =
             |score: Option<&Score>| score.is_some_and(|s| objective.reached(s.params, s.error));
         let target_reached = reached(best.as_ref().map(|b| &b.score));
@@ -131,15 +132,15 @@ impl Driver<'_, '_> {
         let place = Slot { generation: self.entered, run: 0, index: 0 };
         let job = self.engine.rules.job(place, structure, Effort::Direct, None, false)?;
         let evaluation = self.evaluation(&job, score.loss, &fitted);
-        let format = job.structure.template().name();
+        let format = (job.structure.template().name(), &job.structure);
         self.account.formats.add(objective, format, score, evaluation.seconds);
         let (structure, graph, phi) = (job.structure, job.graph, job.phi);
         let seed = self.engine.runs[0].seed;
         Ok(Some(Best { structure, graph, fitted, score, phi, evaluation, run: 0, seed }))
     }
 
-    /// Where all strategies ended without any answer, and vertices may carry several modes: the tensor itself, as one
-    /// vertex. Nothing smaller was near enough.
+    /// Where all strategies ended without an answer that is what was asked for, and vertices may carry several modes: the
+    /// tensor itself, as one vertex. Nothing smaller was near enough.
     fn whole(&mut self) -> Result<Option<Best>, SearchError> {
         let dims = self.engine.rules.dims.clone();
         let affordable = self.engine.rules.objective.loss_beyond_budget(size(&dims)).is_none();

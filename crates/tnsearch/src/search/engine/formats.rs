@@ -1,6 +1,6 @@
 //! The best of each format, where a search covers several.
 
-use crate::graph::{GraphError, Structure, StructureFile, Template, TemplateRef};
+use crate::graph::{GraphError, ModeGraph, Structure, StructureFile, Template, TemplateRef};
 use crate::problem::{CheckedObjective, Measure, Objective, Score};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -68,34 +68,89 @@ pub struct FormatBest {
 
 /// Keeps the best of each format.
 #[derive(Debug, Default)]
-pub struct BestOfFormats(Vec<(String, Score, f64)>);
+pub struct BestOfFormats(Vec<Line>);
+
+/// The best of a format.
+#[derive(Debug, Clone)]
+struct Line {
+    name: String,
+    template: Arc<Template>,
+    graph: ModeGraph,
+    score: Score,
+    seconds: f64,
+    /// Whether it was found in this format, not in one that it contains.
+    own: bool,
+}
+
+impl Line {
+    /// Whether what another format has found is a structure of this one: trees of any-tree, paths of a ring, all without
+    /// vertices of several modes or none of any graph.
+    fn contains(&self, other: &Line) -> bool {
+        let plain = !other.graph.is_grouped() && other.graph.internal() == 0;
+        match &*self.name {
+            "any-tree" => other.graph.is_forest(),
+            "any" => plain,
+            "ring" | "path" => {
+                plain && Structure::in_template(&self.template, &other.graph).is_some()
+            }
+            _ => false,
+        }
+    }
+}
 
 impl BestOfFormats {
-    /// A structure was fitted.
-    pub fn add(&mut self, objective: CheckedObjective, name: &str, score: Score, seconds: f64) {
-        match self.0.iter_mut().find(|(known, ..)| known == name) {
-            None => self.0.push((name.to_owned(), score, seconds)),
-            Some((_, best, when)) if objective.compare_answers(&score, best).is_lt() => {
-                (*best, *when) = (score, seconds);
-            }
-            Some(_) => {}
+    /// A structure of the format of this name was fitted.
+    pub fn add(
+        &mut self,
+        objective: CheckedObjective,
+        (name, structure): (&str, &Structure),
+        score: Score,
+        seconds: f64,
+    ) {
+        let at = self.0.iter().position(|line| line.name == name);
+        if at.is_some_and(|k| !objective.compare_answers(&score, &self.0[k].score).is_lt()) {
+            return;
+        }
+        let line = Line {
+            name: name.to_owned(),
+            template: structure.template().clone(),
+            graph: structure.canonical().graph,
+            score,
+            seconds,
+            own: true,
+        };
+        match at {
+            Some(k) => self.0[k] = line,
+            None => self.0.push(line),
         }
     }
 
-    /// The formats, the best first; none where there is only one.
-    pub fn finish(mut self, objective: CheckedObjective) -> Vec<FormatBest> {
-        if self.0.len() < 2 {
+    /// The formats, the best first; none where there is only one. No line is worse than that of a format it contains.
+    pub fn finish(self, objective: CheckedObjective) -> Vec<FormatBest> {
+        let found = self.0;
+        if found.len() < 2 {
             return Vec::new();
         }
-        self.0
-            .sort_by(|(a, p, _), (b, q, _)| objective.compare_answers(p, q).then_with(|| a.cmp(b)));
-        let best = |(format, score, seconds): (String, Score, f64)| FormatBest {
-            target_reached: objective.reached(score.params, score.error),
-            format,
-            score,
-            seconds,
+        let mut lines = found.clone();
+        for line in &mut lines {
+            for other in &found {
+                let better = objective.compare_answers(&other.score, &line.score).is_lt();
+                if better && line.contains(other) {
+                    (line.score, line.seconds, line.own) = (other.score, other.seconds, false);
+                }
+            }
+        }
+        lines.sort_by(|a, b| {
+            let by_score = objective.compare_answers(&a.score, &b.score);
+            by_score.then(b.own.cmp(&a.own)).then_with(|| a.name.cmp(&b.name))
+        });
+        let best = |line: Line| FormatBest {
+            target_reached: objective.reached(line.score.params, line.score.error),
+            format: line.name,
+            score: line.score,
+            seconds: line.seconds,
         };
-        self.0.into_iter().map(best).collect()
+        lines.into_iter().map(best).collect()
     }
 }
 
@@ -156,7 +211,10 @@ mod tests {
         let mut formats = BestOfFormats::default();
         for (k, &(name, params, error)) in of.iter().enumerate() {
             let score = objective.score(params, params as f64 / 100.0, error);
-            formats.add(objective, name, score, k as f64);
+            let template = Arc::new(Template::parse(name, 4).unwrap());
+            let ranks = vec![2; template.edges().len()];
+            let structure = Structure::identity(template, ranks).unwrap();
+            formats.add(objective, (name, &structure), score, k as f64);
         }
         formats.finish(objective)
     }
@@ -175,6 +233,22 @@ mod tests {
         assert_eq!(said, [("ring", 30, 2.0), ("path", 60, 3.0)]);
         assert!(found.iter().all(|f| f.target_reached));
         assert!(formats(Objective::MaxError(0.1), &of[..1]).is_empty(), "one format is no choice");
+    }
+
+    #[test]
+    fn no_line_is_worse_than_that_of_a_format_it_contains() {
+        let of = [("path", 40, 0.05), ("ring", 50, 0.05), ("ht", 30, 0.05), ("cp", 20, 0.05)];
+        let found = formats(Objective::MaxError(0.1), &of);
+        let said: Vec<_> = found.iter().map(|f| (&*f.format, f.score.params, f.seconds)).collect();
+        // What was found in a format stands before what it contains.
+        let path = [("path", 40, 0.0), ("ring", 40, 0.0)];
+        assert_eq!(said, [&[("cp", 20, 3.0), ("ht", 30, 2.0)][..], &path].concat());
+        // A ring is no path, and a path that misses the error is no better ring.
+        let of = [("path", 60, 0.05), ("ring", 50, 0.05)];
+        let found = formats(Objective::MaxError(0.1), &of);
+        assert_eq!(found.iter().map(|f| f.score.params).collect::<Vec<_>>(), [50, 60]);
+        let found = formats(Objective::MaxError(0.1), &[("path", 40, 0.2), ("ring", 50, 0.05)]);
+        assert_eq!(found.iter().map(|f| f.score.params).collect::<Vec<_>>(), [50, 40]);
     }
 
     #[test]

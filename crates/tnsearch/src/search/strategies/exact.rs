@@ -95,6 +95,7 @@ pub struct Exact {
     climb: Option<Climb>,
     /// Whether the last ask ended for want of nodes in its slice.
     thinking: bool,
+    name: &'static str,
 }
 
 /// Structures tried without a proof where the nodes are spent.
@@ -131,7 +132,14 @@ impl Exact {
             spare: None,
             climb: None,
             thinking: false,
+            name: "exact",
         }
+    }
+
+    /// The same by another name, where it is one of several strategies.
+    pub(super) fn named(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
     }
 
     /// The structure to go on from: the one climbed to, or the one of the smallest loss.
@@ -247,7 +255,7 @@ impl Exact {
 
 impl Strategy for Exact {
     fn name(&self) -> &str {
-        "exact"
+        self.name
     }
 
     fn ask(&mut self) -> Ask {
@@ -299,6 +307,11 @@ impl Strategy for Exact {
                 self.failed.push((error, candidate));
             }
         }
+    }
+
+    fn hear(&mut self, best: &Score) {
+        let value = self.objective.value(best);
+        self.incumbent = self.incumbent.min(value.unwrap_or(f64::INFINITY));
     }
 
     fn lower_bound(&self) -> Option<f64> {

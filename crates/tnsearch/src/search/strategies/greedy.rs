@@ -16,6 +16,7 @@ use super::neighbourhood::structure;
 use super::settings::count;
 use super::{Ask, CheckedObjective, Generation, Outcome, SettingError, Source, Strategy};
 use crate::graph::{GraphError, Structure, Template};
+use crate::problem::Score;
 use crate::search::SearchError;
 use crate::search::description::{Context, Description, Graphs, Plan};
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,9 @@ pub struct Greedy {
     current: Option<(Structure, f64)>,
     finished: bool,
     asked: Vec<Structure>,
+    /// The params of the best that others have, where what is larger cannot be better.
+    below: u128,
+    dims: Vec<usize>,
 }
 
 impl Greedy {
@@ -108,7 +112,17 @@ impl Greedy {
             current: None,
             finished: false,
             asked: Vec::new(),
+            below: u128::MAX,
+            dims: Vec::new(),
         })
+    }
+
+    /// The same as one of several strategies that search all graphs, on a tensor of these dimensions: it ends where it cannot
+    /// be better than what the others have.
+    pub(super) fn among_others(mut self, dims: &[usize]) -> Result<Self, GraphError> {
+        self.template = Arc::new(Template::any(dims.len())?);
+        self.dims = dims.to_vec();
+        Ok(self)
     }
 
     /// One rank more on each edge that may have it.
@@ -119,7 +133,8 @@ impl Greedy {
             ranks[e] += 1;
             structure(&self.template, from.permutation().to_vec(), ranks)
         };
-        (0..from.ranks().len()).filter(may).map(step).collect()
+        let small = |s: &Structure| self.dims.is_empty() || s.params(&self.dims) < self.below;
+        (0..from.ranks().len()).filter(may).map(step).filter(small).collect()
     }
 
     /// Whether a step is taken although the loss does not fall.
@@ -149,6 +164,12 @@ impl Strategy for Greedy {
                 let only_below = if self.climbs() { f64::INFINITY } else { *loss };
                 generation.parent(current.clone()).only_below(only_below).ask()
             }
+        }
+    }
+
+    fn hear(&mut self, best: &Score) {
+        if self.climbs() && self.objective.reached(best.params, best.error) {
+            self.below = best.params;
         }
     }
 
