@@ -247,6 +247,24 @@ mod tests {
             }
         }
     }
+    /// A tail that is above the error by no more than what rounding may do says nothing.
+    #[test]
+    fn what_may_be_rounding_needs_no_rank() {
+        let target = brute::noisy(&[3, 2, 3, 2, 4], 1, 0.2);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let stop = Stop::new();
+        let part = Contracted::new(&spectra, target.dims(), 4, &stop).unwrap();
+        for (set, width) in [(0b0110, 3), (0b0110, 4), (0b1010, 3), (0b0010, 2)] {
+            let tail = part.cut(set, 1e-9).unwrap();
+            assert!(tail.width >= width, "{}", tail.width);
+            let tail = part.spectra.of(set).unwrap().tail(width - 1) / part.scale;
+            let at = |eps: f64| part.cut(set, eps).map_or(1, |cut| cut.width);
+            // More than the spectrum itself allows for, and less than a contraction may be off.
+            assert_eq!(at(tail - 1.2e-12 * tail.sqrt()), width - 1, "{set:b} {width}");
+            assert_eq!(at(tail - 5e-12 * tail.sqrt()), width, "{set:b} {width}");
+        }
+    }
+
     /// What a cut of the contracted tensor says: the largest rank whose tail, less rounding, is above the error.
     #[test]
     fn a_cut_of_a_part_needs_the_rank_whose_tail_is_too_large() {

@@ -233,6 +233,10 @@ mod tests {
         );
         let one = search(0.01, &[(7, 0.25)]);
         assert!(text(&one).unwrap().ends_with("; it is the one structure fitted"));
+        // Direct fits are among those fitted.
+        let direct = Counts { direct: 3, ..one.counts };
+        let more = text(&SearchResult { counts: direct, ..one });
+        assert!(more.unwrap().contains("of the 4 structures fitted"));
         assert_eq!(text(&search(0.3, &[(7, 0.25)])), None);
         let nothing = SearchResult { best: None, ..missed };
         assert_eq!(text(&nothing), None);

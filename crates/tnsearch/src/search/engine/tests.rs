@@ -29,6 +29,9 @@ fn results_are_waited_for_only_where_there_is_nothing_else_to_do() {
     let two = [one, one].concat();
     let engine_with = engine(1, Listing::each([vec![1], vec![2]])).max_evaluations(Some(9));
     assert_eq!(waits(engine_with, 1), two);
+    // One that is spent ends the search before anything else is looked at.
+    let spent = engine(1, Listing::each([vec![1], vec![2]])).max_evaluations(Some(1));
+    assert_eq!(waits(spent, 1), [&one[..], &[no]].concat());
     // A thought is not waited for.
     assert_eq!(waits(engine(1, Listing::each([vec![], vec![], vec![]])), 1), [no, no, no]);
 }
@@ -227,4 +230,66 @@ fn what_all_runs_will_propose_is_known_where_each_of_them_knows() {
         engine.listen(&mut listener).run(&mut TestExecutor::new(1)).unwrap();
         assert!(!told.is_empty() && told.iter().all(|planned| *planned == all), "{told:?}");
     }
+}
+
+/// What a strategy only thinks about is a generation, too: those who wait see it move.
+#[test]
+fn thoughts_are_counted_as_generations() {
+    let (mut told, mut generations) = (Vec::new(), 0);
+    let mut listener = |event: &Event<'_>| match event {
+        Event::Progress(p) => told.push(p.generation),
+        Event::Generation(_) => generations += 1,
+        _ => {}
+    };
+    let thinking = Listing::each([vec![], vec![], vec![]]);
+    engine(1, thinking).listen(&mut listener).run(&mut TestExecutor::new(1)).unwrap();
+    assert_eq!((told, generations), (vec![1, 2, 3], 0));
+}
+
+/// The last that is told has all that counts: also what came twice in a generation that a stop ended.
+#[test]
+fn the_last_progress_of_a_search_that_was_stopped_is_its_result() {
+    let stop = Stop::new();
+    let ends = stop.clone();
+    let mut bench = TestExecutor::new(2).replying(move |_, request, cancelled| {
+        if code(&request.graph) == 1 {
+            return Some(Ok(fitted(&request.graph, 0.5)));
+        }
+        ends.set();
+        cancelled.then_some(Err(FitError::Interrupted))
+    });
+    let mut last = None;
+    let mut listener = |event: &Event<'_>| {
+        if let Event::Progress(p) = event {
+            last = Some(p.counts);
+        }
+    };
+    let engine = engine(1, Listing::of([1, 1, 2])).stop(&stop).listen(&mut listener);
+    let result = engine.run(&mut bench).unwrap();
+    let counts = Counts { samples: 2, evaluations: 1, cached: 1, ..Counts::default() };
+    assert_eq!((result.counts, last), (counts, Some(counts)));
+}
+
+/// A strategy whose generation has no structure has come to its end, and is not asked again.
+#[derive(Clone)]
+struct Empty(bool);
+
+impl Strategy for Empty {
+    fn name(&self) -> &str {
+        "empty"
+    }
+
+    fn ask(&mut self) -> crate::search::Ask {
+        assert!(!std::mem::replace(&mut self.0, true), "it is asked again");
+        crate::search::Ask::Generation(crate::search::Generation::new(Vec::new()))
+    }
+
+    fn tell(&mut self, _: &[crate::search::Outcome]) {}
+}
+
+#[test]
+fn a_generation_of_nothing_is_the_end() {
+    let result = engine(1, Empty(false)).run(&mut TestExecutor::new(1)).unwrap();
+    assert_eq!((result.counts, result.stopped_by), (Counts::default(), StoppedBy::Finished));
+    assert_eq!(result.no_answer, Some(NoAnswer::NothingProposed));
 }

@@ -2,12 +2,12 @@ use super::*;
 use crate::MemoryError;
 use crate::fit::Adapt;
 use crate::problem::{Objective, Stop};
-use crate::search::Generation;
 use crate::search::engine::testing::{
     Branching, LAMBDA, Listing, Nothing, TestExecutor, add, begin, code, engine, fitted, job,
     structure, with_fit,
 };
 use crate::search::strategy::Adapting;
+use crate::search::{Generation, NoAnswer};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -174,6 +174,9 @@ fn what_is_too_large_to_be_swept_over_is_refused() {
             let result = engine(1, strategy).run(&mut failing(1, error.clone())).unwrap();
             assert_eq!((result.counts.refused, result.stopped_by), (1, StoppedBy::Finished));
             assert!(result.best.is_none());
+            // Only the memory that there is not is said to be to blame.
+            let blamed = matches!(result.no_answer, Some(NoAnswer::TooLarge { memory: true, .. }));
+            assert_eq!(blamed, matches!(error, FitError::Memory(_)), "{error:?}");
         }
     }
 }
@@ -425,5 +428,52 @@ fn a_parent_that_was_the_best_is_not_fitted_again() {
         // The root has no parent, so its cores were not held; 2222 only where it was the best.
         assert_eq!(desk.submitted.len(), requests + 1, "{:?}", desk.codes());
         assert!(desk.submitted.last().unwrap().1.warm.is_some());
+    }
+}
+
+/// Of a fit in parts that a stop ends, the best part that is done is an answer that was cut short.
+#[test]
+fn the_parts_that_were_done_before_a_stop_are_not_lost() {
+    let settings = FitSettings { restarts: 3, rescue: 0, ..FitSettings::default() };
+    let stop = Stop::new();
+    let ends = stop.clone();
+    let bench = TestExecutor { single_starts: true, ..TestExecutor::new(4) };
+    let mut bench = bench.replying(move |_, request, cancelled| {
+        let errors = [0.5, 0.25];
+        if let Some(error) = request.start.and_then(|start| errors.get(start)) {
+            ends.set();
+            return Some(Ok(fitted(&request.graph, *error)));
+        }
+        cancelled.then_some(Err(FitError::Interrupted))
+    });
+    let result = with_fit(1, Listing::of([7]), settings).stop(&stop).run(&mut bench).unwrap();
+    let best = result.best.unwrap();
+    assert_eq!((best.score.error, best.fitted.interrupted), (0.25, true));
+    assert_eq!((result.counts.evaluations, result.stopped_by), (0, StoppedBy::Interrupted));
+}
+
+/// Of two structures with more parameters than a record can hold, the smaller is the answer, and its cores are at hand.
+#[test]
+fn structures_beyond_64_bits_of_parameters_are_told_apart() {
+    let ring = Arc::new(crate::graph::Template::ring(4).unwrap());
+    let huge = [1 << 33, 1 << 32].map(|r| Structure::identity(ring.clone(), vec![r; 4]).unwrap());
+    let dims = crate::search::engine::testing::DIMS;
+    assert!(huge.iter().all(|s| s.params(&dims) > u64::MAX.into()));
+    let walking = huge.clone().map(|s| (s, None));
+    for strategy in [
+        Listing(vec![Generation::new(huge.to_vec())]),
+        Listing(vec![Generation::walks(walking, Adapting::new(9, 3))]),
+    ] {
+        let objective = Objective::MaxError(0.5).check().unwrap();
+        let fit = FitSettings::default().check().unwrap();
+        let engine = crate::search::Engine::new(&dims, objective, fit).max_phi(1e300);
+        let mut bench = TestExecutor::new(1).replying(|_, request, _| {
+            let graph = request.adapt.as_ref().map(|_| request.graph.clone());
+            Some(Ok(Fitted { graph, ..Fitted::without_work(Vec::new(), 0.25) }))
+        });
+        let result = engine.runs(5, 1, |_| strategy.clone()).run(&mut bench).unwrap();
+        let best = result.best.unwrap();
+        assert_eq!((best.score.params, best.structure), (huge[1].params(&dims), huge[1].clone()));
+        assert_eq!(bench.desk.borrow().submitted.len(), 2, "nothing is fitted again");
     }
 }
