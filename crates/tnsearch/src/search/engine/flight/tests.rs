@@ -451,29 +451,3 @@ fn the_parts_that_were_done_before_a_stop_are_not_lost() {
     assert_eq!((best.score.error, best.fitted.interrupted), (0.25, true));
     assert_eq!((result.counts.evaluations, result.stopped_by), (0, StoppedBy::Interrupted));
 }
-
-/// Of two structures with more parameters than a record can hold, the smaller is the answer, and its cores are at hand.
-#[test]
-fn structures_beyond_64_bits_of_parameters_are_told_apart() {
-    let ring = Arc::new(crate::graph::Template::ring(4).unwrap());
-    let huge = [1 << 33, 1 << 32].map(|r| Structure::identity(ring.clone(), vec![r; 4]).unwrap());
-    let dims = crate::search::engine::testing::DIMS;
-    assert!(huge.iter().all(|s| s.params(&dims) > u64::MAX.into()));
-    let walking = huge.clone().map(|s| (s, None));
-    for strategy in [
-        Listing(vec![Generation::new(huge.to_vec())]),
-        Listing(vec![Generation::walks(walking, Adapting::new(9, 3))]),
-    ] {
-        let objective = Objective::MaxError(0.5).check().unwrap();
-        let fit = FitSettings::default().check().unwrap();
-        let engine = crate::search::Engine::new(&dims, objective, fit).max_phi(1e300);
-        let mut bench = TestExecutor::new(1).replying(|_, request, _| {
-            let graph = request.adapt.as_ref().map(|_| request.graph.clone());
-            Some(Ok(Fitted { graph, ..Fitted::without_work(Vec::new(), 0.25) }))
-        });
-        let result = engine.runs(5, 1, |_| strategy.clone()).run(&mut bench).unwrap();
-        let best = result.best.unwrap();
-        assert_eq!((best.score.params, best.structure), (huge[1].params(&dims), huge[1].clone()));
-        assert_eq!(bench.desk.borrow().submitted.len(), 2, "nothing is fitted again");
-    }
-}
