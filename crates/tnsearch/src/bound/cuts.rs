@@ -463,4 +463,29 @@ mod tests {
             }
         }
     }
+    /// Whatever is cut of a sum of R products, R terms cross: also in the table, and beyond the order of all cuts.
+    #[test]
+    fn every_cut_of_a_cp_is_as_wide_as_its_rank() {
+        for order in [3, 5] {
+            let cp = ModeGraph::cp(order, 2);
+            let table = all_widths(&cp);
+            assert_eq!(table.len(), 1 << (order - 1));
+            assert_eq!(table[0], 1.0);
+            for set in 1..1u64 << (order - 1) {
+                assert_eq!((table[set as usize], width(&cp, set << 1)), (2.0, 2.0));
+            }
+            // The bound is the worst of all cuts.
+            let target = random_target(vec![3; order], 7);
+            let bound = CutBound::new(Spectra::new(&target, SpectraSettings::default()));
+            let of = |set: u64| bound.spectra().of(set << 1).unwrap().bound(2);
+            let worst = (1..1 << (order - 1)).map(of).fold(0.0, f64::max);
+            assert!(worst > 0.0 && bound.rse(&cp, f64::INFINITY) == worst, "{order}");
+        }
+        // Of many modes each alone.
+        let mut cuts = connected_cuts(&ModeGraph::cp(12, 3));
+        cuts.sort_unstable();
+        let mut singles: Vec<ModeSet> = (1..12).map(|m| 1 << m).collect();
+        singles.push((1 << 12) - 2);
+        assert_eq!(cuts, singles);
+    }
 }

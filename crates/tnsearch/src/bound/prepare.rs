@@ -283,4 +283,31 @@ mod tests {
         assert!(bound(Template::any_tree(15).unwrap()).spectra().known(0b10).is_none());
         assert!(bound(Template::ring(15).unwrap()).spectra().known(0b10).is_some());
     }
+    /// One rank for all edges is no matter of the relaxed problem, but its cuts bound it.
+    #[test]
+    fn the_cuts_of_a_cp_are_prepared_though_its_relaxed_problem_is_refused() {
+        let cp = Template::parse("cp", 4).unwrap();
+        assert_eq!(check_template(&cp), Err(BoundError::Hyperedge));
+        let (stop, limits) = (Stop::new(), BoundLimits::default());
+        let objective = Objective::MaxError(1e-2);
+        let bound = CutBound::prepared(&target(4), &cp, objective, &limits, (&stop, &stop));
+        assert!(bound.unwrap().spectra().known(0b10).is_some());
+        // Others that the relaxed problem refuses are refused.
+        let tucker = Template::parse("tucker", 64).unwrap();
+        let many = Target::new(Tensor::<f64>::new(vec![1; 64], vec![1.0]).unwrap()).unwrap();
+        let refused = CutBound::prepared(&many, &tucker, objective, &limits, (&stop, &stop));
+        assert!(matches!(refused.err(), Some(BoundError::Vertices { vertices: 65, .. })));
+    }
+
+    /// What is of use but not needed may take half of what is left beside the tensor.
+    #[test]
+    fn half_of_the_memory_beside_the_tensor_is_room() {
+        let target = target(8);
+        let held = target.held_bytes() as f64;
+        let limits = BoundLimits { max_bytes: Some(1_000_000), threads: None };
+        let spectra = Spectra::within(&target, false, &limits).unwrap();
+        assert_eq!(spectra.room, (1e6 - held) / 2.0);
+        let free = Spectra::within(&target, false, &BoundLimits::default()).unwrap();
+        assert_eq!(free.room, f64::INFINITY);
+    }
 }

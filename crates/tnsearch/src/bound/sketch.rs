@@ -176,5 +176,48 @@ mod tests {
         let exact = falling::<f64>(60, 60, 0.0);
         let exact = sketch(&exact, (60, 60), 1, 20, false, |_| false).unwrap();
         assert!(exact.squares.len() <= 2 && exact.missed < 1e-12 * all);
+        // Where squares are not enough, what rounding leaves is no answer: no further column would show it.
+        let exact = falling::<f64>(60, 60, 0.0);
+        assert!(sketch(&exact, (60, 60), 1, 20, true, |_| false).is_none());
+    }
+    /// What a basis leaves out is the same whether it is computed at once or row by row.
+    fn leaves_out<T: Scalar>() {
+        for (side, long, count) in [(4, 6, 2), (5, 100_000, 3), (3, STRIPE + 7, 2), (4, 6, 0)] {
+            let mut rng = rng::stream(5, b"outside");
+            let mut random = |n: usize| (0..n).map(|_| T::normal(&mut rng)).collect::<Vec<T>>();
+            let (a, q, b) = (random(side * long), random(count * side), random(count * long));
+            let entry = |k: usize| {
+                let (i, j) = (k / long, k % long);
+                let inside: T = (0..count).map(|c| q[c * side + i] * b[c * long + j]).sum();
+                sum_of_squares(&[a[k] - inside])
+            };
+            let want: f64 = (0..side * long).map(entry).sum();
+            let found = outside(&a, (side, long), &q, &b);
+            assert!((found - want).abs() < 1e-10 * want, "{side} {long}: {found} {want}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_the_sum_over_all_entries() {
+        leaves_out::<f64>();
+        leaves_out::<Complex<f64>>();
+    }
+
+    /// With as many columns as there are rows everything is known, whatever is enough.
+    #[test]
+    fn a_basis_of_all_rows_is_an_answer() {
+        for precise in [false, true] {
+            for side in [10, 16, 32] {
+                let a = falling::<f64>(side, 50, 0.99);
+                let found = sketch(&a, (side, 50), 1, side, precise, |_| false).unwrap();
+                let values = singular_values(&a, side, 50).unwrap();
+                assert_eq!(found.squares.len(), side);
+                let all = sum_of_squares(&a);
+                assert!(found.missed < 1e-12 * all);
+                for (square, value) in found.squares.iter().zip(&values) {
+                    assert!((square - value * value).abs() < 1e-12 * all, "{precise} {side}");
+                }
+            }
+        }
     }
 }

@@ -132,4 +132,29 @@ mod tests {
         Solver::new(2, 1).solve(&[1.0, 0.0, 0.0, 0.0], &[3.0, 0.0], &mut g, 2, 0.0);
         assert!((g[0] - 3.0).abs() < 1e-9 && (g[1] - 7.0).abs() < 1e-9, "{g:?}");
     }
+    #[test]
+    fn the_pull_to_the_old_core_is_that_part_of_the_mean_diagonal_entry() {
+        // H = diag(1, 3), whose mean is 2: with a damping of a half the pull is 1.
+        let mut g = vec![5.0, 7.0];
+        Solver::new(2, 1).solve(&[1.0, 0.0, 0.0, 3.0], &[3.0, 9.0], &mut g, 2, 0.5);
+        assert!((g[0] - (3.0 + 5.0) / 2.0).abs() < 1e-12, "{g:?}");
+        assert!((g[1] - (9.0 + 7.0) / 4.0).abs() < 1e-12, "{g:?}");
+    }
+
+    #[test]
+    fn where_nothing_can_be_said_the_old_core_stays() {
+        for entry in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            let mut g = vec![5.0, 7.0];
+            Solver::new(2, 1).solve(&[entry, 0.0, 0.0, entry], &[3.0, 1.0], &mut g, 2, 1e-3);
+            assert_eq!(g, [5.0, 7.0], "{entry}");
+        }
+    }
+
+    #[test]
+    fn small_systems_are_solved_to_their_end() {
+        let mut g = vec![0.0, 0.0];
+        let system = (&[1.0, 0.0, 0.0, 2.0][..], &[3.0, 8.0][..]);
+        Solver::new(2, 1).solve_until(system, &mut g, 2, 0.0, &|| true);
+        assert!((g[0] - 3.0).abs() < 1e-9 && (g[1] - 4.0).abs() < 1e-9, "{g:?}");
+    }
 }

@@ -398,3 +398,97 @@ fn groups_of_modes_of_large_tensors_are_projected_and_enclose_the_spectra() {
     small.compress(&order[..10]);
     assert_eq!(small.of(0b1111).unwrap().missed(), 0.0);
 }
+
+/// Those who look after their time themselves get cuts also where the preparation was given up, but none out of time.
+#[test]
+fn few_cuts_are_had_as_long_as_there_is_time() {
+    let target = random(&[2, 3, 4], 6);
+    let (set, free) = (0b010, Stop::new());
+    let stopped = Stop::new();
+    stopped.set();
+    let new = || Spectra::new(&target, SpectraSettings::default());
+    let plain = new();
+    let whole = plain.of(set).unwrap();
+    // The preparation was ended before it began.
+    let given_up = new();
+    given_up.prepare(&stopped);
+    assert!(given_up.of(set).is_none());
+    assert_eq!(given_up.of_few(set, &free), Some(whole));
+    // By either side of the cut.
+    assert_eq!(new().of_few(0b101, &free), Some(whole));
+    // The time of either is up; what is known is had even then.
+    assert!(new().of_few(set, &stopped).is_none());
+    let ended = new().stoppable(&stopped);
+    assert!(ended.of_few(set, &free).is_none());
+    assert_eq!(given_up.of_few(set, &stopped), Some(whole));
+    // The empty cut, and what has no cuts.
+    assert!(new().of_few(0, &free).is_none() && new().of_few(0b111, &free).is_none());
+    let many = Tensor::<f64>::new(vec![1; 27], vec![2.0]).unwrap();
+    let many = Spectra::new(&Target::new(many).unwrap(), SpectraSettings::default());
+    assert!(many.of_few(0b10, &free).is_none());
+}
+
+/// An SVD takes two copies more, and five squares of the side.
+#[test]
+fn an_svd_takes_more_memory() {
+    let target = random(&[4, 4], 3);
+    let bytes = |svd: bool, max_side: usize| {
+        Spectra::new(&target, SpectraSettings { max_side, svd, ..Default::default() }).bytes()
+    };
+    assert_eq!(bytes(true, 2048), bytes(false, 2048) + 8.0 * (2.0 * 16.0 + 5.0 * 16.0));
+    assert_eq!(bytes(true, 2), bytes(false, 2) + 8.0 * (2.0 * 16.0 + 5.0 * 4.0));
+}
+
+/// Groups are projected where there is room for three copies of wide numbers, and squares are fine enough.
+#[test]
+fn groups_are_projected_only_where_there_is_room_and_squares_will_do() {
+    let target = many_modes(18);
+    let order: Vec<usize> = (0..18).collect();
+    let projected = |room: f64, eps: f64| {
+        let spectra = Spectra::new(&target, SpectraSettings::default()).mattering(Some(eps));
+        let spectra = spectra.with_room(room);
+        spectra.compress(&order);
+        spectra.of(0b1111).unwrap().missed() > 0.0
+    };
+    let copies = 3.0 * 8.0 * f64::from(1 << 18);
+    assert!(projected(copies, 1e-2) && !projected(copies - 1.0, 1e-2));
+    assert!(!projected(f64::INFINITY, 1e-11));
+}
+
+/// A long matrix with a tiny last singular value: the kernels take it for zero, an SVD of its triangle does not.
+#[test]
+fn small_singular_values_of_long_matrices_are_seen() {
+    let (side, long) = (12, 600);
+    let mut rng = stream(4, b"long");
+    for tiny in [1e-9, 1e-11, 1e-12] {
+        // Orthogonal rows, so that their lengths are the singular values.
+        let lengths: Vec<f64> = (0..side).map(|k| if k == side - 1 { tiny } else { 1.0 }).collect();
+        let mut rows: Vec<Vec<f64>> = Vec::new();
+        for _ in 0..side {
+            let mut row: Vec<f64> = (0..long).map(|_| StandardNormal.sample(&mut rng)).collect();
+            for _ in 0..2 {
+                for other in &rows {
+                    let dot: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+                    row.iter_mut().zip(other).for_each(|(a, b)| *a -= dot * b);
+                }
+            }
+            let norm = sum_of_squares(&row).sqrt();
+            row.iter_mut().for_each(|a| *a /= norm);
+            rows.push(row);
+        }
+        let data: Vec<f64> =
+            rows.iter().zip(&lengths).flat_map(|(r, l)| r.iter().map(move |a| a * l)).collect();
+        for precise in [false, true] {
+            let squares = squares_by_svd(&data, side, long, precise, &Stop::new()).unwrap();
+            assert_eq!(squares.len(), side);
+            let last = squares[side - 1].sqrt();
+            assert!((last - tiny).abs() < 1e-14, "{tiny} {precise}: {last}");
+            assert!(squares[..side - 1].iter().all(|s| (s - 1.0).abs() < 1e-12));
+        }
+    }
+    // So large a value that only one of the routes would be out of time.
+    let stop = Stop::new();
+    stop.set();
+    let data = vec![1.0; side * long];
+    assert!(squares_by_svd(&data, side, long, true, &stop).is_none());
+}

@@ -239,4 +239,50 @@ mod tests {
         let found: Vec<usize> = chain(&shared).iter().map(|&m| place[m]).collect();
         assert!(found.windows(2).all(|w| w[0].abs_diff(w[1]) == 1), "{found:?}");
     }
+    /// Where there is no room for a copy of the tensor, the given order stays; with room for one it is found.
+    #[test]
+    fn the_order_is_looked_for_where_there_is_room() {
+        let pairs = [(0, 3), (1, 4), (2, 5)];
+        let found = |room: f64| {
+            let spectra = paired(6, &pairs, 0.3).with_room(room);
+            order(&spectra, &Stop::new()).to_vec()
+        };
+        let given = [0, 1, 2, 3, 4, 5];
+        // 64 entries of 8 bytes.
+        assert_eq!(found(511.0), given);
+        for room in [512.0, 2048.0, f64::INFINITY] {
+            let order = found(room);
+            let place = |n: usize| order.iter().position(|&m| m == n).unwrap();
+            assert!(pairs.iter().all(|&(a, b)| place(a).abs_diff(place(b)) == 1), "{order:?}");
+        }
+    }
+
+    /// What pairs share is the same on one thread and on many.
+    #[test]
+    fn what_is_shared_does_not_depend_on_threads() {
+        let target = brute::noisy(&[2; 9], 5, 1.0);
+        let x = target.tensor().as_f64().unwrap();
+        let one = shared(x, 1, &Stop::new()).unwrap();
+        assert_eq!(one, shared(x, 1000, &Stop::new()).unwrap());
+    }
+
+    /// Two modes so long that their density is too large: the given order.
+    #[test]
+    fn modes_that_are_too_long_stay_as_they_are() {
+        // The matrix between modes 0 and 2 is the identity: they belong together.
+        let order_of = |d: usize| {
+            let dims = vec![d, 2, d, 2];
+            let entry = |k: usize| {
+                let at = unflatten(k, &dims);
+                let same = |a: usize, b: usize| if at[a] == at[b] { 1.0 } else { 0.1 };
+                same(0, 2) * same(1, 3)
+            };
+            let data = (0..4 * d * d).map(entry).collect();
+            let target = Target::new(Tensor::<f64>::new(dims.clone(), data).unwrap()).unwrap();
+            let spectra = Spectra::new(&target, SpectraSettings::default());
+            order(&spectra, &Stop::new()).to_vec()
+        };
+        assert_ne!(order_of(8), [0, 1, 2, 3]);
+        assert_eq!(order_of(65), [0, 1, 2, 3]);
+    }
 }

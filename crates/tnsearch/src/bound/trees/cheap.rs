@@ -247,4 +247,51 @@ mod tests {
             }
         }
     }
+    /// A tail that is above the error by no more than what rounding may do says nothing.
+    #[test]
+    fn what_may_be_rounding_needs_no_rank() {
+        let target = brute::noisy(&[3, 2, 3, 2, 4], 1, 0.2);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let stop = Stop::new();
+        let part = Contracted::new(&spectra, target.dims(), 4, &stop).unwrap();
+        for (set, width) in [(0b0110, 3), (0b0110, 4), (0b1010, 3), (0b0010, 2)] {
+            let tail = part.cut(set, 1e-9).unwrap();
+            assert!(tail.width >= width, "{}", tail.width);
+            let tail = part.spectra.of(set).unwrap().tail(width - 1) / part.scale;
+            let at = |eps: f64| part.cut(set, eps).map_or(1, |cut| cut.width);
+            // More than the spectrum itself allows for, and less than a contraction may be off.
+            assert_eq!(at(tail - 1.2e-12 * tail.sqrt()), width - 1, "{set:b} {width}");
+            assert_eq!(at(tail - 5e-12 * tail.sqrt()), width, "{set:b} {width}");
+        }
+    }
+
+    /// What a cut of the contracted tensor says: the largest rank whose tail, less rounding, is above the error.
+    #[test]
+    fn a_cut_of_a_part_needs_the_rank_whose_tail_is_too_large() {
+        for seed in 0..4 {
+            let target = brute::noisy(&[3, 2, 3, 2, 4], seed, 0.2);
+            let spectra = Spectra::new(&target, SpectraSettings::default());
+            let stop = Stop::new();
+            let part = Contracted::new(&spectra, target.dims(), 4, &stop).unwrap();
+            let (small, ..) = contract(target.tensor().as_f64().unwrap(), 4, &stop).unwrap();
+            let (all, own) = (target.norm_squared(), small.norm_squared());
+            let small = Spectra::new(&Target::new(small).unwrap(), SpectraSettings::default());
+            for set in 1..8u64 {
+                let spectrum = small.of(set << 1).unwrap();
+                for eps in [1e-6, 1e-3, 1e-2, 0.05, 0.2, 0.9] {
+                    // Tails against the whole tensor, by the definition.
+                    let tail = |k: usize| spectrum.tail(k) * own / all;
+                    let ranks = 1..=spectrum.values().len();
+                    let want = ranks.rev().find(|&r| r > 1 && tail(r - 1) > eps + 1e-9);
+                    let found = part.cut(set << 1, eps);
+                    assert_eq!(found.as_ref().map(|cut| cut.width), want, "{seed} {set} {eps}");
+                    if let Some(cut) = found {
+                        assert!((cut.tail - tail(cut.width - 1)).abs() < 1e-14);
+                        assert!(cut.slack > 0.0 && cut.slack < 1e-11, "{}", cut.slack);
+                        assert!(cut.slack >= ROUNDING * cut.tail.sqrt());
+                    }
+                }
+            }
+        }
+    }
 }

@@ -212,3 +212,61 @@ pub(super) fn least(
     problem.most = usize::MAX;
     Fronts::new(&problem)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::brute;
+    use super::*;
+    use crate::bound::SpectraSettings;
+
+    /// The errors that show a loss: between two of them every tree has so many parameters that its loss is not less.
+    #[test]
+    fn steps_show_the_loss_and_no_more() {
+        for seed in 0..3 {
+            let target = brute::noisy(&[3, 2, 4, 2], seed, 0.1);
+            let spectra = Spectra::new(&target, SpectraSettings::default());
+            let bound = TreeBound::new(&spectra, &Stop::new());
+            let entries = target.entries() as f64;
+            for lambda in [0.5, 2.0, 10.0, 100.0] {
+                let least = bound.loss(lambda);
+                assert!(bound.steps(lambda, least * (1.0 + 1e-6)).is_none());
+                for part in [0.3, 0.8, 1.0] {
+                    let loss = part * least;
+                    let steps = bound.steps(lambda, loss).unwrap();
+                    assert!(steps.is_sorted() && steps.last() == Some(&1.0), "{steps:?}");
+                    let froms = [0.0].into_iter().chain(steps.iter().copied());
+                    let mut shown = froms.zip(&steps);
+                    assert!(shown.all(|(from, &to)| {
+                        let phi = bound.params(to) as f64 / entries;
+                        phi + lambda * from >= loss * (1.0 - 1e-12)
+                    }));
+                    // As few as will do: none can be left out.
+                    for k in 0..steps.len() - 1 {
+                        let from = if k == 0 { 0.0 } else { steps[k - 1] };
+                        let phi = bound.params(steps[k + 1]) as f64 / entries;
+                        assert!(phi + lambda * from < loss, "{seed} {lambda} {part} {k}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A part of the modes bounds all of them, from below the bound of all.
+    #[test]
+    fn the_bound_of_a_part_is_one() {
+        let target = brute::noisy(&[3, 2, 3, 2, 4], 1, 0.1);
+        let spectra = Spectra::new(&target, SpectraSettings::default());
+        let stop = Stop::new();
+        let (whole, part) =
+            (TreeBound::new(&spectra, &stop), TreeBound::of_part(&spectra, 4, &stop));
+        assert!(whole.is_whole() && whole.contracted().is_none());
+        assert!(!part.is_whole() && part.tree(0.1).is_none());
+        assert_eq!(part.contracted().unwrap().left.len(), 4);
+        for eps in [1e-6, 1e-3, 0.1, 0.9] {
+            let contracted = part.contracted().unwrap().params(eps, &stop);
+            // Never less than one entry for each entry of a mode.
+            assert_eq!(part.params(eps), contracted.max(14));
+            assert!(part.params(eps) <= whole.params(eps));
+        }
+    }
+}

@@ -117,7 +117,7 @@ impl Account {
     }
 
     fn evaluated(&mut self, job: &Arc<Job>, evaluation: &Arc<Evaluation>) {
-        let score = Score { params: job.params, ..evaluation.score() };
+        let score = evaluation.score();
         self.history.at(evaluation.seconds);
         let point = (job.clone(), evaluation.clone());
         self.pareto.add(score.params, score.error, point, |_, _| false);
@@ -255,5 +255,43 @@ mod tests {
         let place = |generation, run, index| Slot { generation, run, index };
         let ordered = [place(1, 0, 3), place(1, 1, 0), place(2, 0, 0), place(2, 0, 1)];
         assert!(ordered.is_sorted_by(|a, b| a < b));
+    }
+    /// As long as an error is missed, the cores of what came nearest to it are at hand, in whatever order fits end.
+    #[test]
+    fn of_fits_that_miss_the_error_the_cores_of_the_nearest_are_kept() {
+        let objective = Objective::MaxError(0.1).check().unwrap();
+        let errors = [0.5, 0.3, 0.3, 0.4, 0.3];
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 1, 3], [3, 2, 1, 4, 0]] {
+            let mut account = Account::new(objective, false);
+            for k in order {
+                account.keep(&job(k), score(errors[k]), fitted(errors[k], k));
+            }
+            for (k, &error) in errors.iter().enumerate() {
+                let job = job(k);
+                account.evaluated(&job, &evaluation(&job, error));
+            }
+            account.settle();
+            assert_eq!(account.leader.as_ref().unwrap().0.place.index, 1);
+            assert_eq!(account.take_cores().unwrap().sweeps, 1, "{order:?}");
+        }
+    }
+
+    /// Once the error is reached, or reached to the last bit, only the cores of the best are held.
+    #[test]
+    fn cores_that_missed_the_error_are_let_go_when_it_is_reached() {
+        let objective = Objective::MaxError(0.1).check().unwrap();
+        for reached in [0.05, 0.1] {
+            let mut account = Account::new(objective, false);
+            account.keep(&job(0), score(0.3), fitted(0.3, 0));
+            assert!(account.kept_nearest.is_some());
+            account.keep(&job(1), score(reached), fitted(reached, 1));
+            assert!(account.kept_nearest.is_none());
+            account.keep(&job(2), score(0.2), fitted(0.2, 2));
+            assert!(account.kept_nearest.is_none());
+        }
+        // No other objective has any.
+        let mut account = Account::new(Objective::Lambda(1.0).check().unwrap(), false);
+        account.keep(&job(0), score(0.3), fitted(0.3, 0));
+        assert!(account.kept_nearest.is_none());
     }
 }

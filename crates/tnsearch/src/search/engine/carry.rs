@@ -137,14 +137,25 @@ mod tests {
     fn ranks_that_were_of_no_use_are_taken_away_without_loss() {
         let ring = Arc::new(Template::ring(4).unwrap());
         let ranks = |r: [usize; 4]| Structure::identity(ring.clone(), r.to_vec()).unwrap();
-        let small = random(&ranks([2, 3, 2, 3]), &[3, 4, 2, 3], 1);
-        // With larger ranks it is nearly the same, and comes back.
-        let large = ranks([4, 3, 3, 4]);
-        let cores = carried(&small, &large, 7).unwrap();
-        let wide = Network::from_fitted(large.clone(), vec![3, 4, 2, 3], cores).unwrap();
-        assert!(lost(&small, &large) < 0.1);
-        assert!(lost(&wide, &ranks([2, 3, 2, 3])) < 0.1);
-        assert_eq!(lost(&small, &ranks([2, 3, 2, 3])), 0.0);
+        // Cores of any size.
+        for size in [1e-3, 1.0, 1e3] {
+            let small = random(&ranks([2, 3, 2, 3]), &[3, 4, 2, 3], 1);
+            let cores = small.cores().iter().map(|core| {
+                let core = core.as_f64().unwrap();
+                let data = core.data().iter().map(|x| x * size).collect();
+                Tensor::new(core.dims().to_vec(), data).unwrap()
+            });
+            let dims = vec![3, 4, 2, 3];
+            let small =
+                Network::new(small.structure().clone(), dims.clone(), cores.collect()).unwrap();
+            // With larger ranks it is nearly the same, and comes back.
+            let large = ranks([4, 3, 3, 4]);
+            let cores = carried(&small, &large, 7).unwrap();
+            let wide = Network::from_fitted(large.clone(), dims, cores).unwrap();
+            assert!(lost(&small, &large) < 0.1, "{size}");
+            assert!(lost(&wide, &ranks([2, 3, 2, 3])) < 0.1, "{size}");
+            assert_eq!(lost(&small, &ranks([2, 3, 2, 3])), 0.0);
+        }
     }
 
     #[test]

@@ -121,3 +121,31 @@ impl ListenerError {
         ListenerError(message.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_search_does_is_said_in_the_number_it_is_done() {
+        let fitting =
+            |structures, walks| Doing::Fitting { strategy: "tnls", structures, walks }.to_string();
+        assert_eq!(fitting(1, false), "tnls: 1 structure at work");
+        assert_eq!(fitting(2, false), "tnls: 2 structures at work");
+        assert_eq!(fitting(1, true), "tnls: 1 walk at work");
+        assert_eq!(fitting(3, true), "tnls: 3 walks at work");
+        assert_eq!(Doing::Cuts(12).to_string(), "computing the spectra of up to 12 cuts");
+        let others = [Doing::Sketching, Doing::Shrinking, Doing::Direct, Doing::Proving];
+        let said: std::collections::BTreeSet<String> =
+            others.iter().map(ToString::to_string).collect();
+        assert!(said.len() == 4 && said.iter().all(|text| !text.is_empty()));
+    }
+
+    #[test]
+    fn a_vector_hears_evaluations_and_an_error_reads_as_it_was_written() {
+        let mut heard: Vec<Evaluation> = Vec::new();
+        heard.hear(&Event::Stage(Stage::Walks)).unwrap();
+        assert!(heard.is_empty());
+        assert_eq!(ListenerError::new("the disk is full").to_string(), "the disk is full");
+    }
+}

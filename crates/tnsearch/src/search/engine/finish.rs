@@ -16,8 +16,8 @@ use crate::tensor::size;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Nodes of a certificate between two looks at the stop.
-const SLICE: u64 = 10_000;
+/// Nodes of a certificate between two looks at the stop; few in tests, whose problems are small.
+const SLICE: u64 = if cfg!(test) { 10 } else { 10_000 };
 
 /// A point of the front: its parameters, its error, and where they come from.
 type OnFront = (u128, f64, (Arc<Job>, Arc<Evaluation>));

@@ -281,8 +281,7 @@ impl Driver<'_, '_> {
         if job.parent.is_some() {
             self.lineages[run].fitted(job, loss, &fitted.cores);
         }
-        let score = crate::problem::Score { params: job.params, ..evaluation.score() };
-        self.account.keep(job, score, fitted);
+        self.account.keep(job, evaluation.score(), fitted);
         self.take(run, index, Resolved::Evaluated(Arc::new(evaluation)));
         self.tell_progress();
     }

@@ -345,4 +345,27 @@ mod tests {
         let said = why(Objective::Lambda(1.0), &[("ring", 50, 0.5), ("ht", 40, 0.4)]).unwrap();
         assert_eq!(said, "ht, because it has the smallest loss: 20.0 % less than the next, ring");
     }
+    /// Where there is nothing to choose by but the order, that is said; also where both errors are 0.
+    #[test]
+    fn formats_that_are_as_good_are_called_so() {
+        let why = |objective: Objective, of: &[(&str, u128, f64)]| {
+            chosen_format(&formats(objective, of), objective, &Measure::RSE, |x| format!("{x:.1}"))
+        };
+        let first = Some("ht, which was fitted first; ring is as good".to_owned());
+        let both = [("ring", 40, 0.05), ("ht", 40, 0.05)];
+        assert_eq!(why(Objective::MaxError(0.1), &both), first);
+        assert_eq!(why(Objective::Lambda(1.0), &both), first);
+        let exact = [("ring", 40, 0.0), ("ht", 40, 0.0)];
+        assert_eq!(why(Objective::MaxParams(90), &exact), first);
+        let one = [("ring", 40, 0.1), ("ht", 40, 0.0)];
+        let said = why(Objective::MaxParams(90), &one).unwrap();
+        assert_eq!(said, "ht, because it has the smallest error: 100.0 % less than the next, ring");
+    }
+
+    /// Of structures of one format that are as good, the first is the one that counts.
+    #[test]
+    fn the_first_of_equals_is_kept() {
+        let of = [("ring", 30, 0.05), ("ring", 30, 0.05), ("path", 60, 0.05)];
+        assert_eq!(formats(Objective::MaxError(0.1), &of)[0].seconds, 0.0);
+    }
 }

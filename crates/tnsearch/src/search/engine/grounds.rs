@@ -61,3 +61,94 @@ impl Driver<'_, '_> {
         (statement, rank.filter(|_| impossible && !larger))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::{Objective, Proven};
+    use crate::search::Engine;
+    use crate::search::engine::testing::{DIMS, Listing, TestExecutor};
+
+    fn needed() -> NeededRank {
+        NeededRank { rank: 12, modes: 0b100, width: 12, edges: 1, alone: true }
+    }
+
+    /// What is said where a bound was proven, or that nothing is what was asked for.
+    fn said(
+        objective: Objective,
+        (wider, unproven): (bool, Option<Unproven>),
+        proven: (Option<f64>, bool),
+        stopped_by: StoppedBy,
+        error: Option<f64>,
+    ) -> (Proven, Option<NeededRank>) {
+        let fit = crate::fit::FitSettings::default().check().unwrap();
+        let objective = objective.check().unwrap();
+        let needed = Some(Box::new(|| Some(needed())) as Box<dyn Fn() -> Option<NeededRank>>);
+        let grounds = Grounds { wider, unproven, needed, ..Grounds::default() };
+        let make = || Engine::new(&DIMS, objective, fit.clone()).max_phi(1e9);
+        let make = || make().runs(5, 1, |_| Listing::of([7]));
+        let mut bench = TestExecutor::new(1).replying(move |_, request, _| {
+            let error = error.unwrap_or(0.5);
+            Some(Ok(crate::search::engine::testing::fitted(&request.graph, error)))
+        });
+        let best = make().run(&mut bench).unwrap().best.filter(|_| error.is_some());
+        let driver = Driver::new(make().grounds(grounds), &mut bench);
+        let proven = (proven.0.map(|value| objective.lower_bound(value)), proven.1);
+        let (statement, rank) = driver.statement(proven, best.as_ref(), stopped_by);
+        (statement.proven, rank)
+    }
+
+    #[test]
+    fn why_nothing_is_proven_is_what_was_known_or_what_ended_it() {
+        use StoppedBy::{Finished, Interrupted, MaxEvaluations, MaxSeconds};
+        let eps = Objective::MaxError(0.1);
+        for (by, why) in [
+            (Finished, Unproven::Unknown),
+            (MaxEvaluations, Unproven::Unknown),
+            (MaxSeconds, Unproven::TimeUp),
+            (Interrupted, Unproven::Interrupted),
+        ] {
+            let nothing = |known| said(eps, (false, known), (None, false), by, Some(0.05));
+            assert_eq!(nothing(None), (Proven::Nothing(why), None));
+            let holes = Some(Unproven::Holes);
+            assert_eq!(nothing(holes), (Proven::Nothing(Unproven::Holes), None));
+        }
+    }
+
+    #[test]
+    fn what_is_impossible_is_so_for_the_ranks_that_were_looked_at() {
+        let eps = Objective::MaxError(0.1);
+        let rank = || Some(Needed::from(needed()));
+        let of = |objective, wider, error| {
+            said(objective, (wider, None), (None, true), StoppedBy::Finished, error)
+        };
+        // Nothing found, or nothing that is near enough.
+        for error in [None, Some(0.5)] {
+            assert_eq!(of(eps, false, error), (Proven::Impossible(rank()), Some(needed())));
+        }
+        // The search went further than the proof, or found it there.
+        let larger = Proven::Nothing(Unproven::LargerRanks(rank()));
+        assert_eq!(of(eps, true, None), (larger.clone(), None));
+        assert_eq!(of(eps, false, Some(0.05)), (larger, None));
+        // Ranks are asked for by an error alone.
+        let params = Objective::MaxParams(90_000);
+        assert_eq!(of(params, false, None), (Proven::Impossible(None), None));
+    }
+
+    #[test]
+    fn a_bound_is_told_with_an_answer_that_meets_it() {
+        let eps = Objective::MaxError(0.1);
+        let of = |bound| {
+            let said = |error| {
+                let all = (Some(bound), false);
+                said(eps, (false, None), all, StoppedBy::Finished, error).0
+            };
+            (said(Some(0.05)), said(Some(0.5)))
+        };
+        let bound = |value| eps.check().unwrap().lower_bound(value);
+        assert_eq!(of(1.0), (Proven::AtLeast(bound(1.0)), Proven::AtLeast(bound(1.0))));
+        // One that misses the error meets nothing.
+        let (met, missed) = of(1e6);
+        assert_eq!((met, missed), (Proven::Optimal(bound(1e6)), Proven::AtLeast(bound(1e6))));
+    }
+}

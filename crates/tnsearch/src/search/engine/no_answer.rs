@@ -199,4 +199,17 @@ mod tests {
         let text = missed(&answer, None, 3, eps, &kl, |x| x.to_string());
         assert!(text.contains("KL 0.04, not 0.0001"), "{text}");
     }
+    #[test]
+    fn the_nearest_of_a_front_has_the_smallest_error() {
+        use crate::search::engine::testing::structure;
+        let point = |params, error| ParetoPoint {
+            params,
+            error,
+            structure: structure(7),
+            run: 0,
+            effort: crate::fit::Effort::Full,
+        };
+        assert_eq!(nearest(&[]), None);
+        assert_eq!(nearest(&[point(30, 0.5), point(40, 0.2), point(60, 0.3)]), Some((40, 0.2)));
+    }
 }

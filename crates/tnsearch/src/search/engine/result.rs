@@ -207,4 +207,62 @@ mod tests {
             assert_eq!(serde_json::to_value(why).unwrap(), name);
         }
     }
+    use crate::problem::Objective;
+    use crate::search::Engine;
+    use crate::search::engine::testing::{Listing, TestExecutor, code, fitted};
+
+    /// A search whose fits have these errors.
+    fn search(eps: f64, errors: &'static [(usize, f64)]) -> SearchResult {
+        let mut bench = TestExecutor::new(1).replying(|_, request, _| {
+            let found = errors.iter().find(|(c, _)| *c == code(&request.graph)).unwrap();
+            Some(Ok(fitted(&request.graph, found.1)))
+        });
+        let objective = Objective::MaxError(eps).check().unwrap();
+        let fit = crate::fit::FitSettings::default().check().unwrap();
+        let engine = Engine::new(&[3; 4], objective, fit).max_phi(1e9);
+        engine.runs(5, 1, |_| Listing::of(errors.iter().map(|e| e.0))).run(&mut bench).unwrap()
+    }
+
+    #[test]
+    fn an_answer_that_misses_what_was_asked_for_says_so_and_no_other_does() {
+        let text = |result: &SearchResult| result.missed_text(|x| x.to_string());
+        let missed = search(0.01, &[(7, 0.25), (8, 0.36)]);
+        assert_eq!(
+            text(&missed).unwrap(),
+            "the target was NOT reached: RE 0.5, not 0.1; no other of the 2 structures fitted came nearer"
+        );
+        let one = search(0.01, &[(7, 0.25)]);
+        assert!(text(&one).unwrap().ends_with("; it is the one structure fitted"));
+        // Direct fits are among those fitted.
+        let direct = Counts { direct: 3, ..one.counts };
+        let more = text(&SearchResult { counts: direct, ..one });
+        assert!(more.unwrap().contains("of the 4 structures fitted"));
+        assert_eq!(text(&search(0.3, &[(7, 0.25)])), None);
+        let nothing = SearchResult { best: None, ..missed };
+        assert_eq!(text(&nothing), None);
+    }
+
+    #[test]
+    fn a_kind_of_number_is_to_blame_only_where_it_is_too_coarse() {
+        let missed = search(1e-16, &[(7, 0.25)]);
+        assert!(missed.rounding_text(Kind::F32).unwrap().contains("f64"));
+        assert_eq!(missed.rounding_text(Kind::F64), None);
+        assert_eq!(search(1e-16, &[(7, 0.0)]).rounding_text(Kind::F32), None, "it was reached");
+        let other = Measure::new("kl", "KL", "divergence", None);
+        let other = SearchResult { measure: other, ..missed };
+        assert_eq!(other.rounding_text(Kind::F32), None, "of another error nothing is known");
+    }
+
+    #[test]
+    fn the_end_that_is_told_is_the_result() {
+        let result = search(0.3, &[(7, 0.25), (8, 0.36)]);
+        let end = result.end_record();
+        let best = result.best.as_ref().unwrap();
+        assert_eq!(end.best.as_ref(), Some(&best.evaluation));
+        assert_eq!((end.counts, end.seconds), (result.counts, result.seconds));
+        assert_eq!((end.target_reached, end.stopped_by), (true, StoppedBy::Finished));
+        assert_eq!(end.stages, Some(result.stages));
+        let network = best.network(&[3; 4]).unwrap();
+        assert_eq!(network.structure(), &best.structure);
+    }
 }

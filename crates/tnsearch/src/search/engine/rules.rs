@@ -212,4 +212,41 @@ mod tests {
         assert!(error > 0.1 && error < 1.0, "{error}");
         assert_eq!(error, bound.rse(&graph, f64::INFINITY));
     }
+    /// A walk may number internal vertices as it likes: what it ended at comes back in canonical form, the same tensor.
+    #[test]
+    fn what_a_walk_ended_at_is_brought_to_its_canonical_form() {
+        let edges = vec![(0, 4), (1, 4), (2, 5), (3, 5), (4, 5)];
+        let inner = vec![true, true, true, true, false, false];
+        let template = Arc::new(Template::from_graph("mine", inner, edges).unwrap());
+        let structure = Structure::identity(template, vec![2; 5]).unwrap();
+        let place = Slot { generation: 1, run: 0, index: 0 };
+        let began = rules(9.0, None).job(place, structure, Effort::Adapt, None, false).unwrap();
+        assert_eq!(began.graph.internal(), 2);
+        for swapped in [false, true] {
+            let other = |v: usize| if v < 4 || !swapped { v } else { 9 - v };
+            let edges = began.graph.edges().iter().map(|&(a, b, r)| (other(a), other(b), r));
+            let edges = edges.map(|(a, b, r)| (a.min(b), a.max(b), r)).collect();
+            let graph = ModeGraph::new(4, 2, edges);
+            let mut rng = stream(3, b"walk");
+            let cores = (0..6).map(|v| {
+                let shape = graph.core_dims(v, &DIMS);
+                let entries = (0..shape.iter().product()).map(|_| f64::normal(&mut rng)).collect();
+                crate::tensor::AnyTensor::from(Tensor::new(shape, entries).unwrap())
+            });
+            let cores: Vec<_> = cores.collect();
+            let ended =
+                Fitted { graph: Some(graph.clone()), ..Fitted::without_work(cores.clone(), 0.5) };
+            let (found, fitted) = rules(9.0, None).found_by(&began, ended).unwrap();
+            assert_eq!(fitted.graph.as_ref(), Some(&found.graph));
+            assert_eq!(found.asked.as_ref(), Some(&began.graph));
+            let network =
+                Network::from_fitted(found.structure.clone(), DIMS.to_vec(), fitted.cores).unwrap();
+            let (structure, places) =
+                Structure::placed_in(began.structure.template(), &graph).unwrap();
+            let on = (&graph, &places[..]);
+            let given = Network::from_placed(structure, DIMS.to_vec(), on, cores).unwrap();
+            let (x, z) = (given.to_tensor(None).unwrap(), network.to_tensor(None).unwrap());
+            assert!((0..x.len()).all(|k| (x.entry(k) - z.entry(k)).re.abs() < 1e-10));
+        }
+    }
 }

@@ -59,8 +59,7 @@ impl Driver<'_, '_> {
         let walks = &mut self.walks[run];
         walks.began(job);
         walks.hold(loss, job.place.walk(), Arc::new(fitted.cores.clone()));
-        let score = crate::problem::Score { params: found.params, ..evaluation.score() };
-        self.account.keep(&found, score, fitted);
+        self.account.keep(&found, evaluation.score(), fitted);
         self.take(run, index, Resolved::Found(Arc::new(found), Arc::new(evaluation)));
         self.tell_progress();
     }
@@ -117,5 +116,101 @@ impl Driver<'_, '_> {
             last = Some(fitted);
         }
         last.ok_or(FitError::Interrupted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Adapt;
+    use crate::problem::Objective;
+    use crate::search::engine::testing::{
+        Branching, Listing, TestExecutor, engine, fitted, job, structure,
+    };
+    use crate::search::strategy::Adapting;
+    use crate::search::{Generation, engine::Evaluation};
+
+    fn walk(index: usize) -> WalkId {
+        WalkId { generation: 1, index }
+    }
+
+    #[test]
+    fn the_cores_of_the_best_walks_are_held_whenever_they_ended() {
+        let cores = |k: usize| Arc::new(fitted(&structure(k).canonical().graph, 0.5).cores);
+        // Their losses; two are the same, of which the first in order is held.
+        let losses: Vec<f64> =
+            (0..HELD + 2).map(|k| [k, HELD - 1][usize::from(k == HELD)] as f64).collect();
+        for backwards in [false, true] {
+            let mut walks = Walks::default();
+            let mut order: Vec<usize> = (0..HELD + 2).collect();
+            if backwards {
+                order.reverse();
+            }
+            for k in order {
+                walks.hold(losses[k], walk(k), cores(k));
+            }
+            for k in 0..HELD + 2 {
+                let held = walks.cores(walk(k));
+                assert_eq!(held.is_some(), k < HELD, "{k}");
+                assert!(held.is_none_or(|held| held == cores(k)));
+            }
+        }
+    }
+
+    fn walk_job(driver: &Driver<'_, '_>, index: usize, from: Option<usize>) -> Arc<Job> {
+        let adapt = Adapt::new(Objective::Lambda(1.0), 9, Vec::new());
+        let walk = Some((Arc::new(adapt), from.map(walk)));
+        Arc::new(Job { walk, ..job(driver, index, index) })
+    }
+
+    /// A walk is made again from the nearest before it whose cores are held, or from the first of them.
+    #[test]
+    fn a_walk_is_made_again_from_what_it_went_on_from() {
+        for held in [None, Some(0), Some(1)] {
+            let mut bench = TestExecutor::new(1).replying(|_, request, _| {
+                let graph = Some(request.graph.clone());
+                Some(Ok(Fitted { graph, ..fitted(&request.graph, 0.5) }))
+            });
+            let desk = bench.desk.clone();
+            let mut driver = Driver::new(engine(1, Branching::new(1)), &mut bench);
+            for (k, from) in [(0, None), (1, Some(0)), (2, Some(1))] {
+                let job = walk_job(&driver, k, from);
+                driver.walks[0].began(&job);
+            }
+            let cores = |k: usize| Arc::new(fitted(&structure(k).canonical().graph, 0.5).cores);
+            if let Some(k) = held {
+                driver.walks[0].hold(1.0, walk(k), cores(k));
+            }
+            let again = driver.walked(0, walk(2)).unwrap();
+            assert_eq!(again, cores(2));
+            let first = held.map_or(0, |k| k + 1);
+            let desk = desk.borrow();
+            assert_eq!(desk.codes(), (first..3).collect::<Vec<_>>(), "{held:?}");
+            for (code, (_, request)) in (first..3).zip(&desk.submitted) {
+                let warm = code.checked_sub(1).map(cores);
+                assert_eq!(request.warm, warm, "{held:?}");
+                assert!(request.adapt.is_some());
+            }
+            assert_eq!(driver.walked(0, walk(9)), Err(FitError::Interrupted));
+        }
+    }
+
+    /// A walk may end at a larger structure than it began at, but not at one that would have been refused.
+    #[test]
+    fn a_walk_that_ends_too_large_is_refused() {
+        let phi = structure(23).phi(&crate::search::engine::testing::DIMS);
+        for (max_phi, well) in [(phi, false), (phi * 1.001, true)] {
+            let strategy =
+                Listing(vec![Generation::walks([(structure(7), None)], Adapting::new(9, 3))]);
+            let mut bench = TestExecutor::new(1).replying(|_, _, _| {
+                let graph = structure(23).canonical().graph;
+                Some(Ok(Fitted { graph: Some(graph.clone()), ..fitted(&graph, 0.25) }))
+            });
+            let mut told: Vec<Evaluation> = Vec::new();
+            let engine = engine(1, strategy).max_phi(max_phi).listen(&mut told);
+            let result = engine.run(&mut bench).unwrap();
+            assert_eq!((result.best.is_some(), told.len()), (well, usize::from(well)));
+            assert_eq!(result.counts.refused, u64::from(!well));
+        }
     }
 }

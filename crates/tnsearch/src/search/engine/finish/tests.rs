@@ -200,7 +200,12 @@ fn where_the_error_is_missed_the_smallest_error_is_the_answer() {
         let fit = crate::fit::FitSettings::default().check().unwrap();
         let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
         let engine = engine.runs(5, 1, |_| Listing::of(errors.map(|(code, _)| code)));
-        engine.resume(records).listen(told).run(&mut TestExecutor::new(3).replying(reply)).unwrap()
+        let (mut bench, known) = (TestExecutor::new(3).replying(reply), records.len());
+        let result = engine.resume(records).listen(told).run(&mut bench).unwrap();
+        // What was just fitted is not fitted again; of what came from a journal the answer is.
+        let fits = if known == 0 { errors.len() } else { 1 };
+        assert_eq!(bench.desk.borrow().submitted.len(), fits, "{eps}");
+        result
     };
     for eps in [0.28, 0.1, 1e-6] {
         let mut told = Vec::new();
@@ -215,13 +220,15 @@ fn where_the_error_is_missed_the_smallest_error_is_the_answer() {
             assert_eq!(best.fitted, fitted(&best.graph, 0.29), "{eps}");
         }
     }
-    // What reaches it comes before all that is nearer to nothing.
-    let result = run(0.305, Vec::new(), &mut Vec::new());
-    assert!(result.target_reached);
-    let least = result.best.unwrap().score.params;
-    let dims = [3; 4];
-    let reaching = errors.iter().filter(|e| e.1 <= 0.305).map(|e| structure(e.0).params(&dims));
-    assert_eq!(Some(least), reaching.min());
+    // What reaches it, also to the last bit, comes before all that is nearer to nothing.
+    for eps in [0.305, 0.30, 0.29] {
+        let result = run(eps, Vec::new(), &mut Vec::new());
+        assert!(result.target_reached);
+        let least = result.best.unwrap().score.params;
+        let dims = [3; 4];
+        let reaching = errors.iter().filter(|e| e.1 <= eps).map(|e| structure(e.0).params(&dims));
+        assert_eq!(Some(least), reaching.min(), "{eps}");
+    }
 }
 
 /// Structures that take too long are not too large.
@@ -237,4 +244,238 @@ fn a_search_whose_fits_were_all_too_long_was_ended_by_the_time() {
         assert_eq!(result.stopped_by, why);
         assert_eq!((result.counts.refused, result.best.is_none()), (2, true));
     }
+}
+
+/// An answer that was there before: a ring with that error.
+fn in_hand(code: usize, error: f64) -> Option<InHand> {
+    let structure = structure(code);
+    let fitted = fitted(&structure.canonical().graph, error);
+    Some(InHand { structure, fitted })
+}
+
+/// What is told on the way is the better of both; the answer, too, unless what was there is only a last resort.
+#[test]
+fn what_was_there_before_is_the_answer_where_nothing_better_is_found() {
+    // The error in hand of the same ring that is found with 0.5, whether that is better.
+    for (error, better) in [(0.25, true), (0.5, false), (0.75, false)] {
+        for last_resort in [false, true] {
+            let (mut said, mut targets) = (None, Vec::new());
+            let mut listener = |event: &Event<'_>| {
+                if let Event::Progress(p) = event {
+                    said = p.best;
+                    targets.push(p.target_reached);
+                }
+            };
+            let engine = engine(1, Listing::of([7])).in_hand(in_hand(7, error), last_resort);
+            let result = engine.listen(&mut listener).run(&mut TestExecutor::new(1)).unwrap();
+            let best = result.best.unwrap();
+            let expected = if better && !last_resort { error } else { 0.5 };
+            assert_eq!((best.score.error, best.fitted.error), (expected, expected));
+            assert_eq!(best.score.loss, best.phi + 10.0 * expected, "{error}");
+            assert_eq!((best.evaluation.error, best.evaluation.loss), (expected, best.score.loss));
+            let direct = better && !last_resort;
+            let effort = if direct { Effort::Direct } else { Effort::Full };
+            assert_eq!(best.evaluation.effort, effort);
+            assert_eq!(said.unwrap().error, error.min(0.5));
+            assert!(targets.iter().all(|reached| *reached));
+            assert_eq!((result.counts.evaluations, best.seed), (1, result.runs[0].seed));
+        }
+    }
+}
+
+#[test]
+fn what_was_there_before_is_the_answer_where_nothing_is_found() {
+    for last_resort in [false, true] {
+        let mut bench = TestExecutor::new(1).replying(|_, _, _| Some(Err(FitError::NoSweep)));
+        let mut said = Vec::new();
+        let mut listener = |event: &Event<'_>| {
+            if let Event::Progress(p) = event {
+                said.push((p.best.map(|best| best.error), p.target_reached));
+            }
+        };
+        let engine = engine(1, Listing::of([7])).in_hand(in_hand(1111, 0.25), last_resort);
+        let result = engine.listen(&mut listener).run(&mut bench).unwrap();
+        let best = result.best.unwrap();
+        assert_eq!((best.structure, best.score.error), (structure(1111), 0.25));
+        assert!(result.target_reached && result.no_answer.is_none());
+        assert!(said.iter().all(|said| *said == (Some(0.25), true)) && !said.is_empty());
+    }
+}
+
+/// Of two formats, one in hand and one found, both are named.
+#[test]
+fn the_format_in_hand_is_one_of_those_compared() {
+    let path = Arc::new(Template::path(4).unwrap());
+    let path = Structure::identity(path, vec![2; 3]).unwrap();
+    let cores = fitted(&path.canonical().graph, 0.01);
+    let answer = InHand { structure: path.clone(), fitted: cores };
+    let engine = engine(1, Listing::of([7])).in_hand(Some(answer), false);
+    let result = engine.run(&mut TestExecutor::new(1)).unwrap();
+    let names: Vec<&str> = result.formats.iter().map(|f| &*f.format).collect();
+    assert_eq!((names, result.best.unwrap().structure), (vec!["path", "ring"], path));
+}
+
+/// The tensor as one vertex is an answer where all is over, nothing was found, and it may be as large.
+#[test]
+fn the_tensor_itself_is_the_answer_only_where_nothing_else_can_be() {
+    let run = |objective: Objective, takes: bool, error: FitError, stop: &Stop| {
+        let ends = stop.clone();
+        let mut bench = TestExecutor::new(1).replying(move |_, request, cancelled| {
+            if request.graph.vertices() == 1 {
+                return Some(Ok(fitted(&request.graph, 0.0)));
+            }
+            // Where a stop is to come, it comes while a fit is at work.
+            if error == FitError::Interrupted {
+                ends.set();
+                return cancelled.then_some(Err(FitError::Interrupted));
+            }
+            Some(Err(error.clone()))
+        });
+        let fit = crate::fit::FitSettings::default().check().unwrap();
+        let engine = crate::search::Engine::new(&[3; 4], objective.check().unwrap(), fit);
+        let engine = engine.max_phi(1e9).runs(5, 1, |_| Listing::of([0])).stop(stop);
+        engine.takes_whole(takes).run(&mut bench).unwrap()
+    };
+    let eps = Objective::MaxError(0.1);
+    let result = run(eps, true, FitError::NoSweep, &Stop::new());
+    let best = result.best.unwrap();
+    assert_eq!((best.score.params, best.score.error, best.graph.vertices()), (81, 0.0, 1));
+    assert!(result.target_reached && result.no_answer.is_none());
+    // As large as may be, and one parameter less.
+    for (budget, there) in [(81, true), (80, false)] {
+        let result = run(Objective::MaxParams(budget), true, FitError::NoSweep, &Stop::new());
+        assert_eq!(result.best.is_some(), there, "{budget}");
+    }
+    // Nobody allowed it; there was no time for others; it was interrupted.
+    for (takes, error) in
+        [(false, FitError::NoSweep), (true, FitError::Time), (true, FitError::Interrupted)]
+    {
+        let result = run(eps, takes, error.clone(), &Stop::new());
+        assert!(result.best.is_none() && result.no_answer.is_some(), "{error:?}");
+    }
+}
+
+/// Each point of a front that came from a journal has its own cores again.
+#[test]
+fn a_walk_on_the_front_is_made_again_where_it_came_from_a_journal() {
+    use crate::search::Generation;
+    use crate::search::strategy::Adapting;
+    let ends = [(3333, 0.2), (7, 0.4)];
+    let walks = || {
+        let starts = ends.map(|(code, _)| (structure(code), None));
+        Listing(vec![Generation::walks(starts, Adapting::new(9, 3))])
+    };
+    let reply = move |_, request: &crate::fit::Request, _| {
+        let end = ends.iter().find(|(c, _)| structure(*c).canonical().graph == request.graph);
+        let graph = Some(request.graph.clone());
+        Some(Ok(Fitted { graph, ..fitted(&request.graph, end.unwrap().1) }))
+    };
+    let mut records: Vec<Evaluation> = Vec::new();
+    let whole = engine(1, walks()).front(true).listen(&mut records);
+    let whole = whole.run(&mut TestExecutor::new(1).replying(reply)).unwrap();
+    assert_eq!((whole.front.len(), records.len()), (2, 2));
+    let mut bench = TestExecutor::new(1).replying(reply);
+    let again = engine(1, walks()).front(true).resume(records).run(&mut bench).unwrap();
+    let cores = |result: &SearchResult| {
+        result.front.iter().map(|b| (b.structure.clone(), b.fitted.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(cores(&again), cores(&whole));
+    assert!(bench.desk.borrow().submitted.iter().all(|(_, request)| request.adapt.is_some()));
+}
+
+/// A certificate is made when nothing was proven on the way, and not after Ctrl-C; its end is told.
+#[test]
+fn a_certificate_is_made_unless_somebody_asked_for_the_end() {
+    use crate::search::Stage;
+    for stops in [false, true] {
+        let stop = Stop::new();
+        let mut told = Vec::new();
+        let mut listener = |event: &Event<'_>| match event {
+            Event::Generation(_) if stops => stop.set(),
+            Event::Stage(stage) => told.push(*stage),
+            _ => {}
+        };
+        let objective = Objective::MaxError(0.3).check().unwrap();
+        let fit = crate::fit::FitSettings::default().check().unwrap();
+        let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
+        let engine = engine.runs(5, 1, |_| Listing::each([vec![7], vec![8]]));
+        let engine = engine.certify(free, u64::MAX).stop(&stop).listen(&mut listener);
+        let result = engine.run(&mut TestExecutor::new(1)).unwrap();
+        let Next::Candidate(Candidate { value, .. }) = free().next(u64::MAX) else { panic!() };
+        let expected = (!stops).then(|| objective.lower_bound(value));
+        assert_eq!(result.lower_bound, expected);
+        assert_eq!(told.contains(&Stage::Proof), !stops);
+        assert!(!result.proven_impossible);
+    }
+}
+
+/// A strategy that proposes one structure and has proven so much.
+fn proving(run: usize, proven: [Option<f64>; 2]) -> Proving {
+    Proving(vec![(run + 1, proven[run])], None)
+}
+
+/// Of several runs the most is told that any has proven, and each generation has what was proven by then.
+#[test]
+fn of_several_runs_the_most_that_was_proven_counts() {
+    for (proven, most) in [
+        ([Some(3.0), Some(9.0)], Some(9.0)),
+        ([Some(9.0), Some(3.0)], Some(9.0)),
+        ([None, Some(3.0)], Some(3.0)),
+        ([None, None], None),
+    ] {
+        let mut said = Vec::new();
+        let mut listener = |event: &Event<'_>| {
+            if let Event::Generation(g) = event {
+                said.push(g.lower_bound.map(|b| b.value()));
+            }
+        };
+        let objective = Objective::MaxError(1e-3).check().unwrap();
+        let fit = crate::fit::FitSettings::default().check().unwrap();
+        let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
+        let mut run = 0..;
+        let engine = engine.runs(5, 2, |_| proving(run.next().unwrap(), proven));
+        let result = engine.listen(&mut listener).run(&mut TestExecutor::new(1)).unwrap();
+        assert_eq!(result.lower_bound.map(|b| b.value()), most, "{proven:?}");
+        assert_eq!(said, [most], "{proven:?}");
+    }
+}
+
+/// A strategy that proves something by what it is told.
+#[derive(Clone)]
+struct Learning(Listing, Option<f64>);
+
+impl crate::search::Strategy for Learning {
+    fn name(&self) -> &str {
+        "learning"
+    }
+
+    fn ask(&mut self) -> crate::search::Ask {
+        self.0.ask()
+    }
+
+    fn tell(&mut self, _: &[crate::search::Outcome]) {
+        self.1 = Some(self.1.unwrap_or(0.0) + 3.0);
+    }
+
+    fn lower_bound(&self) -> Option<f64> {
+        self.1
+    }
+}
+
+/// The record of a generation has what was proven by its outcomes.
+#[test]
+fn a_generation_is_told_with_what_it_has_proven() {
+    let mut said = Vec::new();
+    let mut listener = |event: &Event<'_>| {
+        if let Event::Generation(g) = event {
+            said.push(g.lower_bound.map(|b| b.value()));
+        }
+    };
+    let objective = Objective::MaxError(1e-3).check().unwrap();
+    let fit = crate::fit::FitSettings::default().check().unwrap();
+    let engine = crate::search::Engine::new(&[3; 4], objective, fit).max_phi(1e9);
+    let strategy = Learning(Listing::each([vec![1], vec![2]]), None);
+    let engine = engine.runs(5, 1, |_| strategy.clone()).listen(&mut listener);
+    engine.run(&mut TestExecutor::new(1)).unwrap();
+    assert_eq!(said, [Some(3.0), Some(6.0)]);
 }

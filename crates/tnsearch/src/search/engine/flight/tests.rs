@@ -2,12 +2,12 @@ use super::*;
 use crate::MemoryError;
 use crate::fit::Adapt;
 use crate::problem::{Objective, Stop};
-use crate::search::Generation;
 use crate::search::engine::testing::{
     Branching, LAMBDA, Listing, Nothing, TestExecutor, add, begin, code, engine, fitted, job,
     structure, with_fit,
 };
 use crate::search::strategy::Adapting;
+use crate::search::{Generation, NoAnswer};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -174,6 +174,9 @@ fn what_is_too_large_to_be_swept_over_is_refused() {
             let result = engine(1, strategy).run(&mut failing(1, error.clone())).unwrap();
             assert_eq!((result.counts.refused, result.stopped_by), (1, StoppedBy::Finished));
             assert!(result.best.is_none());
+            // Only the memory that there is not is said to be to blame.
+            let blamed = matches!(result.no_answer, Some(NoAnswer::TooLarge { memory: true, .. }));
+            assert_eq!(blamed, matches!(error, FitError::Memory(_)), "{error:?}");
         }
     }
 }
@@ -426,4 +429,25 @@ fn a_parent_that_was_the_best_is_not_fitted_again() {
         assert_eq!(desk.submitted.len(), requests + 1, "{:?}", desk.codes());
         assert!(desk.submitted.last().unwrap().1.warm.is_some());
     }
+}
+
+/// Of a fit in parts that a stop ends, the best part that is done is an answer that was cut short.
+#[test]
+fn the_parts_that_were_done_before_a_stop_are_not_lost() {
+    let settings = FitSettings { restarts: 3, rescue: 0, ..FitSettings::default() };
+    let stop = Stop::new();
+    let ends = stop.clone();
+    let bench = TestExecutor { single_starts: true, ..TestExecutor::new(4) };
+    let mut bench = bench.replying(move |_, request, cancelled| {
+        let errors = [0.5, 0.25];
+        if let Some(error) = request.start.and_then(|start| errors.get(start)) {
+            ends.set();
+            return Some(Ok(fitted(&request.graph, *error)));
+        }
+        cancelled.then_some(Err(FitError::Interrupted))
+    });
+    let result = with_fit(1, Listing::of([7]), settings).stop(&stop).run(&mut bench).unwrap();
+    let best = result.best.unwrap();
+    assert_eq!((best.score.error, best.fitted.interrupted), (0.25, true));
+    assert_eq!((result.counts.evaluations, result.stopped_by), (0, StoppedBy::Interrupted));
 }
