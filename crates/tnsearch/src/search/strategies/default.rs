@@ -13,6 +13,7 @@ use super::{
 use crate::SettingError;
 use crate::bound::needed_rank;
 use crate::graph::Structure;
+use crate::problem::Objective;
 use crate::search::SearchError;
 use crate::search::description::{
     Bounds, Context, Description, OptionDescription, Plan, PlanFor, settings_from,
@@ -151,6 +152,12 @@ impl Plan for Default {
             starts.splice(0..0, best.map(|(structure, _)| structure.clone()));
             starts.truncate(WALKS_FROM);
             if let Some(race) = race {
+                // Where error has a price, ranks need not grow to reach one: walks that begin with nothing and a low cap end
+                // with less than races do (docs/strategies.md).
+                if let Objective::Lambda(_) = objective.get() {
+                    let low = walk.up_to(race.low_cap());
+                    return Some(Box::new(Walk::new(template, objective, low, Vec::new(), seed)));
+                }
                 return Some(Box::new(race));
             }
             if template.vertices() == template.order() {

@@ -27,6 +27,10 @@ const SMALL: f64 = 0.4;
 /// The same where the error is not given, and more parameters may pay.
 const SMALL_WHERE_FREE: f64 = 1.2;
 
+/// The largest rank of walks without a race, relative to the uniform rank, and the least.
+const LOW: f64 = 1.2;
+const LEAST_CAP: usize = 14;
+
 /// How much the cap rises from level to level.
 const RAISE: f64 = 1.25;
 
@@ -138,6 +142,12 @@ impl Race {
     /// The rank of the uniform structure that is as large as the answer in hand.
     pub fn uniform(&self) -> usize {
         self.uniform
+    }
+
+    /// A largest rank for walks that begin with nothing: somewhat above the uniform one.
+    pub fn low_cap(&self) -> usize {
+        let low = (LOW * self.uniform as f64).ceil() as usize;
+        low.max(LEAST_CAP).min(self.settings.max_rank)
     }
 
     /// A race begins.
