@@ -94,7 +94,7 @@ impl Formats {
         else {
             return;
         };
-        for part in &mut self.parts {
+        for part in &mut self.parts[..self.first] {
             part.done |= part.proposed > 0 && part.least > FAR * best;
         }
     }
