@@ -139,12 +139,14 @@ impl Driver<'_, '_> {
         Ok(Some(Best { structure, graph, fitted, score, phi, evaluation, run: 0, seed }))
     }
 
-    /// Where all strategies ended without an answer that is what was asked for, and vertices may carry several modes: the
+    /// Where all strategies ended, or the evaluations, without an answer that is what was asked for, and vertices may carry several modes: the
     /// tensor itself, as one vertex. Nothing smaller was near enough.
     fn whole(&mut self) -> Result<Option<Best>, SearchError> {
         let dims = self.engine.rules.dims.clone();
         let affordable = self.engine.rules.objective.loss_beyond_budget(size(&dims)).is_none();
-        let ended = self.stopped_by == Some(StoppedBy::Finished) && self.out_of_time == 0;
+        let by_itself = [StoppedBy::Finished, StoppedBy::MaxEvaluations];
+        let ended =
+            self.stopped_by.is_some_and(|by| by_itself.contains(&by)) && self.out_of_time == 0;
         if !(self.engine.takes_whole && affordable && ended) {
             return Ok(None);
         }

@@ -94,7 +94,7 @@ impl Formats {
         else {
             return;
         };
-        for part in &mut self.parts {
+        for part in &mut self.parts[..self.first] {
             let far = part.proposed > 0 && part.least > FAR * best;
             part.done |= far && !part.strategy.ends_itself();
         }
@@ -285,6 +285,28 @@ mod tests {
                 // Without a proof all go on.
                 assert_eq!(seen, if bound == 0.1 { asked } else { 5 }, "{loss} {bound}");
             }
+        }
+    }
+
+    #[test]
+    fn what_goes_on_is_asked_where_nothing_is_proven_or_always() {
+        // The loss of the first, beside a bound of 0.1: at it, below it (so of another format), above it.
+        for (loss, expected) in [(0.1, vec![2, 4]), (0.05, vec![2, 3, 4]), (0.2, vec![2, 3, 4])] {
+            let objective = Objective::Lambda(1.0).check().unwrap();
+            let first = Proven(Scripted { rank: 2, width: 1, left: 1 }, 0.1);
+            let parts: Vec<Box<dyn Strategy>> = vec![Box::new(first)];
+            let mut formats = Formats::new(objective, parts, Box::new(|_| Some(part(3, 1, 1))))
+                .always(Box::new(|_| Some(part(4, 1, 1))));
+            let mut seen = Vec::new();
+            while let Ask::Generation(generation) = formats.ask() {
+                let rank = generation.structures[0].ranks()[0];
+                seen.push(rank);
+                // What goes on begins far behind, and is not given up for it.
+                let loss = if rank == 2 { loss } else { 9.0 };
+                let source = Source::Evaluated;
+                formats.tell(&[Outcome { loss, error: Some(0.0), params: 1, source }]);
+            }
+            assert_eq!(seen, expected, "{loss}");
         }
     }
 

@@ -164,3 +164,69 @@ impl Strategy for Nearby {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Template;
+    use crate::problem::Objective;
+    use crate::search::Source;
+    use std::sync::Arc;
+
+    const DIMS: [usize; 3] = [4, 4, 4];
+
+    /// The ranks it ends at, from these, where those that `reaches` says reach the error; and how many were fitted.
+    fn ended(
+        ranks: [usize; 3],
+        fits: usize,
+        reaches: impl Fn(&[usize]) -> bool,
+    ) -> (Vec<usize>, usize) {
+        let any = Arc::new(Template::any(3).unwrap());
+        let at = Structure::identity(any, ranks.to_vec()).unwrap();
+        let objective = Objective::MaxError(0.1).check().unwrap();
+        let score = |s: &Structure| {
+            let params = s.params(&DIMS);
+            objective.score(
+                params,
+                params as f64 / 64.0,
+                if reaches(s.ranks()) { 0.1 } else { 0.5 },
+            )
+        };
+        let mut best = (score(&at), at.clone());
+        let (mut nearby, mut fitted) = (Nearby::new(at, &DIMS, objective, 5, fits), 0);
+        nearby.hear(&best.0);
+        while let Ask::Generation(generation) = nearby.ask() {
+            fitted += generation.structures.len();
+            let mut outcomes = Vec::new();
+            for s in &generation.structures {
+                let found = score(s);
+                if objective.better(&found, &best.0) {
+                    best = (found, s.clone());
+                }
+                let (loss, error, params) = (found.loss, Some(found.error), found.params);
+                outcomes.push(Outcome { loss, error, params, source: Source::Evaluated });
+            }
+            nearby.tell(&outcomes);
+            nearby.hear(&best.0);
+        }
+        (best.1.ranks().to_vec(), fitted)
+    }
+
+    #[test]
+    fn ranks_to_spare_are_dropped_and_exchanged() {
+        assert_eq!(ended([3, 3, 3], 99, |r| r.iter().all(|&r| r >= 2)).0, [2, 2, 2]);
+        // One less alone does not do: the sum must be kept, and the more uneven it is the fewer params there are.
+        let sum = |r: &[usize]| r.iter().sum::<usize>() >= 9;
+        let (ranks, _) = ended([3, 3, 3], 99, sum);
+        assert_eq!(ranks.iter().sum::<usize>(), 9);
+        assert!(ranks != [3, 3, 3], "{ranks:?}");
+    }
+
+    #[test]
+    fn it_ends_with_its_fits_and_where_nothing_smaller_does() {
+        assert_eq!(ended([3, 3, 3], 2, |r| r == [3, 3, 3]).1, 2);
+        let (ranks, fitted) = ended([3, 3, 3], 99, |r| r == [3, 3, 3]);
+        assert_eq!(ranks, [3, 3, 3]);
+        assert!((3..=9).contains(&fitted), "{fitted}");
+    }
+}
