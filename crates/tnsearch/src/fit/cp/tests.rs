@@ -183,7 +183,7 @@ fn smooth_functions_reach_tight_errors_with_few_terms() {
     type Case<'f> = (Vec<usize>, usize, f64, &'f dyn Fn(&[f64]) -> f64);
     let cases: [Case; 6] = [
         (vec![14; 3], 7, 1e-10, &inverse),
-        (vec![14; 3], 10, 1e-13, &inverse),
+        (vec![14; 3], 10, 2e-13, &inverse),
         (vec![9; 4], 8, 1e-10, &inverse),
         (vec![14; 3], 10, 1e-10, &root),
         (vec![14; 3], 14, 3e-13, &root),
