@@ -24,6 +24,9 @@ pub trait Strategy: Send {
     /// ended nowhere. Said before [`Strategy::tell`], of such generations only.
     fn tell_found(&mut self, _found: &[Option<Found>]) {}
 
+    /// What became of the structures that were fitted before it was asked for the first time ([`Source::Direct`]).
+    fn tell_first(&mut self, _structures: &[Structure], _outcomes: &[Outcome]) {}
+
     /// Hears the best that other strategies of the same run have found, before it is asked: what cannot be better need not
     /// be proposed.
     fn hear(&mut self, _best: &Score) {}
@@ -67,6 +70,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn tell_found(&mut self, found: &[Option<Found>]) {
         (**self).tell_found(found);
+    }
+
+    fn tell_first(&mut self, structures: &[Structure], outcomes: &[Outcome]) {
+        (**self).tell_first(structures, outcomes);
     }
 
     fn hear(&mut self, best: &Score) {

@@ -1,23 +1,23 @@
-//! A strategy that is told what direct methods give before it begins.
+//! A strategy that direct methods come before.
 
 use super::{Ask, Effort, Generation, Outcome, Strategy};
 use crate::graph::Structure;
 use crate::search::strategy::Found;
 
 /// Has structures fitted from truncated SVDs first ([`Effort::Direct`]), then lets a strategy go its way: that one is
-/// neither told of them nor changed by them. So a search ends with nothing worse than its starts, whatever it does.
+/// told of them by [`Strategy::tell_first`] alone, which most pass over. So a search ends with nothing worse than its starts, whatever it does.
 pub struct Begin<S> {
     /// What is to be fitted first; empty once it was asked for.
     starts: Vec<Structure>,
-    /// Whether their outcomes are still to come.
-    waiting: bool,
+    /// Those whose outcomes are still to come.
+    waiting: Vec<Structure>,
     then: S,
 }
 
 impl<S: Strategy> Begin<S> {
     /// These structures, then that strategy.
     pub fn new(starts: Vec<Structure>, then: S) -> Self {
-        Begin { starts, waiting: false, then }
+        Begin { starts, waiting: Vec::new(), then }
     }
 }
 
@@ -30,13 +30,14 @@ impl<S: Strategy> Strategy for Begin<S> {
         if self.starts.is_empty() {
             return self.then.ask();
         }
-        self.waiting = true;
-        Generation::new(std::mem::take(&mut self.starts)).effort(Effort::Direct).ask()
+        self.waiting = std::mem::take(&mut self.starts);
+        Generation::new(self.waiting.clone()).effort(Effort::Direct).ask()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {
-        if !std::mem::take(&mut self.waiting) {
-            self.then.tell(outcomes);
+        match std::mem::take(&mut self.waiting) {
+            first if first.is_empty() => self.then.tell(outcomes),
+            first => self.then.tell_first(&first, outcomes),
         }
     }
 
@@ -45,7 +46,8 @@ impl<S: Strategy> Strategy for Begin<S> {
     }
 
     fn fork(&self) -> Option<Box<dyn Strategy>> {
-        let (starts, waiting, then) = (self.starts.clone(), self.waiting, self.then.fork()?);
+        let (starts, waiting, then) =
+            (self.starts.clone(), self.waiting.clone(), self.then.fork()?);
         Some(Box::new(Begin { starts, waiting, then }))
     }
 

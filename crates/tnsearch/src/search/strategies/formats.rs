@@ -140,6 +140,7 @@ impl Plan for FormatsSettings {
         let (rings, grown, near) = (small.clone(), small.clone(), small);
         let formats = Formats::new(objective, parts, Box::new(move |_| grown?.greedy()))
             .always(Box::new(move |_| rings?.exact()))
+            .knowing_first()
             .then(go_on)
             .then(Box::new(move |best| near?.nearby(best?.0)));
         Ok(Box::new(formats))

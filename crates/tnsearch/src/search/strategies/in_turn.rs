@@ -23,6 +23,7 @@ pub struct Formats {
     first: usize,
     /// What goes on when all are done, one after the other.
     go_on: VecDeque<Further>,
+    knows_first: bool,
     /// Whose structures are being fitted.
     turn: usize,
     /// The best of all.
@@ -58,7 +59,16 @@ impl Formats {
     pub fn new(objective: CheckedObjective, parts: Vec<Box<dyn Strategy>>, go_on: GoOn) -> Self {
         let parts: Vec<Part> = parts.into_iter().map(Part::new).collect();
         let (first, go_on) = (parts.len(), VecDeque::from([Further { go_on, always: false }]));
-        Formats { objective, parts, first, go_on, turn: 0, lead: None, best: None }
+        Formats {
+            objective,
+            parts,
+            first,
+            go_on,
+            knows_first: false,
+            turn: 0,
+            lead: None,
+            best: None,
+        }
     }
 
     /// The same where another strategy goes on after those there are.
@@ -71,6 +81,26 @@ impl Formats {
     pub fn always(mut self, go_on: GoOn) -> Self {
         self.go_on.push_back(Further { go_on, always: true });
         self
+    }
+
+    /// The same where what direct methods gave counts among what was found: it may be better than all that comes.
+    pub fn knowing_first(mut self) -> Self {
+        self.knows_first = true;
+        self
+    }
+
+    /// Keeps the best.
+    fn note(&mut self, structure: Structure, walk: Option<WalkId>, outcome: &Outcome) {
+        let Some(error) = outcome.error else { return };
+        let score = Score { loss: outcome.loss, error, params: outcome.params };
+        if self.lead.is_none_or(|lead| self.objective.better(&score, &lead)) {
+            self.lead = Some(score);
+        }
+        let walked = structure.template().copy_vertex().is_none();
+        let best = self.best.as_ref();
+        if walked && best.is_none_or(|(best, ..)| self.objective.better(&score, best)) {
+            self.best = Some((score, structure, walk));
+        }
     }
 
     /// The bound that is proven, where the best meets it.
@@ -147,24 +177,22 @@ impl Strategy for Formats {
         Ask::Done
     }
 
+    fn tell_first(&mut self, structures: &[Structure], outcomes: &[Outcome]) {
+        let told = structures.iter().zip(outcomes).filter(|_| self.knows_first);
+        for (structure, outcome) in told.collect::<Vec<_>>() {
+            self.note(structure.clone(), None, outcome);
+        }
+    }
+
     fn tell(&mut self, outcomes: &[Outcome]) {
         let Some(part) = self.parts.get_mut(self.turn) else { return };
-        let asked = std::mem::take(&mut part.asked).into_iter();
-        for ((structure, walk), outcome) in asked.zip(outcomes) {
-            let Some(error) = outcome.error else { continue };
-            let score = Score { loss: outcome.loss, error, params: outcome.params };
-            part.least = part.least.min(score.loss);
-            if self.lead.is_none_or(|lead| self.objective.better(&score, &lead)) {
-                self.lead = Some(score);
-            }
-            let walked = structure.template().copy_vertex().is_none();
-            if walked
-                && self.best.as_ref().is_none_or(|(best, ..)| self.objective.better(&score, best))
-            {
-                self.best = Some((score, structure, walk));
-            }
-        }
+        let asked = std::mem::take(&mut part.asked);
+        let losses = outcomes.iter().filter(|o| o.error.is_some()).map(|o| o.loss);
+        part.least = losses.fold(part.least, f64::min);
         part.strategy.tell(outcomes);
+        for ((structure, walk), outcome) in asked.into_iter().zip(outcomes) {
+            self.note(structure, walk, outcome);
+        }
     }
 
     fn tell_found(&mut self, found: &[Option<Found>]) {

@@ -92,7 +92,8 @@ fn workers_and_interruptions_change_nothing() {
             Bounds::Optional => assert_eq!(whole.strategy, name),
             // The part of it that was at work in the end.
             _ => assert!(
-                ["exact", "tnls", "trees", "walk"].contains(&whole.strategy.as_str()),
+                ["exact", "tnls", "trees", "walk", "greedy", "rings", "nearby"]
+                    .contains(&whole.strategy.as_str()),
                 "{name}"
             ),
         }
