@@ -433,7 +433,7 @@ mod tests {
         let error = left_basis(&a, (200, 300), Keep::Rank(3), &limits).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the decomposition needs about 3 MB of memory, but the limit is 1 MB"
+            "the decomposition needs about 4 MB of memory, but the limit is 1 MB"
         );
     }
 }

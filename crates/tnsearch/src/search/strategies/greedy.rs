@@ -95,6 +95,8 @@ pub struct Greedy {
     /// The params of the best that others have, where what is larger cannot be better.
     below: u128,
     dims: Vec<usize>,
+    /// How many structures it may still propose, about.
+    left: usize,
 }
 
 impl Greedy {
@@ -114,14 +116,16 @@ impl Greedy {
             asked: Vec::new(),
             below: u128::MAX,
             dims: Vec::new(),
+            left: usize::MAX,
         })
     }
 
     /// The same as one of several strategies that search all graphs, on a tensor of these dimensions: it ends where it cannot
-    /// be better than what the others have.
-    pub(super) fn among_others(mut self, dims: &[usize]) -> Result<Self, GraphError> {
+    /// be better than what the others have, or has proposed so many structures.
+    pub(super) fn among_others(mut self, dims: &[usize], most: usize) -> Result<Self, GraphError> {
         self.template = Arc::new(Template::any(dims.len())?);
         self.dims = dims.to_vec();
+        self.left = most;
         Ok(self)
     }
 
@@ -150,13 +154,14 @@ impl Strategy for Greedy {
 
     fn ask(&mut self) -> Ask {
         self.asked = match &self.current {
-            _ if self.finished => Vec::new(),
+            _ if self.finished || self.left == 0 => Vec::new(),
             Some((current, _)) => self.steps(current),
             None => {
                 let ranks = vec![1; self.template.edges().len()];
                 vec![structure(&self.template, self.template.external_vertices(), ranks)]
             }
         };
+        self.left = self.left.saturating_sub(self.asked.len());
         let generation = Generation::new(self.asked.clone());
         match &self.current {
             None => generation.only_below(f64::INFINITY).ask(),

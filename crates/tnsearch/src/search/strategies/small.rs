@@ -8,7 +8,7 @@ use crate::problem::Stop;
 use crate::search::description::Context;
 use std::sync::Arc;
 
-/// Fits around the best, times the entries of the tensor, and the most of them.
+/// Fits of growth, and as many around the best, times the entries of the tensor; and the most of them.
 const WORK: usize = 1 << 18;
 const MOST_FITS: usize = 160;
 
@@ -56,7 +56,7 @@ impl Small {
     pub(super) fn greedy(self) -> Option<Box<dyn Strategy>> {
         let settings = GreedySettings { max_rank: self.widest }.check().ok()?;
         let greedy = Greedy::new(self.dims.len(), self.objective, settings).ok()?;
-        Some(Box::new(greedy.among_others(&self.dims).ok()?))
+        Some(Box::new(greedy.among_others(&self.dims, self.fits).ok()?))
     }
 
     /// Rings, in the order of what the cuts say they have at least.
