@@ -111,7 +111,9 @@ def test_quimb_networks_of_odd_shape():
 
 
 def test_what_is_no_network_of_ours_is_refused():
-    hyper = qtn.TensorNetwork([qtn.Tensor(np.ones((2, 2, 2)), inds=["x", f"k{n}", f"l{n}"]) for n in range(3)])
+    # One index joins all, as in a CP, and another two of them.
+    others = [["k0", "y"], ["k1", "y"], ["k2"]]
+    hyper = qtn.TensorNetwork([qtn.Tensor(np.ones((2,) * (1 + len(own))), inds=["x", *own]) for own in others])
     with pytest.raises(ValueError, match="index 'x' is on 3 tensors"):
         Network.from_quimb(hyper)
     with pytest.raises(TypeError, match="tn is a list"):
@@ -154,7 +156,7 @@ def cp_network(dtype="float64"):
     entries = [rng.standard_normal((rank, d)) + 1j * rng.standard_normal((rank, d)) for d in (4, 2, 3)]
     factors = [(e if "complex" in dtype else e.real).astype(dtype) for e in entries]
     structure = tnsearch.Structure("cp", [1, 2, 0], [[v, 3, rank] for v in range(3)])
-    net = Network(structure, [*factors, np.ones(rank, dtype)])
+    net = Network(structure, [*factors, np.ones(rank, dtype)], rse=0.0)
     return net, np.einsum("rc,ra,rb->abc", *factors), dims
 
 
